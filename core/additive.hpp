@@ -1,0 +1,63 @@
+// Additive models: the score is Σ_j g_j(x_j), every g_j constant on the cells of its feature. Gradient boosting of stumps
+// is one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cells.hpp"
+#include "knapsack.hpp"
+#include "outcome.hpp"
+#include "parallel.hpp"
+#include "rival_knapsack.hpp"
+
+namespace fcca {
+
+// With one output, class 1 is answered above 0 and class 0 below; with more, the class of the largest output.
+struct AdditiveModel {
+  Cells cells;
+  std::size_t n_outputs;
+  const double* values;  // (cells of all features) × n_outputs
+  const double* base;    // n_outputs
+
+  const double* value(std::size_t j, std::int64_t cell) const {
+    return values + (cells.first_cell(j) + cell) * static_cast<std::int64_t>(n_outputs);
+  }
+  void score(const double* row, double* out) const;
+};
+
+inline constexpr std::int32_t any_other_class = -1;
+
+// One per thread: keeps its buffers from point to point.
+class AdditiveSearch {
+ public:
+  AdditiveSearch(const AdditiveModel& model, const Cost& cost, double margin);
+  Outcome solve(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop);
+
+ private:
+  struct Reach {  // another cell that the feature can be moved to
+    double cost;
+    std::int32_t cell;
+  };
+
+  double landing(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const;
+  void reach(std::size_t j, double x0, std::int64_t own);
+  void offer_gains(std::size_t j, double sign, double needed, double x0, std::int64_t own);
+  Outcome solve_binary(const double* row, std::int32_t target, const Stop& stop);
+  Outcome solve_rivals(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop);
+  void add_moves(const double* row, const std::vector<Choice>& choices, Outcome& outcome) const;
+
+  const AdditiveModel& model_;
+  Cost cost_;
+  double margin_;
+  std::vector<double> up_, down_;  // by cell: landing when entered from below, from above, for x0 inside the box
+  std::vector<std::size_t> movable_;  // features with cuts
+  std::vector<double> scores_;
+  std::vector<std::int64_t> own_cells_;
+  std::vector<Reach> reach_;
+  Knapsack knapsack_;
+  RivalKnapsack rivals_;
+};
+
+}  // namespace fcca

@@ -1,0 +1,52 @@
+// Cells: the intervals between a feature's cuts, and what the training data looks like inside each of them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace fcca {
+
+// Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
+// the values x with cut[k - 1] < x <= cut[k]; the outermost cells are closed by the box.
+struct Cells {
+  std::size_t n_features;
+  const std::int64_t* first_cut;  // n_features + 1 offsets into cuts
+  const double* cuts;
+  const double* smallest;  // smallest training value of each cell, NaN where the cell holds none
+  const double* largest;   // largest training value of each cell, NaN where the cell holds none
+  const double* box_low;   // training minimum of each feature
+  const double* box_high;  // training maximum of each feature
+
+  std::int64_t n_cuts(std::size_t j) const { return first_cut[j + 1] - first_cut[j]; }
+  const double* cuts_of(std::size_t j) const { return cuts + first_cut[j]; }
+  std::int64_t first_cell(std::size_t j) const { return first_cut[j] + static_cast<std::int64_t>(j); }
+
+  // Costs are taken on features scaled to [0, 1] by the training minimum and maximum.
+  double range(std::size_t j) const {
+    const double width = box_high[j] - box_low[j];
+    return width > 0 ? width : 1.0;
+  }
+
+  std::int64_t cell_of(std::size_t j, double x) const;
+
+  // Where a move of feature j from x0 into another cell lands: on the training value nearest to x0, or on the middle of
+  // the cell where it holds none. NaN where the box does not reach the cell.
+  double landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, double x0) const;
+
+  // The cut that a move from own_cell into cell crosses last.
+  double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
+    return cell > own_cell ? cuts_of(j)[cell - 1] : cuts_of(j)[cell];
+  }
+};
+
+// λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves in units of the training range.
+struct Cost {
+  double lambda0, lambda1, lambda2;
+  double of(double distance) const { return lambda0 + lambda1 * distance + lambda2 * distance * distance; }
+};
+
+// Widens smallest and largest by the rows given, so that chunks of rows can be taken one after the other.
+void widen_cells(const double* rows, std::size_t n_rows, const Cells& cells, double* smallest, double* largest);
+
+}  // namespace fcca

@@ -1,0 +1,196 @@
+#include "fixed_charge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fcca {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin)
+    : model_(model), cost_(cost), margin_(margin) {}
+
+// How an item answers to a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
+// it starts at μ = λ1/gain and is at the box at (λ1 + 2·λ2·room)/gain. An open item also weighs λ0: its cost is replaced by
+// the largest convex function below it, a straight line from (0, 0) to where the line touches the curve, at
+// d = min(room, √(λ0/λ2)), so it jumps there when μ·gain reaches the line's slope and goes on like the others.
+void FixedChargeSearch::add_events(std::int32_t index) {
+  const Item& item = items_[index];
+  const double lambda1 = cost_.lambda1, lambda2 = cost_.lambda2;
+  double jump_to = 0;
+  if (item.fate == Fate::open && cost_.lambda0 > 0) {
+    jump_to = lambda2 > 0 ? std::min(item.room, std::sqrt(cost_.lambda0 / lambda2)) : item.room;
+  } else if (lambda2 == 0) {
+    jump_to = item.room;  // a linear cost: all or nothing, and anything between on the way
+  }
+  double multiplier = lambda1 / item.gain;
+  if (jump_to > 0) {
+    if (item.fate == Fate::open) multiplier = (cost_.lambda0 / jump_to + lambda1 + lambda2 * jump_to) / item.gain;
+    events_.push_back({Event::jump, multiplier, index, jump_to});
+  }
+  if (jump_to < item.room) {
+    const double end = (lambda1 + 2 * lambda2 * item.room) / item.gain;
+    events_.push_back({Event::start, multiplier, index, 0});
+    events_.push_back({Event::saturate, std::max(multiplier, end), index, 0});
+  }
+}
+
+double FixedChargeSearch::relaxed_cost(const Item& item, double distance) const {
+  if (item.fate == Fate::moves) return cost_.of(distance);
+  if (distance <= 0) return 0;
+  const double touch = cost_.lambda2 > 0 ? std::min(item.room, std::sqrt(cost_.lambda0 / cost_.lambda2)) : item.room;
+  if (distance >= touch) return cost_.of(distance);
+  return distance * (cost_.of(touch) / touch);
+}
+
+// The cheapest way to the score needed when open items cost their convex envelope: all items share one multiplier μ, which
+// rises until the score is reached. A lower bound for the subtree because the envelope is nowhere above the true cost.
+FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
+  events_.clear();
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (items_[i].fate != Fate::stays) add_events(static_cast<std::int32_t>(i));
+  }
+  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    if (a.multiplier != b.multiplier) return a.multiplier < b.multiplier;
+    return a.item != b.item ? a.item < b.item : a.kind < b.kind;
+  });
+
+  distances_.assign(items_.size(), 0.0);
+  Relaxation relaxation;
+  double missing = needed_, speed = 0, multiplier = 0;  // speed: score gained per unit of μ by the items under way
+  std::vector<std::int32_t> under_way;
+  auto advance = [&](double to) {  // returns true when the score is reached on the way
+    double by = to - multiplier;
+    const bool reached = speed > 0 && speed * by >= missing;
+    if (reached) by = missing / speed;
+    for (const std::int32_t i : under_way) {
+      const double step = by * items_[i].gain / (2 * cost_.lambda2);
+      distances_[i] = std::min(items_[i].room, distances_[i] + step);
+    }
+    missing -= speed * by;
+    multiplier = to;
+    return reached;
+  };
+
+  for (const Event& event : events_) {
+    if ((relaxation.feasible = advance(event.multiplier))) break;
+    const Item& item = items_[event.item];
+    const double item_speed = item.gain * item.gain / (2 * cost_.lambda2);
+    if (event.kind == Event::jump) {
+      if (item.gain * event.distance >= missing) {
+        distances_[event.item] = missing / item.gain;
+        const bool in_part = distances_[event.item] < event.distance && item.fate == Fate::open && cost_.lambda0 > 0;
+        if (in_part) relaxation.split_item = event.item;
+        relaxation.feasible = true;
+        break;
+      }
+      distances_[event.item] = event.distance;
+      missing -= item.gain * event.distance;
+    } else if (event.kind == Event::start) {
+      under_way.push_back(event.item);
+      speed += item_speed;
+    } else {
+      missing -= item.gain * (item.room - distances_[event.item]);  // what rounding left
+      distances_[event.item] = item.room;
+      under_way.erase(std::find(under_way.begin(), under_way.end(), event.item));
+      speed = under_way.empty() ? 0 : speed - item_speed;
+      if (missing <= 0) {
+        relaxation.feasible = true;
+        break;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (items_[i].fate != Fate::stays) relaxation.cost += relaxed_cost(items_[i], distances_[i]);
+  }
+  return relaxation;
+}
+
+void FixedChargeSearch::keep_if_better(const std::vector<double>& distances) {
+  double cost = 0;
+  for (const double d : distances) {
+    if (d > 0) cost += cost_.of(d);
+  }
+  if (cost < strictly_below(best_cost_)) best_cost_ = cost, best_distances_ = distances;
+}
+
+// An answer from the relaxation's: all that it moves, moves; solved exactly for that support.
+void FixedChargeSearch::try_support() {
+  saved_fates_.resize(items_.size());
+  const std::vector<double> relaxed = distances_;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    saved_fates_[i] = items_[i].fate;
+    items_[i].fate = relaxed[i] > 0 ? Fate::moves : Fate::stays;
+  }
+  if (relax().feasible) keep_if_better(distances_);
+  for (std::size_t i = 0; i < items_.size(); ++i) items_[i].fate = saved_fates_[i];
+}
+
+void FixedChargeSearch::descend() {
+  if (++nodes_ % 64 == 0 && stop_->now()) stopped_ = true;
+  if (stopped_) return;
+  const Relaxation relaxation = relax();
+  if (!relaxation.feasible || relaxation.cost >= strictly_below(best_cost_)) return;
+  if (relaxation.split_item < 0) {
+    keep_if_better(distances_);  // the envelope equals the true cost here, so this is the subtree's optimum
+    return;
+  }
+  try_support();
+  Fate& fate = items_[relaxation.split_item].fate;
+  fate = Fate::moves;
+  descend();
+  fate = Fate::stays;
+  descend();
+  fate = Fate::open;
+}
+
+Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, const Stop& stop) {
+  const double sign = own_class == 1 ? -1.0 : 1.0;
+  double score = model_.intercept;
+  items_.clear();
+  for (std::size_t j = 0; j < model_.n_features; ++j) {
+    score += model_.coef[j] * row[j];
+    const double range = model_.box_high[j] - model_.box_low[j];
+    const double slope = sign * model_.coef[j];
+    if (slope == 0 || !(range > 0)) continue;
+    const double edge = slope > 0 ? std::max(model_.box_high[j], row[j]) : std::min(model_.box_low[j], row[j]);
+    const double room = std::abs(edge - row[j]) / range;
+    if (room > 0) items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * range, room, Fate::open});
+  }
+  needed_ = margin_ - sign * score;
+  if (needed_ <= 0) return already_there(1 - own_class);
+  stop_ = &stop, stopped_ = false, nodes_ = 0, best_cost_ = infinity;
+  best_distances_.clear();
+
+  Outcome outcome;
+  outcome.target = 1 - own_class;
+  const Relaxation root = relax();
+  if (!root.feasible) {
+    outcome.status = Status::infeasible;
+    outcome.bound = infinity;
+    return outcome;
+  }
+  descend();
+  outcome.nodes = nodes_;
+  outcome.cost = best_cost_;
+  const bool found = best_cost_ < infinity;
+  outcome.status = !stopped_ ? Status::optimal : found ? Status::feasible : Status::unknown;
+  outcome.bound = stopped_ ? std::min(root.cost, best_cost_) : best_cost_;
+  for (std::size_t i = 0; found && i < items_.size(); ++i) {
+    const double d = best_distances_[i];
+    if (!(d > 0)) continue;
+    const std::size_t j = items_[i].feature;
+    const bool upwards = sign * model_.coef[j] > 0;
+    const double edge = upwards ? std::max(model_.box_high[j], row[j]) : std::min(model_.box_low[j], row[j]);
+    const double range = model_.box_high[j] - model_.box_low[j];
+    const double moved = upwards ? std::min(edge, row[j] + d * range) : std::max(edge, row[j] - d * range);
+    const double landing = d >= items_[i].room ? edge : moved;
+    if (landing != row[j]) outcome.moves.push_back({items_[i].feature, landing, landing});
+  }
+  return outcome;
+}
+
+}  // namespace fcca

@@ -1,0 +1,72 @@
+// Linear models: every feature can be moved by any distance up to the box, gaining score in proportion; moving at all
+// costs λ0, the distance d costs λ1·d + λ2·d². A fixed-charge problem: branch and bound over which features move.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cells.hpp"
+#include "outcome.hpp"
+#include "parallel.hpp"
+
+namespace fcca {
+
+// Class 1 is answered where coef·x + intercept is above 0, class 0 below.
+struct LinearModel {
+  std::size_t n_features;
+  const double* coef;
+  double intercept;
+  const double* box_low;  // training minimum and maximum
+  const double* box_high;
+};
+
+class FixedChargeSearch {
+ public:
+  FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin);
+  // Among equally cheap answers the first in depth-first order wins: features in order of the multiplier that moves them,
+  // then by column; the feature in question moves before it stays.
+  Outcome solve(const double* row, std::int32_t own_class, const Stop& stop);
+
+ private:
+  enum class Fate : std::int8_t { open, moves, stays };
+  struct Item {
+    std::int32_t feature;
+    double gain;  // score gained per unit of distance
+    double room;  // distance to the edge of the box
+    Fate fate;
+  };
+  struct Event {  // something that happens to an item as the multiplier μ grows
+    enum Kind : std::int8_t { jump, start, saturate } kind;
+    double multiplier;
+    std::int32_t item;
+    double distance;  // for a jump: how far
+  };
+  struct Relaxation {
+    bool feasible = false;
+    double cost = 0;
+    std::int32_t split_item = -1;  // the open item that the relaxation moves only in part, if there is one
+  };
+
+  void add_events(std::int32_t item);
+  Relaxation relax();
+  double relaxed_cost(const Item& item, double distance) const;
+  void keep_if_better(const std::vector<double>& distances);
+  void try_support();
+  void descend();
+
+  const LinearModel& model_;
+  Cost cost_;
+  double margin_;
+  double needed_ = 0;
+  std::vector<Item> items_;
+  std::vector<Event> events_;
+  std::vector<double> distances_, best_distances_;
+  std::vector<Fate> saved_fates_;
+  double best_cost_ = 0;
+  bool stopped_ = false;
+  std::int64_t nodes_ = 0;
+  const Stop* stop_ = nullptr;
+};
+
+}  // namespace fcca

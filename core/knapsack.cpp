@@ -1,0 +1,216 @@
+#include "knapsack.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace fcca {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+// Depth first is fastest on the problems that data makes: a few hundred nodes. Many equal options (λ1 = λ2 = 0, say) can
+// make it exponential; from here on the frontier search, which drops dominated partial choices, takes over.
+constexpr std::int64_t depth_first_node_budget = 20'000;
+constexpr std::int64_t nodes_between_looks = 1'024;
+}  // namespace
+
+void Knapsack::clear() {
+  options_.clear();
+  groups_.clear();
+}
+
+void Knapsack::add_option(std::int32_t feature, const Option& option) {
+  const double rate = option.cost / option.gain;
+  if (groups_.empty() || groups_.back().feature != feature) {
+    groups_.push_back({feature, options_.size(), options_.size(), rate});
+  }
+  options_.push_back(option);
+  groups_.back().end = options_.size();
+  groups_.back().best_rate = std::min(groups_.back().best_rate, rate);
+}
+
+void Knapsack::prepare() {
+  std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+    return a.best_rate != b.best_rate ? a.best_rate < b.best_rate : a.feature < b.feature;
+  });
+  remaining_gain_.assign(groups_.size() + 1, 0.0);
+  segments_.clear();
+  for (std::size_t g = groups_.size(); g-- > 0;) {
+    remaining_gain_[g] = remaining_gain_[g + 1] + options_[groups_[g].end - 1].gain;
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) add_hull(g);
+  std::stable_sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.rate < b.rate; });
+}
+
+// The lower convex hull of (0, 0) and the group's options in the gain–cost plane, edge by edge from the origin.
+void Knapsack::add_hull(std::size_t group) {
+  double gain = 0, cost = 0;
+  for (std::size_t from = groups_[group].begin; from < groups_[group].end;) {
+    std::size_t vertex = from;
+    double rate = infinity;
+    for (std::size_t o = from; o < groups_[group].end; ++o) {
+      const double r = (options_[o].cost - cost) / (options_[o].gain - gain);
+      if (r <= rate) rate = r, vertex = o;
+    }
+    segments_.push_back({group, options_[vertex].gain - gain, rate});
+    gain = options_[vertex].gain, cost = options_[vertex].cost;
+    from = vertex + 1;
+  }
+}
+
+// The cost of some answer: the features' best options in order of rate, closed by the cheapest option that suffices.
+double Knapsack::greedy_cost(double needed) const {
+  double least = infinity, cost = 0, missing = needed;
+  for (const Group& group : groups_) {
+    const Option* best = nullptr;
+    for (std::size_t o = group.begin; o < group.end; ++o) {
+      const Option& option = options_[o];
+      if (option.gain >= missing) {
+        least = std::min(least, cost + option.cost);
+        break;
+      }
+      if (!best || option.cost * best->gain <= best->cost * option.gain) best = &option;
+    }
+    if (best) cost += best->cost, missing -= best->gain;
+    if (cost >= least) break;
+  }
+  return least;
+}
+
+// A lower bound on the cost of gaining what is missing from the groups at this depth and below: options may be taken in
+// fractions, so the hull's edges are filled by rising rate. Valid because every choice is a point on or above its hull.
+double Knapsack::relaxed_cost(std::size_t depth, double missing) const {
+  double cost = 0;
+  for (const Segment& segment : segments_) {
+    if (segment.group < depth) continue;
+    if (segment.gain >= missing) return cost + missing * segment.rate;
+    cost += segment.gain * segment.rate;
+    missing -= segment.gain;
+  }
+  return cost;
+}
+
+bool Knapsack::hopeless(std::size_t depth, double cost, double missing) const {
+  const double limit = strictly_below(best_cost_);
+  // No group from here on gains at a better rate than the first of them, which is cheap to ask before the full bound.
+  return remaining_gain_[depth] < missing || cost + missing * groups_[depth].best_rate >= limit ||
+         cost + relaxed_cost(depth, missing) >= limit;
+}
+
+void Knapsack::keep(double cost) {
+  best_cost_ = cost;
+  found_ = true;
+  best_choices_.clear();
+  for (std::size_t i = 0; i < path_.size(); ++i) {
+    best_choices_.push_back({groups_[path_groups_[i]].feature, options_[path_[i]].cell});
+  }
+}
+
+void Knapsack::descend(std::size_t depth, double cost, double missing) {
+  for (; depth < groups_.size(); ++depth) {
+    ++nodes_;
+    if (nodes_ % nodes_between_looks == 0 && stop_->now()) stopped_ = true;
+    if (nodes_ > depth_first_node_budget) node_budget_spent_ = true;
+    if (stopped_ || node_budget_spent_ || hopeless(depth, cost, missing)) return;
+    for (std::size_t o = groups_[depth].begin; o < groups_[depth].end; ++o) {
+      const Option& option = options_[o];
+      const double new_cost = cost + option.cost;
+      if (new_cost >= strictly_below(best_cost_)) break;  // the options after this one cost more
+      path_.push_back(static_cast<std::int32_t>(o));
+      path_groups_.push_back(depth);
+      const bool suffices = option.gain >= missing;
+      if (suffices) keep(new_cost);
+      else descend(depth + 1, new_cost, missing - option.gain);
+      path_.pop_back();
+      path_groups_.pop_back();
+      if (suffices || stopped_ || node_budget_spent_) break;  // later options gain more than anyone needs, for more
+    }
+  }
+}
+
+// Feature by feature, all partial choices that are neither hopeless nor dominated: one is dominated by another that costs
+// no more and misses no more, because whatever completes the one completes the other.
+void Knapsack::search_frontier(double needed) {
+  std::vector<Label> labels{{0, needed, -1, -1}};
+  std::vector<Label> next;
+  std::vector<std::int64_t> layer{0}, next_layer;
+  std::int64_t best_parent = -1;
+  std::int32_t best_option = -1;
+  std::size_t best_depth = 0;
+  for (std::size_t depth = 0; depth < groups_.size() && !layer.empty(); ++depth) {
+    next.clear();
+    for (const std::int64_t at : layer) {
+      const Label label = labels[at];
+      if (hopeless(depth, label.cost, label.missing)) continue;
+      next.push_back({label.cost, label.missing, at, -1});
+      for (std::size_t o = groups_[depth].begin; o < groups_[depth].end; ++o) {
+        ++nodes_;
+        const Option& option = options_[o];
+        const double cost = label.cost + option.cost;
+        if (cost >= strictly_below(best_cost_)) break;
+        if (option.gain >= label.missing) {
+          best_cost_ = cost, found_ = true;
+          best_parent = at, best_option = static_cast<std::int32_t>(o), best_depth = depth;
+          break;
+        }
+        next.push_back({cost, label.missing - option.gain, at, static_cast<std::int32_t>(o)});
+      }
+      if (stop_->now()) stopped_ = true;
+      if (stopped_) break;
+    }
+    if (stopped_) break;
+    std::stable_sort(next.begin(), next.end(), [](const Label& a, const Label& b) {
+      return a.cost != b.cost ? a.cost < b.cost : a.missing < b.missing;
+    });
+    next_layer.clear();
+    double least_missing = infinity;
+    for (const Label& label : next) {
+      if (label.missing >= least_missing) continue;
+      least_missing = label.missing;
+      next_layer.push_back(static_cast<std::int64_t>(labels.size()));
+      labels.push_back(label);
+    }
+    layer.swap(next_layer);
+  }
+  if (best_parent < 0) return;  // the depth-first answer stands
+  best_choices_.assign(1, {groups_[best_depth].feature, options_[best_option].cell});
+  for (std::int64_t at = best_parent; at > 0; at = labels[at].parent) {
+    const std::int32_t o = labels[at].option;
+    if (o < 0) continue;
+    const auto owner = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.begin <= static_cast<std::size_t>(o) && static_cast<std::size_t>(o) < group.end;
+    });
+    best_choices_.push_back({owner->feature, options_[o].cell});
+  }
+}
+
+Outcome Knapsack::solve(double needed, const Stop& stop) {
+  prepare();
+  path_.clear(), path_groups_.clear(), best_choices_.clear();
+  found_ = stopped_ = node_budget_spent_ = false;
+  nodes_ = 0, stop_ = &stop;
+
+  Outcome outcome;
+  if (remaining_gain_[0] < needed) {
+    outcome.status = Status::infeasible;
+    outcome.bound = infinity;
+    return outcome;
+  }
+  // The greedy cost prunes but is not an answer: the search meets one at most as dear, in its own order.
+  best_cost_ = greedy_cost(needed) * (1 + 4 * tie_tolerance) + std::numeric_limits<double>::min();
+  const double root_bound = relaxed_cost(0, needed);
+  descend(0, 0, needed);
+  if (node_budget_spent_ && !stopped_) search_frontier(needed);
+
+  outcome.nodes = nodes_;
+  if (found_) outcome.cost = best_cost_;
+  if (stopped_) {
+    outcome.status = found_ ? Status::feasible : Status::unknown;
+    outcome.bound = std::min(root_bound, outcome.cost);
+  } else {
+    outcome.status = found_ ? Status::optimal : Status::infeasible;
+    outcome.bound = outcome.cost;
+  }
+  return outcome;
+}
+
+}  // namespace fcca

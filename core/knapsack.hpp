@@ -1,0 +1,73 @@
+// The counterfactual problem of an additive model as a multiple-choice knapsack: every feature offers a few options
+// (cells it could move to), each with a cost and a gain of score; choose at most one per feature so that the gains reach
+// what is needed at the least cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "outcome.hpp"
+#include "parallel.hpp"
+
+namespace fcca {
+
+struct Option {
+  double cost, gain;
+  std::int32_t cell;
+};
+
+struct Choice {
+  std::int32_t feature, cell;
+};
+
+class Knapsack {
+ public:
+  void clear();
+  // Options of one feature, added one after the other with rising cost and rising gain.
+  void add_option(std::int32_t feature, const Option& option);
+
+  // Among equally cheap answers the first in depth-first order wins: features by their best cost per gain and then by
+  // column, each feature's cells from near to far, moving before staying.
+  Outcome solve(double needed, const Stop& stop);
+  const std::vector<Choice>& choices() const { return best_choices_; }
+
+ private:
+  struct Group {  // the options of one feature
+    std::int32_t feature;
+    std::size_t begin, end;
+    double best_rate;  // least cost per gain of any of its options
+  };
+  struct Segment {  // an edge of the convex hull of one group's (gain, cost) points
+    std::size_t group;
+    double gain, rate;
+  };
+  struct Label {  // a partial choice of the frontier search
+    double cost, missing;
+    std::int64_t parent;
+    std::int32_t option;  // -1: the feature stays
+  };
+
+  void prepare();
+  void add_hull(std::size_t group);
+  double greedy_cost(double needed) const;
+  double relaxed_cost(std::size_t depth, double missing) const;
+  bool hopeless(std::size_t depth, double cost, double missing) const;
+  void descend(std::size_t depth, double cost, double missing);
+  void search_frontier(double needed);
+  void keep(double cost);
+
+  std::vector<Option> options_;
+  std::vector<Group> groups_;
+  std::vector<Segment> segments_;        // by rate
+  std::vector<double> remaining_gain_;   // by depth: the most that the groups from there on can gain
+  std::vector<std::int32_t> path_;       // options chosen on the way down, and their groups
+  std::vector<std::size_t> path_groups_;
+  std::vector<Choice> best_choices_;
+  double best_cost_ = 0;
+  bool found_ = false, stopped_ = false, node_budget_spent_ = false;
+  std::int64_t nodes_ = 0;
+  const Stop* stop_ = nullptr;
+};
+
+}  // namespace fcca

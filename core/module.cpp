@@ -1,0 +1,183 @@
+// Arrays in, arrays out.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "additive.hpp"
+#include "cells.hpp"
+#include "fixed_charge.hpp"
+#include "parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace fcca {
+namespace {
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableDoubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::size_t points_per_chunk = 128;
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  const std::size_t size = owner->size();
+  nb::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule);
+}
+
+Cells cells_of(const Longs& first_cut, const Doubles& cuts, const double* smallest, const double* largest,
+               std::size_t n_cells, const Doubles& box_low, const Doubles& box_high) {
+  const std::size_t m = box_low.shape(0);
+  require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
+  require(static_cast<std::size_t>(first_cut(m)) == cuts.shape(0) && n_cells == cuts.shape(0) + m, "cuts and cells disagree");
+  return {m, first_cut.data(), cuts.data(), smallest, largest, box_low.data(), box_high.data()};
+}
+
+// What the searches of all points found, in the order of the points.
+struct Results {
+  explicit Results(std::size_t n)
+      : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), status(n, static_cast<std::int8_t>(Status::unknown)),
+        target(n, -1), nodes(n, 0), n_moves(n, 0), moves((n + points_per_chunk - 1) / points_per_chunk) {}
+
+  void put(std::size_t point, std::size_t chunk, const Outcome& outcome) {
+    cost[point] = outcome.cost;
+    bound[point] = outcome.bound;
+    status[point] = static_cast<std::int8_t>(outcome.status);
+    target[point] = outcome.target;
+    nodes[point] = outcome.nodes;
+    n_moves[point] = static_cast<std::int64_t>(outcome.moves.size());
+    moves[chunk].insert(moves[chunk].end(), outcome.moves.begin(), outcome.moves.end());
+  }
+
+  auto to_tuple() {
+    std::vector<std::int64_t> first_move(cost.size() + 1, 0);
+    for (std::size_t i = 0; i < cost.size(); ++i) first_move[i + 1] = first_move[i] + n_moves[i];
+    std::vector<std::int32_t> feature;
+    std::vector<double> landing, cut;
+    feature.reserve(first_move.back()), landing.reserve(first_move.back()), cut.reserve(first_move.back());
+    for (auto& chunk : moves) {
+      for (const Move& move : chunk) feature.push_back(move.feature), landing.push_back(move.landing), cut.push_back(move.cut);
+      std::vector<Move>().swap(chunk);
+    }
+    return std::make_tuple(to_numpy(std::move(cost)), to_numpy(std::move(bound)), to_numpy(std::move(status)),
+                           to_numpy(std::move(target)), to_numpy(std::move(nodes)), to_numpy(std::move(first_move)),
+                           to_numpy(std::move(feature)), to_numpy(std::move(landing)), to_numpy(std::move(cut)));
+  }
+
+  std::vector<double> cost, bound;
+  std::vector<std::int8_t> status;
+  std::vector<std::int32_t> target;
+  std::vector<std::int64_t> nodes, n_moves;
+  std::vector<std::vector<Move>> moves;  // by chunk
+};
+
+// solve(search, point, stop) answers one point; make_search() makes one thread's search.
+template <class MakeSearch, class Solve>
+Results solve_all(std::size_t n, std::size_t n_threads, double time_limit, const nb::object& progress, MakeSearch make_search,
+                  Solve solve) {
+  Results results(n);
+  Stop stop(time_limit);
+  auto look_up = [&](std::size_t done) {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress.is_none()) progress(done);
+  };
+  nb::gil_scoped_release no_gil;
+  for_each_chunk(
+      n, points_per_chunk, n_threads, stop,
+      [&] {
+        return [&, search = make_search()](std::size_t chunk, std::size_t begin, std::size_t end) mutable {
+          for (std::size_t point = begin; point < end && !stop.now(); ++point) {
+            results.put(point, chunk, solve(search, point, stop));
+          }
+        };
+      },
+      look_up);
+  return results;
+}
+
+auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Longs first_cut, Doubles cuts, Doubles smallest,
+                    Doubles largest, Doubles box_low, Doubles box_high, Matrix values, Doubles base, double lambda0,
+                    double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
+                    nb::object progress) {
+  const AdditiveModel model{cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high),
+                            base.shape(0), values.data(), base.data()};
+  require(rows.shape(1) == model.cells.n_features, "rows have another number of features than the model");
+  require(values.shape(0) == smallest.shape(0) && values.shape(1) == base.shape(0), "values and base disagree");
+  require(own_class.shape(0) == points.shape(0) && target.shape(0) == points.shape(0), "one class and target per point");
+  return solve_all(
+             points.shape(0), n_threads, time_limit, progress,
+             [&] { return AdditiveSearch(model, {lambda0, lambda1, lambda2}, margin); },
+             [&](AdditiveSearch& search, std::size_t point, const Stop& stop) {
+               return search.solve(rows.data() + points(point) * rows.shape(1), own_class(point), target(point), stop);
+             })
+      .to_tuple();
+}
+
+auto solve_linear(Matrix rows, Longs points, Ints own_class, Doubles coef, double intercept, Doubles box_low, Doubles box_high,
+                  double lambda0, double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
+                  nb::object progress) {
+  const LinearModel model{coef.shape(0), coef.data(), intercept, box_low.data(), box_high.data()};
+  require(rows.shape(1) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
+          "rows, coef and box disagree");
+  require(own_class.shape(0) == points.shape(0), "one class per point");
+  return solve_all(
+             points.shape(0), n_threads, time_limit, progress,
+             [&] { return FixedChargeSearch(model, {lambda0, lambda1, lambda2}, margin); },
+             [&](FixedChargeSearch& search, std::size_t point, const Stop& stop) {
+               return search.solve(rows.data() + points(point) * rows.shape(1), own_class(point), stop);
+             })
+      .to_tuple();
+}
+
+void score_additive(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles box_high, Matrix values, Doubles base,
+                    nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+  const AdditiveModel model{cells_of(first_cut, cuts, nullptr, nullptr, values.shape(0), box_low, box_high), base.shape(0),
+                            values.data(), base.data()};
+  require(rows.shape(1) == model.cells.n_features && out.shape(0) == rows.shape(0) && out.shape(1) == base.shape(0),
+          "rows, model and out disagree");
+  nb::gil_scoped_release no_gil;
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    model.score(rows.data() + i * rows.shape(1), out.data() + i * base.shape(0));
+  }
+}
+
+void widen(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles box_high, MutableDoubles smallest,
+           MutableDoubles largest) {
+  const Cells cells = cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high);
+  require(rows.shape(1) == cells.n_features && largest.shape(0) == smallest.shape(0), "rows and cells disagree");
+  nb::gil_scoped_release no_gil;
+  widen_cells(rows.data(), rows.shape(0), cells, smallest.data(), largest.data());
+}
+
+}  // namespace
+}  // namespace fcca
+
+NB_MODULE(_core, m) {
+  m.doc() = "The searches of fcca: arrays in, arrays out.";
+  m.def("solve_additive", &fcca::solve_additive, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
+        nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"), nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"),
+        nb::arg("values"), nb::arg("base"), nb::arg("lambda0"), nb::arg("lambda1"), nb::arg("lambda2"), nb::arg("margin"),
+        nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
+  m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("coef"),
+        nb::arg("intercept"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("lambda2"), nb::arg("margin"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
+  m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
+        nb::arg("box_high"), nb::arg("values"), nb::arg("base"), nb::arg("out"));
+  m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
+        nb::arg("box_high"), nb::arg("smallest"), nb::arg("largest"));
+}

@@ -1,0 +1,47 @@
+// What a search says about one point.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace fcca {
+
+enum class Status : std::int8_t {
+  optimal = 0,     // the cheapest change, proven
+  feasible = 1,    // a change that flips the model; time ran out before the proof, bound is a valid lower bound
+  infeasible = 2,  // proven: nothing inside the box flips the model
+  unknown = 3,     // time ran out before any change was found; bound is a valid lower bound
+};
+
+struct Move {
+  std::int32_t feature;
+  double landing;
+  double cut;  // the cut crossed last; for models without cuts the landing itself
+};
+
+struct Outcome {
+  Status status = Status::unknown;
+  double cost = std::numeric_limits<double>::infinity();
+  double bound = 0;
+  std::int32_t target = -1;
+  std::int64_t nodes = 0;
+  std::vector<Move> moves;  // by feature
+};
+
+// The model is on the target's side by the margin already, so nothing has to move. It takes a caller whose own_class is
+// not the model's answer to get here.
+inline Outcome already_there(std::int32_t target) {
+  Outcome outcome;
+  outcome.status = Status::optimal;
+  outcome.cost = 0;
+  outcome.target = target;
+  return outcome;
+}
+
+// Two costs closer than this share of themselves are equal: it is far above the rounding of a sum of a few terms and far
+// below the 1e-9 to which optimality is promised. Without it a tie would be broken by rounding.
+inline constexpr double tie_tolerance = 1e-12;
+inline double strictly_below(double cost) { return cost * (1 - tie_tolerance); }
+
+}  // namespace fcca

@@ -1,0 +1,98 @@
+// Runs a function over chunks of points on several threads, with a deadline, cancellation and a place to look up from.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace fcca {
+
+using Clock = std::chrono::steady_clock;
+
+// Searches ask this now and then whether to stop. What they have proven by then stays valid.
+class Stop {
+ public:
+  explicit Stop(double seconds) {
+    if (seconds < 1e9) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  bool now() const { return cancelled() || (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+  Clock::time_point deadline_ = Clock::time_point::max();
+};
+
+// Every thread makes a worker and has it do worker(chunk, begin, end) for chunks of [0, n). look_up(points_done) runs on
+// the calling thread about twenty times a second; whatever it throws cancels the work and is thrown on once all threads
+// have ended.
+template <class MakeWorker, class LookUp>
+void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads, Stop& stop, MakeWorker make_worker,
+                    LookUp look_up) {
+  const std::size_t n_chunks = (n + chunk_size - 1) / chunk_size;
+  n_threads = std::max<std::size_t>(1, std::min(n_threads, n_chunks));
+  std::atomic<std::size_t> next_chunk{0}, points_done{0};
+  std::mutex mutex;
+  std::condition_variable thread_ended;
+  std::size_t running = n_threads;
+  std::exception_ptr failure;
+
+  auto run = [&] {
+    try {
+      auto worker = make_worker();
+      for (std::size_t chunk; !stop.cancelled() && (chunk = next_chunk.fetch_add(1)) < n_chunks;) {
+        const std::size_t begin = chunk * chunk_size, end = std::min(n, begin + chunk_size);
+        worker(chunk, begin, end);
+        points_done.fetch_add(end - begin, std::memory_order_relaxed);
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      stop.cancel();
+    }
+    std::lock_guard lock(mutex);
+    --running;
+    thread_ended.notify_one();
+  };
+
+  std::vector<std::thread> threads;
+  threads.reserve(n_threads);
+  while (threads.size() < n_threads) {
+    try {
+      threads.emplace_back(run);
+    } catch (const std::system_error&) {  // the system has no thread to spare: do with those there are
+      if (threads.empty()) throw;
+      std::lock_guard guard(mutex);
+      running -= n_threads - threads.size();
+      n_threads = threads.size();
+    }
+  }
+  std::unique_lock lock(mutex);
+  while (!thread_ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
+    lock.unlock();
+    try {
+      look_up(points_done.load(std::memory_order_relaxed));
+    } catch (...) {
+      std::lock_guard guard(mutex);
+      if (!failure) failure = std::current_exception();
+      stop.cancel();
+    }
+    lock.lock();
+  }
+  lock.unlock();
+  for (auto& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+  look_up(n);
+}
+
+}  // namespace fcca

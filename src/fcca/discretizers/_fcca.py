@@ -1,0 +1,399 @@
+"""FCCADiscretizer: the thresholds that a classifier's decisions hang on."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from fcca._progress import progress_bar
+from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
+from fcca.discretizers._validation import check_column_names, check_training_data
+from fcca.exceptions import (
+    ConstantFeatureWarning,
+    InvalidInputError,
+    NoCounterfactualError,
+    UnfinishedSearchWarning,
+    UnverifiedCounterfactualWarning,
+)
+from fcca.models import check_supported
+from fcca.selection import most_frequent
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+# Linear models have no cuts: every row lands somewhere else, so landings this share of the range apart count as one.
+LINEAR_MERGE_TOLERANCE = 0.01
+
+
+class FCCADiscretizer(TransformerMixin, BaseEstimator):
+    """Turn a table into the few 0/1 columns that a classifier's decisions hang on.
+
+    The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
+    ``p1``, the cheapest change that makes it answer otherwise is computed exactly; the thresholds those changes cross are
+    counted, and the most frequent ones become columns ``x > threshold``.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted; wrap a fitted one in scikit-learn's
+        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps.
+    p0, p1 : float, default=0.5 and 1.0
+        Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
+        leaves out the noise at the boundary. With more than two classes a ``p0`` of .5 or less means no lower limit.
+    lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
+        Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
+        distances in units of the training range. A higher ``lambda0`` gives fewer features.
+    Q : float, default=0.0
+        Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
+        :meth:`set_granularity`.
+    margin : float, default=1e-4
+        By how much of its score the classifier must answer the other class.
+    merge_tolerance : float or "auto", default="auto"
+        Merge thresholds of a feature that are closer than this share of its range; the most crossed one represents them.
+        "auto" is 0 for trees and 0.01 for linear models.
+    round_thresholds : bool, default=True
+        Replace each threshold by the shortest decimal between the two training values around it, which changes nothing on
+        training rows. The classifier's own number stays in the column ``cut`` of the table.
+    time_limit : float, default=None
+        Seconds for all searches together. What is not proven by then is left out, with a warning.
+    n_jobs : int, default=None
+        Threads; None is 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    thresholds_ : ThresholdTable
+        The conditions kept at ``Q``.
+    all_thresholds_ : ThresholdTable
+        The conditions before selection.
+    counterfactuals_ : Counterfactuals
+        The certified answers, one per row that was asked for.
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray
+        Its classes.
+    constant_features_ : list of str
+        Columns with one value, which were left out.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names.
+
+    See Also
+    --------
+    fcca.metrics : compression, inconsistency and fidelity of a discretization.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> discretizer = FCCADiscretizer(Q=0.9).fit(X, y)
+    >>> discretizer.transform(X).shape[0]
+    569
+    >>> set(discretizer.counterfactuals_.status.tolist())
+    {'optimal'}
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "p0": [Interval(Real, 0, 1, closed="both")],
+        "p1": [Interval(Real, 0, 1, closed="both")],
+        "lambda0": [Interval(Real, 0, None, closed="left")],
+        "lambda1": [Interval(Real, 0, None, closed="left")],
+        "lambda2": [Interval(Real, 0, None, closed="left")],
+        "Q": [Interval(Real, 0, 1, closed="both")],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        "round_thresholds": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        p0: float = 0.5,
+        p1: float = 1.0,
+        lambda0: float = 0.1,
+        lambda1: float = 1.0,
+        lambda2: float = 0.0,
+        Q: float = 0.0,
+        margin: float = 1e-4,
+        merge_tolerance: float | str = "auto",
+        round_thresholds: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.p0 = p0
+        self.p1 = p1
+        self.lambda0 = lambda0
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.Q = Q
+        self.margin = margin
+        self.merge_tolerance = merge_tolerance
+        self.round_thresholds = round_thresholds
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the classifier, compute the counterfactuals and collect the thresholds.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers, in their own units.
+        y : array-like of shape (n_rows,)
+            Labels.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+
+        Returns
+        -------
+        self
+        """
+        problem = CounterfactualProblem(self.lambda0, self.lambda1, self.lambda2, self.margin)
+        if self.p0 > self.p1:
+            raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
+        if self.n_jobs == 0:
+            raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
+        estimator = GradientBoostingClassifier(max_depth=1, random_state=0) if self.estimator is None else self.estimator
+        check_supported(estimator)
+        X, y, weight, rows = check_training_data(self, X, y, sample_weight)
+        self.estimator_ = self._fit_estimator(clone(estimator), X, y, weight)
+
+        engine = CounterfactualEngine(self.estimator_, problem)
+        if engine.model.n_features != self.n_features_in_:
+            raise InvalidInputError(
+                f"X has {self.n_features_in_} columns, but the frozen classifier was fitted on {engine.model.n_features}."
+            )
+        self.classes_ = engine.model.classes
+        engine.observe(X)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        self._note_constant_features(engine.cells, names)
+
+        points, own_class = self._points(engine, X, y)
+        with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
+            found = engine.solve(
+                X,
+                points,
+                own_class,
+                feature_names=names,
+                n_jobs=self.n_jobs,
+                time_limit=self.time_limit,
+                progress=progress,
+            )
+        self._warn_about(found)
+        self._collect_thresholds(engine, X, found, weight)
+        # From here on rows are rows of the caller's X, those of weight 0 included.
+        self.counterfactuals_ = replace(found, rows=rows[found.rows])
+        return self.set_granularity(self.Q)
+
+    def _fit_estimator(self, estimator: Any, X: Floats, y: NDArray[np.generic], weight: Floats | None) -> Any:
+        if weight is None:
+            return estimator.fit(X, y)
+        if isinstance(estimator, Pipeline):
+            return estimator.fit(X, y, **{f"{estimator.steps[-1][0]}__sample_weight": weight})
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise InvalidInputError(f"{type(estimator).__name__} takes no sample_weight. Fit without it, or freeze the model.")
+        return estimator.fit(X, y, sample_weight=weight)
+
+    def _note_constant_features(self, cells: Cells, names: list[str]) -> None:
+        self.constant_features_ = [names[j] for j in np.flatnonzero(cells.box_low == cells.box_high)]
+        if self.constant_features_:
+            shown = ", ".join(self.constant_features_[:5]) + (", …" if len(self.constant_features_) > 5 else "")
+            warnings.warn(
+                f"{len(self.constant_features_)} column(s) have one value only and were left out: {shown}",
+                ConstantFeatureWarning,
+                stacklevel=3,
+            )
+
+    def _points(
+        self, engine: CounterfactualEngine, X: Floats, y: NDArray[np.generic]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The paper's set M: rows that are classified correctly, with a confidence inside the band."""
+        predicted = engine.predict(X)
+        correct = predicted == y
+        confidence = engine.model.confidence(engine.scores(X))
+        least = 0.0 if engine.model.n_outputs > 1 and self.p0 <= 0.5 else self.p0
+        points = np.flatnonzero(correct & (confidence >= least) & (confidence <= self.p1))
+        if len(points) == 0:
+            if not correct.any():
+                raise NoCounterfactualError(
+                    f"The classifier gets none of the {len(X)} rows right, so there is no row to compute a counterfactual "
+                    f"for. Its classes are {engine.model.classes.tolist()}; y begins with {y[:3].tolist()}."
+                )
+            raise NoCounterfactualError(
+                f"No row is classified correctly with a probability between p0={self.p0} and p1={self.p1}. The "
+                f"{int(correct.sum())} correctly classified rows lie between {confidence[correct].min():.4g} and "
+                f"{confidence[correct].max():.4g}: widen the band."
+            )
+        return points, engine.class_index(predicted[points])
+
+    def _warn_about(self, found: Counterfactuals) -> None:
+        counts = found.counts()
+        if unverified := counts.get("unverified", 0):
+            warnings.warn(
+                f"{unverified} of {len(found)} counterfactuals do not flip the classifier's own predict; they are marked "
+                "'unverified' and left out of all counts.",
+                UnverifiedCounterfactualWarning,
+                stacklevel=3,
+            )
+        if unfinished := counts.get("feasible", 0) + counts.get("unknown", 0):
+            warnings.warn(
+                f"The time limit ended {unfinished} of {len(found)} searches before their proof; they are left out of all "
+                "counts.",
+                UnfinishedSearchWarning,
+                stacklevel=3,
+            )
+
+    def _collect_thresholds(
+        self, engine: CounterfactualEngine, X: Floats, found: Counterfactuals, weight: Floats | None
+    ) -> None:
+        """Count, merge and round; and keep, per condition, which rows crossed it."""
+        moves = found.moves
+        counted = found.is_status("optimal")[moves.point]
+        if not engine.has_cuts:
+            low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
+            counted &= (moves.landing > low) & (moves.landing < high)
+        kept = np.flatnonzero(counted)
+        if len(kept) == 0:
+            raise NoCounterfactualError(
+                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. A classifier that "
+                "answers one class everywhere inside the data's range has none."
+            )
+        crossing_rows = found.rows[moves.point[kept]]
+        weights = np.ones(len(kept)) if weight is None else weight[crossing_rows]
+        table, condition = ThresholdTable.from_counts(found.feature_names, moves.feature[kept], moves.cut[kept], weights)
+
+        tolerance = self.merge_tolerance
+        if tolerance == "auto":
+            tolerance = 0.0 if engine.has_cuts else LINEAR_MERGE_TOLERANCE
+        if float(tolerance) > 0:
+            table, merged = table.merged(float(tolerance) * (engine.cells.box_high - engine.cells.box_low))
+            condition = merged[condition]
+        table = table.with_neighbours(*_values_around(engine, X, table))
+        if self.round_thresholds:
+            table, rounded = table.rounded()
+            condition = rounded[condition]
+        self.all_thresholds_ = table
+        order = np.argsort(condition, kind="stable")
+        self._crossing_points = moves.point[kept][order]
+        self._first_crossing = np.searchsorted(condition[order], np.arange(len(table) + 1))
+
+    def set_granularity(self, Q: float) -> Self:
+        """Keep another share of the thresholds found, without computing anything anew.
+
+        Parameters
+        ----------
+        Q : float
+            Keep the thresholds crossed at least as often as the Q-quantile of all counts.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "all_thresholds_")
+        self.thresholds_ = self.all_thresholds_.select(most_frequent(self.all_thresholds_, Q))
+        self.Q = Q
+        return self
+
+    def rows_crossing(self, condition: str | int) -> NDArray[np.int64]:
+        """Rows of the training table whose counterfactual crosses a threshold.
+
+        Parameters
+        ----------
+        condition : str or int
+            A name such as ``"RM > 6.94"``, or a position in ``thresholds_``.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        check_is_fitted(self)
+        names = self.thresholds_.names()
+        if isinstance(condition, Integral):
+            if not -len(names) <= condition < len(names):
+                raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
+            condition = names[int(condition)]
+        all_names = self.all_thresholds_.names()
+        if condition not in all_names:
+            raise InvalidInputError(f"No threshold named {condition!r}. The thresholds kept are {names}.")
+        at = all_names.index(str(condition))
+        crossing = self._crossing_points[self._first_crossing[at] : self._first_crossing[at + 1]]
+        rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[crossing])
+        return rows
+
+    def transform(self, X: Any) -> NDArray[np.int8]:
+        """0/1 columns, 1 where the value lies above the threshold.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_thresholds)
+            Or a data frame, after ``set_output``.
+        """
+        check_is_fitted(self)
+        check_column_names(X)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self.thresholds_.binarize(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the output columns, such as ``"RM > 6.94"``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, where X had none.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        given = tuple(str(name) for name in _check_feature_names_in(self, input_features))
+        return np.asarray(self.thresholds_.renamed(given).names(), dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []  # the answer is 0/1 whatever comes in
+        return tags
+
+
+def _values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable) -> tuple[Floats, Floats, Floats]:
+    """Per threshold, the classifier's own number and the training values next to it."""
+    if engine.tables is not None:
+        cells, own = engine.cells, engine.tables.native_cuts
+    else:
+        cells = Cells.from_cuts([table.threshold[table.feature == j] for j in range(X.shape[1])]).observe(X)
+        own = cells.cuts
+    below, above = cells.values_around()
+    at = cells.index_of(table.feature, table.threshold)
+    return own[at], below[at], above[at]

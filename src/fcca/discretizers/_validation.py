@@ -1,0 +1,55 @@
+"""Checks of tables and labels that every discretizer makes before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from fcca.exceptions import InvalidInputError
+
+Floats = NDArray[np.float64]
+
+
+def check_column_names(X: Any) -> None:
+    """Refuse column names that cannot name a condition: repeated ones, and numbers other than 0, 1, 2, …"""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return
+    names = list(columns)
+    numbered = names == list(range(len(names)))  # what pandas calls columns that nobody named
+    if not numbered:
+        others = [name for name in names if not isinstance(name, str)]
+        if others:
+            raise TypeError(
+                f"Column names must be texts, got {others[0]!r} of type {type(others[0]).__name__}. "
+                "Rename them, for example with X.columns = X.columns.astype(str)."
+            )
+    seen: set[Any] = set()
+    repeated = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+    if repeated:
+        raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
+
+
+def check_training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Floats, NDArray[np.generic], Floats | None, NDArray[np.int64]]:
+    """Validated X, y and weights without the rows of weight 0, and which rows of X they are."""
+    check_column_names(X)
+    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C")
+    check_classification_targets(y)
+    rows = np.arange(len(X))
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows = np.flatnonzero(sample_weight > 0)
+        if len(rows) == 0:
+            raise InvalidInputError("All sample weights are zero.")
+        if len(rows) < len(X):
+            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+    n_classes = len(np.unique(y))
+    if n_classes < 2:
+        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(X)} row(s).")
+    return X, y, sample_weight, rows

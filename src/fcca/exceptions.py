@@ -1,0 +1,29 @@
+"""What can go wrong, as types. Every error is also the built-in type that scikit-learn's users expect."""
+
+
+class FCCAError(Exception):
+    """Base of all errors that fcca raises by itself."""
+
+
+class InvalidInputError(FCCAError, ValueError):
+    """The data or a parameter cannot be used as given."""
+
+
+class UnsupportedModelError(FCCAError, TypeError):
+    """No exact counterfactual search exists for this classifier."""
+
+
+class NoCounterfactualError(FCCAError, ValueError):
+    """No training row, or no answer, from which a threshold could be read."""
+
+
+class UnverifiedCounterfactualWarning(UserWarning):
+    """Some counterfactuals do not flip the model's own ``predict``; they were left out of all counts."""
+
+
+class UnfinishedSearchWarning(UserWarning):
+    """The time limit ended some searches before their proof; they were left out of all counts."""
+
+
+class ConstantFeatureWarning(UserWarning):
+    """Some columns have one value only; they cannot carry a threshold."""

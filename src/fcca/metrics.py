@@ -1,0 +1,116 @@
+"""How good a discretization is: the paper's two rates, and how faithful a surrogate is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, column_or_1d
+
+from fcca.exceptions import InvalidInputError
+
+__all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
+
+
+def _row_groups(B: Any) -> NDArray[np.int64]:
+    """Number the distinct rows; equal rows have equal numbers."""
+    B = check_array(B, dtype=None, ensure_min_features=0, ensure_all_finite=False)
+    if B.shape[1] == 0:
+        return np.zeros(len(B), dtype=np.int64)
+    if B.dtype.kind in "biuf" and bool(np.all((B == 0) | (B == 1))):
+        packed = np.ascontiguousarray(np.packbits(B.astype(bool), axis=1))
+        keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+        return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return np.unique(B, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _weights(sample_weight: ArrayLike | None, B: NDArray[np.int64]) -> NDArray[np.float64]:
+    weight: NDArray[np.float64] = _check_sample_weight(sample_weight, B, dtype=np.float64, ensure_non_negative=True)
+    if weight.sum() <= 0:
+        raise InvalidInputError("All sample weights are zero.")
+    return weight
+
+
+def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of rows saved by writing equal rows once: 1 − (distinct rows) / (rows).
+
+    Parameters
+    ----------
+    B : array-like of shape (n_rows, n_columns)
+        A discretized table.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight of 2 is the same as the row twice; rows of weight 0 do not count.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fcca.metrics import compression_rate
+    >>> compression_rate([[0, 1], [0, 1], [1, 1], [0, 1]])
+    0.5
+    """
+    groups = _row_groups(B)
+    weight = _weights(sample_weight, groups)
+    return float(1 - len(np.unique(groups[weight > 0])) / weight.sum())
+
+
+def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of rows whose label is not the commonest among the rows equal to them.
+
+    No classifier that sees only B can be wrong on a smaller share of these rows.
+
+    Parameters
+    ----------
+    B : array-like of shape (n_rows, n_columns)
+        A discretized table.
+    y : array-like of shape (n_rows,)
+        Labels, or the answers of the target model.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight of 2 is the same as the row twice.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fcca.metrics import inconsistency_rate
+    >>> inconsistency_rate([[0], [0], [0], [1]], ["a", "a", "b", "b"])
+    0.25
+    """
+    groups = _row_groups(B)
+    labels = np.unique(column_or_1d(y), return_inverse=True)[1]
+    check_consistent_length(groups, labels)
+    weight = _weights(sample_weight, groups)
+    n_labels = labels.max() + 1
+    table = np.bincount(groups * n_labels + labels, weights=weight, minlength=(groups.max() + 1) * n_labels)
+    commonest = table.reshape(-1, n_labels).max(axis=1)
+    return float(max(0.0, 1 - commonest.sum() / weight.sum()))
+
+
+def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of rows on which a surrogate answers as its target model does.
+
+    Parameters
+    ----------
+    surrogate, target : array-like of shape (n_rows,)
+        Predicted classes.
+    sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from fcca.metrics import fidelity
+    >>> fidelity([1, 0, 1, 1], [1, 0, 0, 1])
+    0.75
+    """
+    left, right = column_or_1d(surrogate), column_or_1d(target)
+    check_consistent_length(left, right)
+    agree = left == right
+    return float(np.average(agree, weights=_weights(sample_weight, agree)))

@@ -1,0 +1,42 @@
+"""scikit-learn's linear classifiers: everything with ``coef_`` and ``intercept_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._model import LinearModel
+
+
+def read(estimator: Any) -> LinearModel:
+    """Read a fitted linear classifier of two classes."""
+    if len(estimator.classes_) > 2:
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} was fitted on {len(estimator.classes_)} classes; linear models are supported with "
+            "two classes, gradient boosting with any number."
+        )
+    coef = estimator.coef_
+    if sparse.issparse(coef):
+        coef = coef.toarray()
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64).ravel(), (1,)).copy()
+    return LinearModel(
+        classes=estimator.classes_, n_features=estimator.n_features_in_, link="logistic", coef=coef, intercept=intercept
+    )
+
+
+def read_svc(estimator: Any) -> LinearModel:
+    """Read a fitted SVC, which is linear only with the linear kernel."""
+    check_svc(estimator)
+    return read(estimator)
+
+
+def check_svc(estimator: Any) -> None:
+    """Refuse kernels that are not linear."""
+    if estimator.kernel != "linear":
+        raise UnsupportedModelError(
+            f"SVC(kernel={estimator.kernel!r}) has no exact counterfactual search. Use kernel='linear' or LinearSVC."
+        )

@@ -1,0 +1,54 @@
+"""Where exactly a model sends a value to the other side: the only place that knows about floating-point precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
+    """For a model that casts x to float32 and tests ``x <= threshold``: the largest float64 that passes.
+
+    Casting rounds to the nearest float32, so all of the float64 values up to half-way to the next float32 pass; the
+    half-way point itself goes to the neighbour with the even last bit.
+    """
+    below = threshold.astype(np.float32)
+    below = np.where(below.astype(np.float64) > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    above = np.nextafter(below, np.float32(np.inf))
+    with np.errstate(over="ignore"):
+        half_way = below.astype(np.float64) + (above.astype(np.float64) - below.astype(np.float64)) / 2
+        passes = half_way.astype(np.float32) <= below
+    return np.where(passes, half_way, np.nextafter(half_way, -np.inf))
+
+
+def _to_ordinal(x: Floats) -> NDArray[np.int64]:
+    """Map float64 to int64 so that neighbours are neighbours and the order is kept."""
+    bits = x.view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
+
+
+def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
+    bits = np.where(ordinal < 0, np.int64(-(2**63)) - ordinal, ordinal)
+    return bits.view(np.float64)
+
+
+def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
+    """For n tests at once, each true up to some float64 and false above it: that float64, by bisection over all floats.
+
+    ``passes`` takes one candidate per test. Where nothing passes the answer is -inf, where everything does, the largest
+    finite float64.
+    """
+    largest = np.finfo(np.float64).max
+    low = np.full(n, _to_ordinal(np.array([-largest]))[0])
+    high = np.full(n, _to_ordinal(np.array([largest]))[0])
+    nothing = ~passes(_from_ordinal(low))
+    everything = passes(_from_ordinal(high))
+    while np.any(high - 1 > low):
+        middle = low // 2 + high // 2 + (low % 2 + high % 2) // 2
+        ok = passes(_from_ordinal(middle))
+        low, high = np.where(ok, middle, low), np.where(ok, high, middle)
+    return np.where(nothing, -np.inf, np.where(everything, largest, _from_ordinal(low)))

@@ -1,0 +1,106 @@
+"""What people put around a classifier: pipelines with scalers, parameter searches, FrozenEstimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._model import LinearModel, Model, TreeEnsemble
+from fcca.models._precision import largest_passing
+
+Floats = NDArray[np.float64]
+
+# Scalers whose columns are x ↦ slope·x + shift with a positive slope.
+AFFINE_SCALERS: dict[str, Callable[[Any, int], tuple[Floats, Floats]]] = {
+    "StandardScaler": lambda s, m: _slope_and_shift(m, s.scale_, s.mean_ if s.with_mean else None),
+    "MinMaxScaler": lambda s, m: (s.scale_, s.min_),
+    "MaxAbsScaler": lambda s, m: _slope_and_shift(m, s.scale_, None),
+    "RobustScaler": lambda s, m: _slope_and_shift(
+        m, s.scale_ if s.with_scaling else None, s.center_ if s.with_centering else None
+    ),
+}
+
+
+def _slope_and_shift(m: int, scale: Floats | None, centre: Floats | None) -> tuple[Floats, Floats]:
+    slope = np.ones(m) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
+    shift = np.zeros(m) if centre is None else -np.asarray(centre, dtype=np.float64) * slope
+    return slope, shift
+
+
+def as_fitted_on(estimator: Any, X: Floats) -> Any:
+    """X in the form the estimator was fitted on: with its column names if it has seen names, so that it need not warn."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or len(names) != X.shape[1]:
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=names, copy=False)
+
+
+def check_scaler(scaler: Any) -> None:
+    """Refuse pipeline steps that are not one of the affine scalers."""
+    if scaler is None or scaler == "passthrough":
+        return
+    name = type(scaler).__name__
+    if name not in AFFINE_SCALERS or not type(scaler).__module__.startswith("sklearn.preprocessing"):
+        raise UnsupportedModelError(
+            f"The pipeline step {name} is not supported before a classifier. Supported steps: "
+            f"{', '.join(AFFINE_SCALERS)} and 'passthrough'."
+        )
+    if getattr(scaler, "clip", False):
+        raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
+
+
+def _read_through_scaler(scaler: Any, inner: Model) -> Model:
+    m = inner.n_features
+    if isinstance(inner, LinearModel):
+        slope, shift = AFFINE_SCALERS[type(scaler).__name__](scaler, m)
+        return replace(inner, coef=inner.coef * slope, intercept=inner.intercept + inner.coef @ shift)
+    assert isinstance(inner, TreeEnsemble)
+    nodes = np.flatnonzero(inner.feature >= 0)
+    columns = inner.feature[nodes]
+    every = np.arange(len(nodes))
+
+    def scaled(x: Floats) -> Floats:
+        rows = np.zeros((len(nodes), m))
+        rows[every, columns] = x
+        with np.errstate(over="ignore", invalid="ignore"):
+            # The scaler's own arithmetic, so that rounding is the model's; scalers refuse what overflows, hence the clip.
+            out = np.asarray(scaler.transform(as_fitted_on(scaler, rows)))
+        return np.asarray(out[every, columns], dtype=np.float64)
+
+    threshold, native = inner.threshold.copy(), inner.native_threshold.copy()
+    if len(nodes):
+        threshold[nodes] = largest_passing(lambda x: scaled(x) <= inner.threshold[nodes], len(nodes))
+        slope, shift = AFFINE_SCALERS[type(scaler).__name__](scaler, m)
+        native[nodes] = (native[nodes] - shift[columns]) / slope[columns]
+    return replace(inner, threshold=threshold, native_threshold=native)
+
+
+def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
+    """Read the last step and take its cuts or coefficients back through the scalers before it."""
+    model = read_model(pipeline.steps[-1][1])
+    for _, step in reversed(pipeline.steps[:-1]):
+        check_scaler(step)
+        if step is not None and step != "passthrough":
+            model = _read_through_scaler(step, model)
+    return model
+
+
+def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
+    """Check every step before anything is fitted."""
+    for _, step in pipeline.steps[:-1]:
+        check_scaler(step)
+    check_supported(pipeline.steps[-1][1])
+
+
+def best_estimator(search: Any) -> Any:
+    """Return what a fitted parameter search found."""
+    if not hasattr(search, "best_estimator_"):
+        raise UnsupportedModelError(f"{type(search).__name__} keeps no best estimator: fit it with refit=True.")
+    return search.best_estimator_

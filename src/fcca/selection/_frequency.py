@@ -1,0 +1,19 @@
+"""The paper's choice: the conditions that are crossed most often."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+
+def most_frequent(table: ThresholdTable, Q: float) -> NDArray[np.bool_]:
+    """Which conditions have a count of at least the Q-quantile of all counts."""
+    if not (np.isreal(Q) and 0 <= Q <= 1):
+        raise InvalidInputError(f"Q must be between 0 and 1, got {Q!r}.")
+    if len(table) == 0:
+        return np.zeros(0, dtype=bool)
+    keep: NDArray[np.bool_] = table.count >= np.quantile(table.count, Q)
+    return keep
