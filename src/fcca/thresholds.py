@@ -75,7 +75,7 @@ class ThresholdTable:
         same = (np.diff(self.feature) == 0) & (np.diff(self.threshold) == 0)
         if same.any():
             raise InvalidInputError("A condition occurs twice.")
-        if len(self) and not (0 <= self.feature.min() and self.feature.max() < len(self.feature_names)):
+        if len(self) and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
             raise InvalidInputError("A condition names a column that is not there.")
         if not np.isfinite(self.threshold).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
@@ -109,7 +109,7 @@ class ThresholdTable:
         if unknown:
             raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
-        table, condition = cls.from_counts(names, feature, [t for _, t in conditions], np.ones(len(conditions)))
+        table, _ = cls.from_counts(names, feature, [t for _, t in conditions], np.ones(len(conditions)))
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
@@ -263,7 +263,9 @@ class ThresholdTable:
         if not isinstance(document, dict) or document.get("format") != JSON_FORMAT:
             raise InvalidInputError(f"Not a threshold table: expected a JSON object with format {JSON_FORMAT!r}.")
         if document.get("version") != JSON_VERSION:
-            raise InvalidInputError(f"Threshold table of version {document.get('version')!r}; this fcca reads {JSON_VERSION}.")
+            raise InvalidInputError(
+                f"Threshold table of version {document.get('version')!r}; this fcca reads {JSON_VERSION}."
+            )
         try:
             names = [_text(name) for name in document["feature_names"]]
             conditions = [_condition(entry) for entry in document["conditions"]]
@@ -288,13 +290,9 @@ def _condition(entry: dict[str, Any]) -> list[float]:
     return [entry["feature"], float(entry["threshold"]), float(entry["cut"]), *neighbours, float(entry["count"])]
 
 
-def _joined(
-    feature_names: tuple[str, ...], columns: dict[str, NDArray[Any]]
-) -> tuple[ThresholdTable, NDArray[np.int64]]:
+def _joined(feature_names: tuple[str, ...], columns: dict[str, NDArray[Any]]) -> tuple[ThresholdTable, NDArray[np.int64]]:
     """Join equal (feature, threshold): counts add, neighbours tighten, the most crossed entry gives the cut."""
-    table, condition = ThresholdTable.from_counts(
-        feature_names, columns["feature"], columns["threshold"], columns["count"]
-    )
+    table, condition = ThresholdTable.from_counts(feature_names, columns["feature"], columns["threshold"], columns["count"])
     below, above = np.full(len(table), np.nan), np.full(len(table), np.nan)
     np.fmax.at(below, condition, columns["below"])
     np.fmin.at(above, condition, columns["above"])

@@ -107,7 +107,7 @@ class CounterfactualEngine:
         progress: Progress | None = None,
     ) -> Counterfactuals:
         """Cheapest change to another class for the rows ``points`` of X, which the model answers with ``own_class``."""
-        search = {
+        search: dict[str, Any] = {
             "rows": X,
             "points": points,
             "own_class": own_class,

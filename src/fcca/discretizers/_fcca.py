@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    has_fit_parameter,
     validate_data,
 )
 
 from fcca._progress import progress_bar
 from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
-from fcca.discretizers._validation import check_column_names, check_training_data
+from fcca.discretizers._validation import check_column_names, check_training_data, distinct_rows
 from fcca.exceptions import (
     ConstantFeatureWarning,
     InvalidInputError,
@@ -31,7 +30,7 @@ from fcca.exceptions import (
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
-from fcca.models import check_supported
+from fcca.models import check_supported, weight_parameter
 from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
 
@@ -52,7 +51,9 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
     ----------
     estimator : classifier, default=None
         Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted; wrap a fitted one in scikit-learn's
-        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps.
+        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps, fitted on the
+        distinct rows with their weights in sorted order, so that neither the order of rows nor writing a row twice
+        instead of weighting it changes how it breaks ties.
     p0, p1 : float, default=0.5 and 1.0
         Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
         leaves out the noise at the boundary. With more than two classes a ``p0`` of .5 or less means no lower limit.
@@ -180,10 +181,10 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
             raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
         if self.n_jobs == 0:
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
-        estimator = GradientBoostingClassifier(max_depth=1, random_state=0) if self.estimator is None else self.estimator
-        check_supported(estimator)
+        if self.estimator is not None:
+            check_supported(self.estimator)
         X, y, weight, rows = check_training_data(self, X, y, sample_weight)
-        self.estimator_ = self._fit_estimator(clone(estimator), X, y, weight)
+        self.estimator_ = self._fit_estimator(X, y, weight)
 
         engine = CounterfactualEngine(self.estimator_, problem)
         if engine.model.n_features != self.n_features_in_:
@@ -212,14 +213,15 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         self.counterfactuals_ = replace(found, rows=rows[found.rows])
         return self.set_granularity(self.Q)
 
-    def _fit_estimator(self, estimator: Any, X: Floats, y: NDArray[np.generic], weight: Floats | None) -> Any:
-        if weight is None:
+    def _fit_estimator(self, X: Floats, y: NDArray[np.generic], weight: Floats | None) -> Any:
+        if self.estimator is None:
+            stumps = GradientBoostingClassifier(max_depth=1, random_state=0)
+            X, y, weight = distinct_rows(X, y, weight)
+            return stumps.fit(X, y, sample_weight=weight)
+        estimator = clone(self.estimator)
+        if weight is None or isinstance(estimator, FrozenEstimator):
             return estimator.fit(X, y)
-        if isinstance(estimator, Pipeline):
-            return estimator.fit(X, y, **{f"{estimator.steps[-1][0]}__sample_weight": weight})
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise InvalidInputError(f"{type(estimator).__name__} takes no sample_weight. Fit without it, or freeze the model.")
-        return estimator.fit(X, y, sample_weight=weight)
+        return estimator.fit(X, y, **{weight_parameter(estimator): weight})
 
     def _note_constant_features(self, cells: Cells, names: list[str]) -> None:
         self.constant_features_ = [names[j] for j in np.flatnonzero(cells.box_low == cells.box_high)]
@@ -335,7 +337,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = self.thresholds_.names()
-        if isinstance(condition, Integral):
+        if not isinstance(condition, str):
             if not -len(names) <= condition < len(names):
                 raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
             condition = names[int(condition)]

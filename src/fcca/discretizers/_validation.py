@@ -53,3 +53,14 @@ def check_training_data(
     if n_classes < 2:
         raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(X)} row(s).")
     return X, y, sample_weight, rows
+
+
+def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:
+    """Every distinct (row, label) once, sorted, with the sum of its weights."""
+    label = np.unique(y, return_inverse=True)[1]
+    order = np.lexsort((label, *X.T[::-1]))
+    X, y, label = X[order], y[order], label[order]
+    first = np.ones(len(X), dtype=bool)
+    first[1:] = np.any(X[1:] != X[:-1], axis=1) | (label[1:] != label[:-1])
+    weights = np.ones(len(X)) if weight is None else weight[order]
+    return X[first], y[first], np.add.reduceat(weights, np.flatnonzero(first))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import _wrappers
@@ -85,6 +85,21 @@ def check_supported(estimator: Any) -> None:
         _wrappers.check_pipeline(estimator, check_supported)
     else:
         check_supported(estimator.estimator)
+
+
+def weight_parameter(estimator: Any) -> str:
+    """Name of the parameter by which ``estimator.fit`` takes the rows' weights."""
+    name, reader = _find(estimator)
+    if name == PIPELINE:
+        step, last = estimator.steps[-1]
+        return f"{step}__{weight_parameter(last)}"
+    if reader is None:
+        return weight_parameter(estimator.estimator)
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} takes no sample_weight. Fit without weights, or fit it yourself and freeze it."
+        )
+    return "sample_weight"
 
 
 def read_model(estimator: Any) -> Model:

@@ -70,7 +70,7 @@ def _read_through_scaler(scaler: Any, inner: Model) -> Model:
         rows = np.zeros((len(nodes), m))
         rows[every, columns] = x
         with np.errstate(over="ignore", invalid="ignore"):
-            # The scaler's own arithmetic, so that rounding is the model's; scalers refuse what overflows, hence the clip.
+            # The scaler's own arithmetic, so that its rounding is the model's.
             out = np.asarray(scaler.transform(as_fitted_on(scaler, rows)))
         return np.asarray(out[every, columns], dtype=np.float64)
 

@@ -1,0 +1,68 @@
+# On a fresh machine: `make demo` runs the main job, `make test` the tests. Both make .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SHARED_DATA := $(abspath ../shared/data)
+export FCCA_DATA ?= $(if $(wildcard $(SHARED_DATA)),$(SHARED_DATA))
+# scikit-learn checks array-API input only where scipy was asked for it.
+export SCIPY_ARRAY_API = 1
+
+CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
+INSTALLED := $(VENV)/.installed
+INSTALLED_TEST := $(VENV)/.installed-test
+INSTALLED_BENCH := $(VENV)/.installed-bench
+
+.PHONY: demo test lint verify bench wheel clean help
+
+help:  ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | column -t -s '	'
+
+demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/
+	$(BIN)/fcca distill --q 0.7 --out fcca-out
+
+test: $(INSTALLED_TEST) lint  ## Run the tests
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
+	$(BIN)/python -m pytest -m verify
+
+bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi and HiGHS, and against the paper's figures
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/paper_figures.py
+	$(BIN)/python benchmarks/paper_milp.py
+
+wheel: $(INSTALLED)  ## Build a wheel into dist/
+	$(BIN)/python -m pip wheel --no-deps -w dist .
+
+clean:  ## Remove everything that was made
+	rm -rf $(VENV) build dist fcca-out
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "fcca needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 demo"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+.PHONY: compiler
+compiler:
+	@command -v $${CXX:-c++} >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 \
+		|| { echo "fcca's core is C++20 and no C++ compiler was found. Install one (Debian: apt-get install g++; macOS: xcode-select --install) or set CXX."; exit 1; }
+
+$(INSTALLED): $(CORE) | compiler $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(INSTALLED_TEST): $(CORE) | compiler $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	@touch $(INSTALLED) $@
+
+$(INSTALLED_BENCH): $(CORE) | compiler $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $(INSTALLED) $@

@@ -1,0 +1,68 @@
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats = NDArray[np.float64]
+_Longs = NDArray[np.int64]
+_Ints = NDArray[np.int32]
+
+# cost, bound, status, target, nodes, first_move, feature, landing, cut
+_Found = tuple[_Floats, _Floats, NDArray[np.int8], _Ints, _Longs, _Longs, _Ints, _Floats, _Floats]
+
+def solve_additive(
+    rows: _Floats,
+    points: _Longs,
+    own_class: _Ints,
+    target: _Ints,
+    first_cut: _Longs,
+    cuts: _Floats,
+    smallest: _Floats,
+    largest: _Floats,
+    box_low: _Floats,
+    box_high: _Floats,
+    values: _Floats,
+    base: _Floats,
+    lambda0: float,
+    lambda1: float,
+    lambda2: float,
+    margin: float,
+    n_threads: int,
+    time_limit: float,
+    progress: Callable[[int], None] | None,
+) -> _Found: ...
+def solve_linear(
+    rows: _Floats,
+    points: _Longs,
+    own_class: _Ints,
+    coef: _Floats,
+    intercept: float,
+    box_low: _Floats,
+    box_high: _Floats,
+    lambda0: float,
+    lambda1: float,
+    lambda2: float,
+    margin: float,
+    n_threads: int,
+    time_limit: float,
+    progress: Callable[[int], None] | None,
+) -> _Found: ...
+def score_additive(
+    rows: _Floats,
+    first_cut: _Longs,
+    cuts: _Floats,
+    box_low: _Floats,
+    box_high: _Floats,
+    values: _Floats,
+    base: _Floats,
+    out: _Floats,
+) -> None: ...
+def widen_cells(
+    rows: _Floats,
+    first_cut: _Longs,
+    cuts: _Floats,
+    box_low: _Floats,
+    box_high: _Floats,
+    smallest: _Floats,
+    largest: _Floats,
+) -> None: ...
