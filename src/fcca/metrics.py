@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from fcca.exceptions import InvalidInputError
+from fcca._weights import check_weights
 
 __all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
 
@@ -23,13 +23,6 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
         keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
         return np.unique(keys, return_inverse=True)[1].astype(np.int64)
     return np.unique(B, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def _weights(sample_weight: ArrayLike | None, B: NDArray[np.int64]) -> NDArray[np.float64]:
-    weight: NDArray[np.float64] = _check_sample_weight(sample_weight, B, dtype=np.float64, ensure_non_negative=True)
-    if weight.sum() <= 0:
-        raise InvalidInputError("All sample weights are zero.")
-    return weight
 
 
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -53,7 +46,7 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
     0.5
     """
     groups = _row_groups(B)
-    weight = _weights(sample_weight, groups)
+    weight = check_weights(sample_weight, len(groups))
     return float(1 - len(np.unique(groups[weight > 0])) / weight.sum())
 
 
@@ -84,7 +77,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     groups = _row_groups(B)
     labels = np.unique(column_or_1d(y), return_inverse=True)[1]
     check_consistent_length(groups, labels)
-    weight = _weights(sample_weight, groups)
+    weight = check_weights(sample_weight, len(groups))
     n_labels = labels.max() + 1
     table = np.bincount(groups * n_labels + labels, weights=weight, minlength=(groups.max() + 1) * n_labels)
     commonest = table.reshape(-1, n_labels).max(axis=1)
@@ -113,4 +106,4 @@ def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike |
     left, right = column_or_1d(surrogate), column_or_1d(target)
     check_consistent_length(left, right)
     agree = left == right
-    return float(np.average(agree, weights=_weights(sample_weight, agree)))
+    return float(np.average(agree, weights=check_weights(sample_weight, len(agree))))

@@ -97,7 +97,7 @@ class ThresholdTable:
         condition[order] = np.cumsum(first) - 1
         kept = order[first]
         unknown = np.full(len(kept), np.nan)
-        sums = np.bincount(condition, weights=np.asarray(count, dtype=np.float64), minlength=len(kept))
+        sums = _sums(condition, np.asarray(count, dtype=np.float64), len(kept))
         table = cls(tuple(feature_names), feature[kept], threshold[kept], threshold[kept], unknown, unknown, sums)
         return table, condition
 
@@ -199,7 +199,7 @@ class ThresholdTable:
                 open_count[near] = -np.inf
         leaders, condition = np.unique(representative, return_inverse=True)
         merged = self.select(np.isin(np.arange(len(self)), leaders))
-        return replace(merged, count=np.bincount(condition, weights=self.count, minlength=len(leaders))), condition
+        return replace(merged, count=_sums(condition, self.count, len(leaders))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold by the shortest decimal between the training values next to it.
@@ -273,6 +273,10 @@ class ThresholdTable:
             raise InvalidInputError(f"Damaged threshold table: {error!r}.") from error
         columns = np.array(conditions, dtype=np.float64).reshape(-1, 6).T
         return cls(tuple(names), columns[0].astype(np.int32), *columns[1:])
+
+
+def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
+    return np.bincount(group, weights=values, minlength=n).astype(np.float64)
 
 
 def _text(value: Any) -> str:

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 
 from fcca._progress import progress_bar
 from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
-from fcca.discretizers._validation import check_column_names, check_training_data, distinct_rows
+from fcca.discretizers._validation import check_column_names, check_same_columns, check_training_data, distinct_rows
 from fcca.exceptions import (
     ConstantFeatureWarning,
     InvalidInputError,
@@ -187,10 +187,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         self.estimator_ = self._fit_estimator(X, y, weight)
 
         engine = CounterfactualEngine(self.estimator_, problem)
-        if engine.model.n_features != self.n_features_in_:
-            raise InvalidInputError(
-                f"X has {self.n_features_in_} columns, but the frozen classifier was fitted on {engine.model.n_features}."
-            )
+        check_same_columns(self, self.estimator_, engine.model.n_features)
         self.classes_ = engine.model.classes
         engine.observe(X)
         names = [str(name) for name in _check_feature_names_in(self)]

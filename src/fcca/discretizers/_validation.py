@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
+from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -43,16 +44,29 @@ def check_training_data(
     check_classification_targets(y)
     rows = np.arange(len(X))
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        sample_weight = check_weights(sample_weight, len(X))
         rows = np.flatnonzero(sample_weight > 0)
-        if len(rows) == 0:
-            raise InvalidInputError("All sample weights are zero.")
         if len(rows) < len(X):
             X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
     n_classes = len(np.unique(y))
     if n_classes < 2:
         raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(X)} row(s).")
     return X, y, sample_weight, rows
+
+
+def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
+    """Refuse a frozen classifier that was fitted on other columns than the discretizer."""
+    if n_features != discretizer.n_features_in_:
+        raise InvalidInputError(
+            f"X has {discretizer.n_features_in_} columns, but the frozen classifier was fitted on {n_features}."
+        )
+    seen, given = (getattr(fitted, "feature_names_in_", None) for fitted in (classifier, discretizer))
+    if seen is not None and given is not None and list(seen) != list(given):
+        at = int(np.flatnonzero(np.asarray(seen) != np.asarray(given))[0])
+        raise InvalidInputError(
+            f"The frozen classifier was fitted on other columns: its column {at} is {seen[at]!r}, that of X is {given[at]!r}. "
+            "Give X the columns of the fit, in the same order."
+        )
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:

@@ -12,6 +12,15 @@ from fcca.models._model import Link, TreeEnsemble
 from fcca.models._precision import largest_float64_below_float32_cut
 
 
+def check(estimator: Any) -> None:
+    """Refuse deeper trees before hours are spent on fitting them."""
+    if estimator.max_depth != 1 and estimator.max_leaf_nodes != 2:
+        raise UnsupportedModelError(
+            f"GradientBoostingClassifier(max_depth={estimator.max_depth}) has trees that test more than one feature. "
+            "Supported so far are trees that test one feature each: set max_depth=1."
+        )
+
+
 def read(estimator: Any) -> TreeEnsemble:
     """Read a fitted GradientBoostingClassifier."""
     starts_constant = isinstance(estimator.init_, DummyClassifier) or estimator.init_ == "zero"

@@ -29,7 +29,7 @@ class Reader:
 
 
 READERS: dict[str, Reader] = {
-    "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting"),
+    "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting", check="check"),
     "sklearn.linear_model.LogisticRegression": Reader("_linear"),
     "sklearn.linear_model.LogisticRegressionCV": Reader("_linear"),
     "sklearn.linear_model.PassiveAggressiveClassifier": Reader("_linear"),

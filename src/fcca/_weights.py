@@ -1,0 +1,31 @@
+"""Weights of rows: weight 2 is the same as the row twice, weight 0 as leaving it out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fcca.exceptions import InvalidInputError
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """One finite weight ≥ 0 per row, not all of them 0; None is 1 for every row."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"sample_weight must be numbers: {error}.") from error
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight must be 1D with one entry per row, got shape {weight.shape} for {n_rows} rows."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise InvalidInputError(
+            "sample_weight must be finite; negative values in data passed to sample_weight are not allowed."
+        )
+    if not (weight > 0).any():
+        raise InvalidInputError("sample_weight must have at least one non-zero entry.")
+    return weight

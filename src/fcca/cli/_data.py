@@ -1,0 +1,275 @@
+"""A table and its labels, read from a file and judged before any work starts."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+from sklearn.datasets import load_breast_cancer
+
+from fcca.exceptions import InvalidInputError
+
+LABEL_NAMES = ("label", "target", "class", "y")
+FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
+NAMES_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Numbers and labels, rows in the order of the file."""
+
+    name: str
+    X: pd.DataFrame
+    y: NDArray[np.generic]
+    label: str
+
+    def class_counts(self) -> dict[Any, int]:
+        """Rows of each class."""
+        classes, counts = np.unique(self.y, return_counts=True)
+        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+
+
+def bundled_data() -> Dataset:
+    """scikit-learn's breast-cancer table."""
+    bunch = load_breast_cancer(as_frame=True)
+    return Dataset(
+        "breast cancer (scikit-learn)", bunch.data, bunch.target_names[bunch.target.to_numpy()].astype(str), "class"
+    )
+
+
+def read_data(path: Path, label: str | None) -> Dataset:
+    """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it."""
+    frame = _read_frame(path)
+    name = _label_name([str(column) for column in frame.columns], label)
+    if len(frame) == 0:
+        raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least two rows of each class.")
+    y = _labels(frame[name])
+    features = frame.drop(columns=name)
+    if features.shape[1] == 0:
+        raise InvalidInputError(
+            f"{path.name} has no column beside the label {name!r}. Expected at least one numeric column."
+        )
+    data = Dataset(path.name, _numbers(features), y, name)
+    _check_classes(data)
+    return data
+
+
+# --- files --------------------------------------------------------------------------------------------------------------
+
+
+def _read_frame(path: Path) -> pd.DataFrame:
+    suffix = next((suffix for suffix in FORMATS if path.name.lower().endswith(suffix)), None)
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check the path; it is taken relative to {Path.cwd()}.")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is not a file. Expected one of {', '.join(FORMATS)}.")
+    if suffix is None:
+        raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {', '.join(FORMATS)}.")
+    if path.stat().st_size == 0:
+        raise InvalidInputError(f"{path} is empty. Expected a header line with column names, and rows.")
+    try:
+        frame = _read_parquet(path) if suffix == ".parquet" else _read_csv(path, FORMATS[suffix])
+    except pd.errors.EmptyDataError as error:
+        raise InvalidInputError(f"{path} is empty. Expected a header line with column names, and rows.") from error
+    except InvalidInputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
+        ) from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # pandas' and pyarrow's errors are ValueErrors
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInputError(f"Cannot read {path} as {suffix[1:]}: {reason}") from error
+    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    return frame
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(path).reset_index(drop=True)
+    _check_header([str(name) for name in frame.columns])
+    return frame
+
+
+def _read_csv(path: Path, compression: Any) -> pd.DataFrame:
+    # utf-8-sig also reads files without the mark that Excel puts at the beginning.
+    options: dict[str, Any] = {"compression": compression, "encoding": "utf-8-sig"}
+    # read_csv would rename repeated and empty names, so they are looked at before.
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
+    names = [str(name) for name in header.iloc[0]]
+    _check_header(names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            # The default parser may miss a decimal's nearest float64 by one ulp, and would take surplus fields as an index.
+            frame: pd.DataFrame = pd.read_csv(
+                path, index_col=False, float_precision="round_trip", low_memory=False, **options
+            )
+        except pd.errors.ParserWarning as warning:
+            raise InvalidInputError(
+                f"Rows of {path.name} have more fields than its header, which has {len(names)}. "
+                "Expected one name per field, on the first line."
+            ) from warning
+    frame.columns = pd.Index(names, dtype=object)
+    return frame
+
+
+def _check_header(names: Sequence[str]) -> None:
+    nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
+    if nameless:
+        raise InvalidInputError(
+            f"Column {nameless[0]} of {len(names)} has no name (a saved row index?). Name it or remove it; "
+            "pandas leaves the index out with to_csv(…, index=False)."
+        )
+    seen: set[str] = set()
+    repeated = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    if repeated:
+        raise InvalidInputError(f"Column names must be unique; repeated: {listed(list(repeated))}. Rename or remove them.")
+
+
+# --- columns ------------------------------------------------------------------------------------------------------------
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the first dozen of them."""
+    shown = ", ".join(repr(name) for name in names[:NAMES_SHOWN])
+    return shown if len(names) <= NAMES_SHOWN else f"{shown}, … ({len(names)} in all)"
+
+
+def _label_name(columns: Sequence[str], wanted: str | None) -> str:
+    if wanted is not None:
+        if wanted not in columns:
+            raise InvalidInputError(
+                f"There is no column {wanted!r} to take as the label. The columns are {listed(columns)}."
+            )
+        return wanted
+    found = [name for name in columns if name.strip().lower() in LABEL_NAMES]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidInputError(f"Several columns could be the label: {listed(found)}. Name one with --label.")
+    hint = ""
+    if len(columns) == 1 and any(separator in columns[0] for separator in ";\t|"):
+        hint = " Fields must be separated by commas."
+    elif sum(_is_number(name) for name in columns) > len(columns) / 2:
+        hint = " The first line must hold column names."
+    raise InvalidInputError(
+        f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label; "
+        f"the columns are {listed(columns)}.{hint}"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _labels(column: pd.Series[Any]) -> NDArray[np.generic]:
+    missing = np.flatnonzero(column.isna())
+    if len(missing):
+        raise InvalidInputError(
+            f"The label column {column.name!r} has {len(missing)} missing value(s), first in {_row(missing[0])}. "
+            "Remove those rows (empty fields, NA, None and null count as missing)."
+        )
+    if types.is_float_dtype(column.dtype):
+        values = column.to_numpy(dtype=np.float64)
+        broken = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)) | (np.abs(values) > 2**53))
+        if len(broken):
+            raise InvalidInputError(
+                f"The label column {column.name!r} holds numbers such as {values[broken[0]]:g}. Expected classes, as "
+                "texts or whole numbers: choose another column with --label, or cut this one into classes."
+            )
+        return values.astype(np.int64)
+    if types.is_integer_dtype(column.dtype):
+        return column.to_numpy(dtype=np.uint64 if types.is_unsigned_integer_dtype(column.dtype) else np.int64)
+    return np.asarray([str(value) for value in column], dtype=str)
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns as float64, without missing or infinite values."""
+    _check_numeric(frame)
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name in frame.columns:
+        values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        broken = np.flatnonzero(~np.isfinite(values))
+        if len(broken):
+            missing = int(np.isnan(values).sum())
+            if missing:
+                broken = np.flatnonzero(np.isnan(values))
+                what, remedy = f"{missing} missing value(s)", "Fill them in, or remove the rows or the column"
+            else:
+                what, remedy = f"{len(broken)} infinite value(s) ({values[broken[0]]:g})", "Replace them, or remove the rows"
+            raise InvalidInputError(f"Column {name!r} has {what}, first in {_row(broken[0])}. {remedy}.")
+        columns[name] = values
+    return pd.DataFrame(columns)
+
+
+def _check_numeric(frame: pd.DataFrame) -> None:
+    texts = [name for name in frame.columns if not _is_numeric(frame[name])]
+    if not texts:
+        return
+    column = frame[texts[0]]
+    # In a column of numbers with a few '?' the culprit is the '?', not the number before it.
+    as_numbers = pd.to_numeric(column.astype(str), errors="coerce")
+    culprits = np.flatnonzero(as_numbers.isna() & column.notna())
+    row = int(culprits[0]) if len(culprits) else 0
+    value = repr(str(column.iloc[row]))
+    others = f" So do {listed(texts[1:])}." if len(texts) > 1 else ""
+    raise InvalidInputError(
+        f"Column {texts[0]!r} holds other things than numbers, for example {value[:60]} in {_row(row)}.{others} "
+        "Encode such columns as numbers, or remove them."
+    )
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    return bool(types.is_numeric_dtype(column.dtype)) and not types.is_complex_dtype(column.dtype)
+
+
+def _row(position: int | np.integer[Any]) -> str:
+    return f"row {position} (the first is 0)"
+
+
+# --- classes ------------------------------------------------------------------------------------------------------------
+
+
+def _check_classes(data: Dataset) -> None:
+    counts = data.class_counts()
+    if len(counts) == 1:
+        raise InvalidInputError(
+            f"The label column {data.label!r} has one class only, {next(iter(counts))!r}. Expected at least two; "
+            "choose another column with --label."
+        )
+    if len(data.y) < 2 * len(counts):
+        raise InvalidInputError(
+            f"Too few rows: {len(data.y)} rows of {len(counts)} classes in {data.label!r}. Expected at least two rows of "
+            "each class; choose another label with --label, or add rows."
+        )
+
+
+def check_split(data: Dataset, test_size: float) -> None:
+    """Refuse a split that would leave one of its sides without a class."""
+    counts = data.class_counts()
+    rarest = min(counts, key=lambda label: counts[label])
+    if counts[rarest] < 2:
+        raise InvalidInputError(
+            f"Class {rarest!r} of {data.label!r} has one row, which cannot be both trained on and held out. "
+            "Use --test-size 0, or remove the class."
+        )
+    held_out = math.ceil(test_size * len(data.y))
+    smaller = min(held_out, len(data.y) - held_out)
+    if smaller < len(counts):
+        raise InvalidInputError(
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {len(data.y)} rows held out, but there are "
+            f"{len(counts)} classes and both sides need one row of each. Use --test-size 0, or add rows."
+        )

@@ -1,0 +1,238 @@
+"""What ``fcca distill`` computes: a target model, its thresholds, and a small tree on them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from time import perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from fcca._files import AtomicOutputs
+from fcca.cli._data import Dataset, check_split
+from fcca.discretizers import FCCADiscretizer
+from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+
+Rows = NDArray[np.int64]
+T = TypeVar("T")
+
+THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
+    "thresholds.csv",
+    "thresholds.json",
+    "counterfactuals.parquet",
+)
+
+
+class TargetModel(StrEnum):
+    """The models that can be distilled from the command line."""
+
+    gb = "gb"
+    svm = "svm"
+    logistic = "logistic"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that can be chosen; checked when made."""
+
+    model: TargetModel
+    q: float
+    p0: float
+    p1: float
+    lambda0: float
+    lambda1: float
+    lambda2: float
+    margin: float
+    merge_tolerance: str
+    round_thresholds: bool
+    test_size: float
+    seed: int
+    depth: int
+    jobs: int
+    time_limit: float | None
+
+    def __post_init__(self) -> None:
+        def check(option: str, value: Any, fits: bool, expected: str) -> None:
+            if not fits:
+                raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
+
+        check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
+        check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
+        check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
+        check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
+        for name in ("lambda0", "lambda1", "lambda2"):
+            value = getattr(self, name)
+            check(f"--{name}", value, 0 <= value < math.inf, "a finite number of at least 0")
+        check("--margin", self.margin, 0 < self.margin < math.inf, "a finite number above 0, such as 0.0001")
+        check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
+        check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
+        check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
+        check("--jobs", self.jobs, self.jobs != 0, "a number of threads, or -1 for all cores")
+        if self.time_limit is not None:
+            check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
+        tolerance = self.tolerance()
+        fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
+        check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
+
+    def tolerance(self) -> float | str:
+        """``merge_tolerance`` as the discretizer takes it; a text that is no number as it stands."""
+        try:
+            return float(self.merge_tolerance)
+        except ValueError:
+            return self.merge_tolerance
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How the model, the binary rows and the tree do on some rows."""
+
+    rows: int
+    target_accuracy: float
+    compression: float
+    inconsistency: float
+    tree_accuracy: float
+    tree_fidelity: float
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """All that ``fcca distill`` found."""
+
+    data: Dataset
+    training_rows: Rows  # rows of the file
+    target: Any
+    discretizer: FCCADiscretizer
+    tree: DecisionTreeClassifier
+    training: Scores
+    held_out: Scores | None
+    target_seconds: float
+    fcca_seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def n_unverified(self) -> int:
+        """Counterfactuals that the target's own predict does not agree with."""
+        return int(self.discretizer.counterfactuals_.is_status("unverified").sum())
+
+    def counterfactuals_frame(self) -> pd.DataFrame:
+        """One line per move; ``row`` is the row of the file, the first is 0."""
+        found = self.discretizer.counterfactuals_
+        of_file = replace(found, rows=self.training_rows[found.rows])
+        return of_file.to_frame().sort_values("row", kind="stable", ignore_index=True)
+
+    def write(self, outputs: AtomicOutputs) -> None:
+        """Write the three files."""
+        table = self.discretizer.thresholds_
+        table.to_frame().to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
+        outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
+        self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
+
+
+def target_model(settings: Settings) -> Any:
+    """The classifier to be distilled, unfitted."""
+    if settings.model is TargetModel.gb:
+        return GradientBoostingClassifier(n_estimators=100, max_depth=1, random_state=settings.seed)
+    if settings.model is TargetModel.svm:
+        return make_pipeline(StandardScaler(), LinearSVC(random_state=settings.seed, max_iter=10_000))
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+
+
+def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
+    """Rows to train on and rows to hold out, with the same shares of every class."""
+    rows = np.arange(len(data.y))
+    if settings.test_size == 0:
+        return rows, rows[:0]
+    check_split(data, settings.test_size)
+    training, held_out = train_test_split(rows, test_size=settings.test_size, stratify=data.y, random_state=settings.seed)
+    return training, held_out
+
+
+def distillation(data: Dataset, settings: Settings, *, show_progress: bool = False) -> Distillation:
+    """Fit the target model, take out its thresholds and grow a tree on them."""
+    training_rows, held_out_rows = split_rows(data, settings)
+    X, y = data.X.iloc[training_rows], data.y[training_rows]
+    with collected_notes() as notes:
+        target, target_seconds = _timed(lambda: target_model(settings).fit(X, y))
+        discretizer = FCCADiscretizer(
+            FrozenEstimator(target),
+            p0=settings.p0,
+            p1=settings.p1,
+            lambda0=settings.lambda0,
+            lambda1=settings.lambda1,
+            lambda2=settings.lambda2,
+            Q=settings.q,
+            margin=settings.margin,
+            merge_tolerance=settings.tolerance(),
+            round_thresholds=settings.round_thresholds,
+            time_limit=settings.time_limit,
+            n_jobs=settings.jobs,
+            verbose=int(show_progress),
+        )
+        binary, fcca_seconds = _timed(lambda: discretizer.fit(X, y).transform(X))
+        tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.seed)
+        _, tree_seconds = _timed(lambda: tree.fit(binary, y))
+
+    def scores(rows: Rows) -> Scores:
+        X, y = data.X.iloc[rows], data.y[rows]
+        B = discretizer.transform(X)
+        answers, tree_answers = target.predict(X), tree.predict(B)
+        return Scores(
+            rows=len(rows),
+            target_accuracy=float(accuracy_score(y, answers)),
+            compression=compression_rate(B),
+            inconsistency=inconsistency_rate(B, y),
+            tree_accuracy=float(accuracy_score(y, tree_answers)),
+            tree_fidelity=fidelity(tree_answers, answers),
+        )
+
+    return Distillation(
+        data=data,
+        training_rows=training_rows,
+        target=target,
+        discretizer=discretizer,
+        tree=tree,
+        training=scores(training_rows),
+        held_out=scores(held_out_rows) if len(held_out_rows) else None,
+        target_seconds=target_seconds,
+        fcca_seconds=fcca_seconds + tree_seconds,
+        notes=tuple(notes),
+    )
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    begin = perf_counter()
+    result = work()
+    return result, perf_counter() - begin
+
+
+@contextmanager
+def collected_notes() -> Iterator[list[str]]:
+    """Warnings meant for users, as texts; those meant for programmers are passed on as the warnings they are."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif not issubclass(warning.category, UnverifiedCounterfactualWarning):  # an error is printed for these
+            text = " ".join(str(warning.message).split())
+            if text not in notes:
+                notes.append(text)

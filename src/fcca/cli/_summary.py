@@ -1,0 +1,187 @@
+"""What ``fcca distill`` prints. Names of columns and classes come from a file, so they are only ever put in a Text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+from sklearn.pipeline import Pipeline
+
+from fcca.cli._distillation import Distillation, Scores
+
+THRESHOLDS_SHOWN = 10
+CLASSES_SHOWN = 8
+LEAF = -1
+
+
+def printable(text: object) -> str:
+    """The text with control characters and line breaks written as escapes, so that a terminal only ever shows them."""
+    shown = (c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in str(text))
+    return "".join(shown)
+
+
+def summary(found: Distillation, files: Sequence[Path]) -> RenderableType:
+    """Everything that was found, on one page."""
+    parts: list[RenderableType] = [
+        Panel(_facts(found), title="fcca distill", title_align="left", box=box.ROUNDED, border_style="cyan"),
+        _scores_table(found.training, found.held_out),
+        Text(),
+        _thresholds_table(found),
+        Text(),
+        tree_of_rules(found),
+    ]
+    if files:
+        parts += [Text(), _files(files)]
+    return Group(*parts)
+
+
+# --- facts --------------------------------------------------------------------------------------------------------------
+
+
+def _facts(found: Distillation) -> Table:
+    data, training, held_out = found.data, found.training, found.held_out
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+
+    def add(title: str, text: str) -> None:
+        grid.add_row(title, Text(text))
+
+    add("Data", f"{printable(data.name)}: {_number(len(data.y))} rows × {_number(data.X.shape[1])} columns")
+    add("Classes", _classes(found))
+    add("Rows", f"{_number(training.rows)} for training, {_number(held_out.rows) if held_out else 'none'} held out")
+    add("Target model", _model_name(found))
+    add("Counterfactuals", _answers(found))
+    discretizer = found.discretizer
+    kept, every = discretizer.thresholds_, discretizer.all_thresholds_
+    add(
+        "Thresholds",
+        f"{_number(len(kept))} kept of {_number(len(every))} found, "
+        f"on {_number(len(kept.features_used))} of {_number(data.X.shape[1])} columns",
+    )
+    add("Time", f"{_seconds(found.target_seconds)} to fit the target, {_seconds(found.fcca_seconds)} for all that fcca adds")
+    return grid
+
+
+def _classes(found: Distillation) -> str:
+    counts = [f"{printable(name)} ({_number(count)})" for name, count in found.data.class_counts().items()]
+    shown = ", ".join(counts[:CLASSES_SHOWN])
+    return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
+
+
+def _model_name(found: Distillation) -> str:
+    target = found.target
+    if isinstance(target, Pipeline):
+        return " + ".join(type(step).__name__ for _, step in target.steps)
+    return f"{type(target).__name__}, {target.n_estimators} stumps"
+
+
+def _answers(found: Distillation) -> str:
+    counterfactuals = found.discretizer.counterfactuals_
+    counts = counterfactuals.counts()
+    parts = [f"{_number(counts.pop('optimal', 0))} proven optimal", f"{_number(counts.pop('infeasible', 0))} infeasible"]
+    parts += [f"{_number(count)} {status}" for status, count in counts.items()]
+    median = np.median(counterfactuals.cost[counterfactuals.is_status("optimal")])
+    return f"{_number(len(counterfactuals))} rows asked: {', '.join(parts)}; median cost {median:.3g}"
+
+
+# --- scores -------------------------------------------------------------------------------------------------------------
+
+
+def _scores_table(training: Scores, held_out: Scores | None) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("Rates", overflow="fold")
+    table.add_column("training", justify="right", no_wrap=True)
+    table.add_column("held out", justify="right", no_wrap=True)
+    lines = (
+        ("Compression (equal binary rows written once)", "compression"),
+        ("Inconsistency (share of labels no tree can match)", "inconsistency"),
+        ("Accuracy of the target model", "target_accuracy"),
+        ("Accuracy of the tree", "tree_accuracy"),
+        ("Fidelity of the tree to the target model", "tree_fidelity"),
+    )
+    for title, name in lines:
+        table.add_row(title, *(f"{getattr(scores, name):.1%}" if scores else "–" for scores in (training, held_out)))
+    return table
+
+
+# --- thresholds ---------------------------------------------------------------------------------------------------------
+
+
+def _thresholds_table(found: Distillation) -> Table:
+    kept = found.discretizer.thresholds_
+    n_optimal = int(found.discretizer.counterfactuals_.is_status("optimal").sum())
+    order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column(
+        "Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds", overflow="fold"
+    )
+    table.add_column("crossed", justify="right", no_wrap=True)
+    table.add_column("of counterfactuals", justify="right", no_wrap=True)
+    names = kept.names()
+    for at in order:
+        count = kept.count[at]
+        table.add_row(Text(printable(names[at])), _number(round(count)), f"{count / n_optimal:.1%}")
+    return table
+
+
+# --- tree ---------------------------------------------------------------------------------------------------------------
+
+
+def tree_of_rules(found: Distillation) -> Tree:
+    """The tree in the units of the file: ``x ≤ t`` and ``x > t`` at the branches, a class at the leaves."""
+    nodes, classes = found.tree.tree_, found.tree.classes_
+    conditions = [name.rpartition(" > ") for name in found.discretizer.thresholds_.names()]
+
+    def leaf(node: int) -> Text:
+        shares = nodes.value[node][0]
+        best = int(np.argmax(shares))
+        rows = int(nodes.n_node_samples[node])
+        text = Text("→ ")
+        text.append(printable(classes[best]), style="bold green")
+        text.append(f"  {_number(round(shares[best] * rows))} of {_number(rows)} row{'s' if rows > 1 else ''}", style="dim")
+        return text
+
+    def grow(branch: Tree, node: int) -> None:
+        column, _, threshold = conditions[nodes.feature[node]]
+        for sign, child in (("≤", int(nodes.children_left[node])), (">", int(nodes.children_right[node]))):
+            rule = Text(f"{printable(column)} {sign} {threshold}")
+            if nodes.children_left[child] == LEAF:
+                branch.add(rule.append("  ").append_text(leaf(child)))
+            else:
+                grow(branch.add(rule), child)
+
+    depth, leaves = found.tree.get_depth(), found.tree.get_n_leaves()
+    title = f"Decision tree (CART) of depth {depth}, {leaves} {'leaves' if leaves > 1 else 'leaf'}, training rows"
+    root = Tree(Text(title, style="bold"))
+    if nodes.children_left[0] == LEAF:
+        root.add(leaf(0))
+    else:
+        grow(root, 0)
+    return root
+
+
+# --- words --------------------------------------------------------------------------------------------------------------
+
+
+def _files(files: Iterable[Path]) -> Text:
+    text = Text("Written ", style="bold")
+    text.append(", ".join(printable(path) for path in files), style="not bold")
+    text.append("\nIn counterfactuals.parquet, row is the row of the input table; the first one is 0.", style="not bold dim")
+    return text
+
+
+def _number(n: int) -> str:
+    return f"{n:,}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
