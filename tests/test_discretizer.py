@@ -359,7 +359,7 @@ def test_a_frozen_model_of_other_columns_is_refused(frozen, data):
 
 def test_labels_that_the_model_does_not_know_are_said(frozen, data):
     X, y = data
-    with pytest.raises(NoCounterfactualError, match="begins with .'no'"):
+    with pytest.raises(NoCounterfactualError, match=r"begins with \['no'"):
         FCCADiscretizer(frozen).fit(X, np.where(y == 1, "yes", "no"))
 
 

@@ -64,7 +64,7 @@ def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> No
     if seen is not None and given is not None and list(seen) != list(given):
         at = int(np.flatnonzero(np.asarray(seen) != np.asarray(given))[0])
         raise InvalidInputError(
-            f"The frozen classifier was fitted on other columns: its column {at} is {seen[at]!r}, that of X is {given[at]!r}. "
+            f"The frozen classifier knows other columns: its column {at} is {seen[at]!r}, that of X is {given[at]!r}. "
             "Give X the columns of the fit, in the same order."
         )
 
