@@ -1,10 +1,26 @@
 """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from fcca.discretizers import FCCADiscretizer
-from fcca.models import read_model
-from fcca.thresholds import ThresholdTable
+if TYPE_CHECKING:
+    from fcca.discretizers import FCCADiscretizer
+    from fcca.models import read_model
+    from fcca.thresholds import ThresholdTable
 
 __all__ = ["FCCADiscretizer", "ThresholdTable", "read_model"]
 __version__ = version("fcca")
+
+# Imported when first asked for, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
+_HOMES = {"FCCADiscretizer": "discretizers", "ThresholdTable": "thresholds", "read_model": "models"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fcca' has no attribute {name!r}")
+    return getattr(import_module(f"fcca.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -38,7 +38,8 @@ class AtomicOutputs:
         for final, path in written.items():
             os.replace(path, final)
         if written and os.name == "posix":
-            _flush(self.directory)
+            with suppress(OSError):  # the files are in place; some file systems cannot flush a directory
+                _flush(self.directory)
         return list(written)
 
     def discard(self) -> None:

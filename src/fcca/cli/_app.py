@@ -15,7 +15,7 @@ from rich.text import Text
 from fcca import __version__
 from fcca._files import atomic_outputs
 from fcca.cli._data import bundled_data, read_data
-from fcca.cli._distillation import OUTPUT_NAMES, Distillation, Settings, TargetModel, distillation
+from fcca.cli._distillation import OUTPUT_NAMES, Distillation, Settings, Step, TargetModel, distillation
 from fcca.cli._summary import printable, summary
 from fcca.exceptions import FCCAError, InvalidInputError
 
@@ -24,10 +24,30 @@ EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
 EXIT_INTERRUPTED = 130
 
-EPILOG = """
-Exit codes: 0 done, 1 the files could not be written, 2 data or options cannot be used, 3 some counterfactuals did not pass
-the check by the model's own predict (the files are written without counting them), 130 interrupted.
+HELP = """Find the few thresholds that a classifier's decisions hang on, and a small tree built on them.
+
+A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
+computed exactly; the thresholds those changes cross are counted.
+
+Writes thresholds.csv, thresholds.json and counterfactuals.parquet, whose column [italic]row[/] is the row of the input \
+table, counted from 0.
+
+[bold]Examples[/]
+
+[dim]# scikit-learn's breast-cancer data, the most frequent third of the thresholds[/]
+[cyan]fcca distill --q 0.7[/]
+
+[dim]# a table of your own[/]
+[cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
+
+[dim]# another target model, all rows for training[/]
+[cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 """
+EPILOG = (
+    "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
+    "counterfactuals do not flip the model's own predict; 130 interrupted."
+)
+DATA, MODEL, SEARCH = "Data and files", "Model and tree", "Counterfactuals and thresholds"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,12 +73,12 @@ def _fcca(
     """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
 
 
-@app.command(epilog=EPILOG)
+@app.command(help=HELP, epilog=EPILOG)
 def distill(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="Table to learn from: .csv, .csv.gz or .parquet, numeric columns and one label column. "
             "Without it: scikit-learn's breast-cancer data.",
             show_default=False,
@@ -70,54 +90,68 @@ def distill(
             metavar="COL",
             help="Label column. Without it: the column named label, target, class or y.",
             show_default=False,
+            rich_help_panel=DATA,
         ),
     ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Where the files go; older ones of their names are replaced.", rich_help_panel=DATA
+        ),
+    ] = Path("fcca-out"),
+    test_size: Annotated[float, typer.Option(help="Share of rows held out; 0 holds out none.", rich_help_panel=DATA)] = 0.2,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=DATA)] = False,
     model: Annotated[
         TargetModel,
-        typer.Option(help="Target model: 100 boosted stumps, a linear support vector machine or logistic regression."),
+        typer.Option(help="100 boosted stumps, a linear SVM or logistic regression.", rich_help_panel=MODEL),
     ] = TargetModel.gb,
+    depth: Annotated[int, typer.Option(help="Depth of the decision tree.", rich_help_panel=MODEL)] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the model and the tree.", rich_help_panel=MODEL)] = 0,
     q: Annotated[
-        float, typer.Option("--q", help="Keep thresholds crossed at least as often as this quantile of all counts.")
+        float,
+        typer.Option(
+            "--q", help="Keep thresholds crossed at least as often as this quantile of all counts.", rich_help_panel=SEARCH
+        ),
     ] = 0.0,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the files go; older ones of these names are replaced.")
-    ] = Path("fcca-out"),
-    depth: Annotated[int, typer.Option(help="Depth of the decision tree.")] = 3,
-    test_size: Annotated[float, typer.Option(help="Share of rows held out; 0 holds out none.")] = 0.2,
-    seed: Annotated[int, typer.Option(help="Seed of the split, the model and the tree.")] = 0,
-    p0: Annotated[float, typer.Option("--p0", help="Ask only for rows predicted with at least this probability.")] = 0.5,
-    p1: Annotated[float, typer.Option("--p1", help="Ask only for rows predicted with at most this probability.")] = 1.0,
-    lambda0: Annotated[float, typer.Option("--lambda0", help="Cost of a change, per column moved.")] = 0.1,
-    lambda1: Annotated[float, typer.Option("--lambda1", help="… per distance, in units of the column's range.")] = 1.0,
-    lambda2: Annotated[float, typer.Option("--lambda2", help="… per squared distance.")] = 0.0,
-    margin: Annotated[float, typer.Option(help="Score by which the model must answer the other class.")] = 1e-4,
+    p0: Annotated[
+        float,
+        typer.Option("--p0", help="Ask for rows predicted with at least this probability.", rich_help_panel=SEARCH),
+    ] = 0.5,
+    p1: Annotated[
+        float,
+        typer.Option("--p1", help="Ask for rows predicted with at most this probability.", rich_help_panel=SEARCH),
+    ] = 1.0,
+    lambda0: Annotated[
+        float, typer.Option("--lambda0", help="Cost of a change, per column moved.", rich_help_panel=SEARCH)
+    ] = 0.1,
+    lambda1: Annotated[
+        float,
+        typer.Option("--lambda1", help="Cost per distance, in units of the column's range.", rich_help_panel=SEARCH),
+    ] = 1.0,
+    lambda2: Annotated[float, typer.Option("--lambda2", help="Cost per squared distance.", rich_help_panel=SEARCH)] = 0.0,
+    margin: Annotated[
+        float, typer.Option(help="Score by which the model must answer the other class.", rich_help_panel=SEARCH)
+    ] = 1e-4,
     merge_tolerance: Annotated[
         str,
-        typer.Option(metavar="auto|FLOAT", help="Merge thresholds closer than this share of the column's range."),
+        typer.Option(
+            metavar="auto|FLOAT",
+            help="Merge thresholds closer than this share of the column's range.",
+            rich_help_panel=SEARCH,
+        ),
     ] = "auto",
-    no_round: Annotated[bool, typer.Option("--no-round", help="Keep the model's own numbers as thresholds.")] = False,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 is all cores. The result does not depend on it.")] = -1,
+    no_round: Annotated[
+        bool, typer.Option("--no-round", help="Keep the model's own numbers as thresholds.", rich_help_panel=SEARCH)
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option(help="Threads, -1 for all cores; the result does not depend on it.", rich_help_panel=SEARCH)
+    ] = -1,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for all searches together.", show_default=False)
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time for all searches together.", show_default=False, rich_help_panel=SEARCH),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Find the few thresholds that a classifier's decisions hang on, and a small tree built on them.
-
-    A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer
-    otherwise is computed exactly; the thresholds those changes cross are counted.
-
-    Writes thresholds.csv, thresholds.json and counterfactuals.parquet, in which [italic]row[/] is the row of the input
-    table, the first one being 0.
-
-    [bold]Examples[/]
-
-    [cyan]fcca distill[/]   on scikit-learn's breast-cancer data
-
-    [cyan]fcca distill loans.csv --label default --q 0.9[/]   the most frequent tenth of the thresholds
-
-    [cyan]fcca distill loans.parquet --model logistic --test-size 0 --out results[/]
-    """
+    """Run ``fcca distill``; the help is in HELP."""
     console, errors = _console(stderr=False), _console(stderr=True)
     try:
         settings = Settings(
@@ -154,15 +188,16 @@ def _distill(
     if path is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected fcca distill DATA --label {label}.")
     show_progress = not quiet and sys.stdout.isatty()
+    step: Step = console.status if show_progress else nullcontext
     found: Distillation | None = None
     failure: OSError | None = None
     try:
         with atomic_outputs(out) as outputs:
             for name in OUTPUT_NAMES:
                 outputs.path(name)  # refuses a name that is taken by a directory, before any work
-            with console.status("Reading the data …") if show_progress else nullcontext():
+            with step("Reading the data …"):
                 data = bundled_data() if path is None else read_data(path, label)
-            found = distillation(data, settings, show_progress=show_progress)
+            found = distillation(data, settings, step, show_progress=show_progress)
             found.write(outputs)
     except OSError as error:
         if found is None:
@@ -172,10 +207,10 @@ def _distill(
     if not quiet:
         for note in found.notes:
             _print_message(errors, "Note", note, "yellow")
-        console.print(summary(found, [] if failure else [out / name for name in OUTPUT_NAMES]))
+        console.print(summary(found, None if failure else out))
     if failure is not None:
         reason = failure.strerror or str(failure)
-        _print_message(errors, "Error", f"Cannot write to {out}: {reason}. No file there was changed.", "bold red")
+        _print_message(errors, "Error", f"Cannot write to {out}: {reason}. Nothing was left half-written there.", "bold red")
         return EXIT_CANNOT_WRITE
     if found.n_unverified:
         message = (

@@ -21,6 +21,7 @@ from fcca.exceptions import InvalidInputError
 LABEL_NAMES = ("label", "target", "class", "y")
 FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 NAMES_SHOWN = 12
+PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,13 @@ def _read_csv(path: Path, compression: Any) -> pd.DataFrame:
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = [str(name) for name in header.iloc[0]]
     _check_header(names)
+    if PANDAS_VERSION < (3, 1):  # whose default may miss a decimal's nearest float64 by one ulp
+        options["float_precision"] = "round_trip"
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            # The default parser may miss a decimal's nearest float64 by one ulp, and would take surplus fields as an index.
-            frame: pd.DataFrame = pd.read_csv(
-                path, index_col=False, float_precision="round_trip", low_memory=False, **options
-            )
+            # Without index_col=False surplus fields would silently become an index.
+            frame: pd.DataFrame = pd.read_csv(path, index_col=False, low_memory=False, **options)
         except pd.errors.ParserWarning as warning:
             raise InvalidInputError(
                 f"Rows of {path.name} have more fields than its header, which has {len(names)}. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import perf_counter
@@ -32,6 +32,7 @@ from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 
 Rows = NDArray[np.int64]
 T = TypeVar("T")
+Step = Callable[[str], AbstractContextManager[object]]  # shows what is being done while it is done
 
 THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
     "thresholds.csv",
@@ -164,12 +165,17 @@ def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
     return training, held_out
 
 
-def distillation(data: Dataset, settings: Settings, *, show_progress: bool = False) -> Distillation:
+def distillation(
+    data: Dataset, settings: Settings, step: Step = nullcontext, *, show_progress: bool = False
+) -> Distillation:
     """Fit the target model, take out its thresholds and grow a tree on them."""
+    if settings.model is TargetModel.gb:
+        _check_range(data)
     training_rows, held_out_rows = split_rows(data, settings)
     X, y = data.X.iloc[training_rows], data.y[training_rows]
     with collected_notes() as notes:
-        target, target_seconds = _timed(lambda: target_model(settings).fit(X, y))
+        with step("Fitting the target model …"):
+            target, target_seconds = _timed(lambda: target_model(settings).fit(X, y))
         discretizer = FCCADiscretizer(
             FrozenEstimator(target),
             p0=settings.p0,
@@ -214,6 +220,16 @@ def distillation(data: Dataset, settings: Settings, *, show_progress: bool = Fal
         fcca_seconds=fcca_seconds + tree_seconds,
         notes=tuple(notes),
     )
+
+
+def _check_range(data: Dataset) -> None:
+    """Refuse numbers that scikit-learn's trees, which compute in float32, cannot hold."""
+    largest = data.X.abs().max()
+    if largest.max() > np.finfo(np.float32).max:
+        raise InvalidInputError(
+            f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}; boosting takes them up to 3.4e+38. "
+            "Rescale the column, or use --model logistic."
+        )
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:

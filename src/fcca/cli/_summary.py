@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 from sklearn.pipeline import Pipeline
 
-from fcca.cli._distillation import Distillation, Scores
+from fcca.cli._distillation import COUNTERFACTUALS, OUTPUT_NAMES, Distillation, Scores
 
 THRESHOLDS_SHOWN = 10
 CLASSES_SHOWN = 8
@@ -28,8 +27,8 @@ def printable(text: object) -> str:
     return "".join(shown)
 
 
-def summary(found: Distillation, files: Sequence[Path]) -> RenderableType:
-    """Everything that was found, on one page."""
+def summary(found: Distillation, directory: Path | None) -> RenderableType:
+    """Everything that was found, and the directory that the files were written to."""
     parts: list[RenderableType] = [
         Panel(_facts(found), title="fcca distill", title_align="left", box=box.ROUNDED, border_style="cyan"),
         _scores_table(found.training, found.held_out),
@@ -38,8 +37,8 @@ def summary(found: Distillation, files: Sequence[Path]) -> RenderableType:
         Text(),
         tree_of_rules(found),
     ]
-    if files:
-        parts += [Text(), _files(files)]
+    if directory is not None:
+        parts += [Text(), _written(directory)]
     return Group(*parts)
 
 
@@ -60,6 +59,7 @@ def _facts(found: Distillation) -> Table:
     add("Rows", f"{_number(training.rows)} for training, {_number(held_out.rows) if held_out else 'none'} held out")
     add("Target model", _model_name(found))
     add("Counterfactuals", _answers(found))
+    add("Median cost", _median_cost(found))
     discretizer = found.discretizer
     kept, every = discretizer.thresholds_, discretizer.all_thresholds_
     add(
@@ -89,8 +89,12 @@ def _answers(found: Distillation) -> str:
     counts = counterfactuals.counts()
     parts = [f"{_number(counts.pop('optimal', 0))} proven optimal", f"{_number(counts.pop('infeasible', 0))} infeasible"]
     parts += [f"{_number(count)} {status}" for status, count in counts.items()]
-    median = np.median(counterfactuals.cost[counterfactuals.is_status("optimal")])
-    return f"{_number(len(counterfactuals))} rows asked: {', '.join(parts)}; median cost {median:.3g}"
+    return f"{_number(len(counterfactuals))} rows asked: {', '.join(parts)}"
+
+
+def _median_cost(found: Distillation) -> str:
+    counterfactuals = found.discretizer.counterfactuals_
+    return f"{np.median(counterfactuals.cost[counterfactuals.is_status('optimal')]):.3g}"
 
 
 # --- scores -------------------------------------------------------------------------------------------------------------
@@ -160,8 +164,8 @@ def tree_of_rules(found: Distillation) -> Tree:
                 grow(branch.add(rule), child)
 
     depth, leaves = found.tree.get_depth(), found.tree.get_n_leaves()
-    title = f"Decision tree (CART) of depth {depth}, {leaves} {'leaves' if leaves > 1 else 'leaf'}, training rows"
-    root = Tree(Text(title, style="bold"))
+    title = f"Decision tree (CART), depth {depth}, {leaves} {'leaves' if leaves > 1 else 'leaf'}"
+    root = Tree(Text(title, style="bold").append("; at a leaf, training rows of its class", style="not bold dim"))
     if nodes.children_left[0] == LEAF:
         root.add(leaf(0))
     else:
@@ -172,10 +176,12 @@ def tree_of_rules(found: Distillation) -> Tree:
 # --- words --------------------------------------------------------------------------------------------------------------
 
 
-def _files(files: Iterable[Path]) -> Text:
-    text = Text("Written ", style="bold")
-    text.append(", ".join(printable(path) for path in files), style="not bold")
-    text.append("\nIn counterfactuals.parquet, row is the row of the input table; the first one is 0.", style="not bold dim")
+def _written(directory: Path) -> Text:
+    text = Text("Written to ", style="bold").append(printable(directory), style="not bold")
+    for name in OUTPUT_NAMES:
+        text.append(f"\n  {name}", style="not bold")
+        if name == COUNTERFACTUALS:
+            text.append("  (row: of the input table, counted from 0)", style="not bold dim")
     return text
 
 

@@ -280,9 +280,13 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
             counted &= (moves.landing > low) & (moves.landing < high)
         kept = np.flatnonzero(counted)
         if len(kept) == 0:
+            reason = (
+                "The time limit ended them all: raise time_limit."
+                if found.is_status("feasible", "unknown").all()
+                else "A classifier that answers one class everywhere inside the data's range has none."
+            )
             raise NoCounterfactualError(
-                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. A classifier that "
-                "answers one class everywhere inside the data's range has none."
+                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. {reason}"
             )
         crossing_rows = found.rows[moves.point[kept]]
         weights = np.ones(len(kept)) if weight is None else weight[crossing_rows]

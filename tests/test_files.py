@@ -1,0 +1,141 @@
+"""Files appear complete or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fcca._files import atomic_outputs
+from fcca.exceptions import InvalidInputError
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_files_appear_under_their_names_when_the_block_ends(tmp_path):
+    with atomic_outputs(tmp_path / "a" / "b") as out:
+        out.path("one.txt").write_text("1")
+        out.path("two.txt").write_text("2")
+        assert not (tmp_path / "a" / "b" / "one.txt").exists()
+    assert _names(tmp_path / "a" / "b") == ["one.txt", "two.txt"]
+    assert (tmp_path / "a" / "b" / "two.txt").read_text() == "2"
+
+
+def test_files_get_the_permissions_that_any_new_file_gets(tmp_path):
+    (tmp_path / "plain").touch()
+    with atomic_outputs(tmp_path) as out:
+        out.path("one.txt").write_text("1")
+    assert (tmp_path / "one.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_name_that_was_reserved_but_not_written_is_left_out(tmp_path):
+    with atomic_outputs(tmp_path / "out") as out:
+        out.path("one.txt").write_text("1")
+        out.path("two.txt")
+    assert _names(tmp_path / "out") == ["one.txt"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_after_an_exception_old_files_stand_and_no_litter_is_left(tmp_path, error):
+    (tmp_path / "one.txt").write_text("old")
+    with pytest.raises(error), atomic_outputs(tmp_path) as out:  # noqa: PT012
+        out.path("one.txt").write_text("new")
+        raise error
+    assert _names(tmp_path) == ["one.txt"]
+    assert (tmp_path / "one.txt").read_text() == "old"
+
+
+def test_directories_made_for_nothing_are_removed_and_others_kept(tmp_path):
+    (tmp_path / "mine").mkdir()
+    for directory in (tmp_path / "mine", tmp_path / "mine" / "a" / "b"):
+        with pytest.raises(RuntimeError), atomic_outputs(directory) as out:  # noqa: PT012
+            out.path("one.txt").write_text("new")
+            raise RuntimeError
+    assert _names(tmp_path) == ["mine"]
+    assert _names(tmp_path / "mine") == []
+
+
+def test_a_made_directory_that_somebody_else_used_is_kept(tmp_path):
+    with pytest.raises(RuntimeError), atomic_outputs(tmp_path / "out"):  # noqa: PT012
+        (tmp_path / "out" / "theirs.txt").write_text("x")
+        raise RuntimeError
+    assert _names(tmp_path / "out") == ["theirs.txt"]
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_full_disk_leaves_old_files(tmp_path, monkeypatch, failing):
+    (tmp_path / "one.txt").write_text("old")
+
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, failing, full)
+    with pytest.raises(OSError, match="No space"), atomic_outputs(tmp_path) as out:  # noqa: PT012
+        out.path("one.txt").write_text("new")
+        out.path("two.txt").write_text("new")
+    assert _names(tmp_path) == ["one.txt"]
+    assert (tmp_path / "one.txt").read_text() == "old"
+
+
+def test_everything_is_flushed_before_anything_is_replaced(tmp_path, monkeypatch):
+    calls: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (calls.append("fsync"), fsync(fd))[1])
+    monkeypatch.setattr(os, "replace", lambda a, b: (calls.append("replace"), replace(a, b))[1])
+    with atomic_outputs(tmp_path) as out:
+        out.path("one.txt").write_text("1")
+        out.path("two.txt").write_text("2")
+    assert calls[:4] == ["fsync", "fsync", "replace", "replace"]
+
+
+def test_a_file_in_place_of_the_directory_is_refused(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for directory in (tmp_path / "file", tmp_path / "file" / "sub"):
+        with pytest.raises(InvalidInputError, match="file"), atomic_outputs(directory):
+            pytest.fail("the block must not begin")
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_a_directory_in_place_of_a_file_is_refused(tmp_path):
+    (tmp_path / "one.txt").mkdir()
+    with pytest.raises(InvalidInputError, match=r"one\.txt is a directory"), atomic_outputs(tmp_path) as out:
+        out.path("one.txt")
+
+
+def test_a_directory_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch):
+    def denied(*args: object, **kwargs: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "touch", denied)  # root may write to any directory, so permissions cannot be used here
+    with pytest.raises(InvalidInputError, match="Permission denied"), atomic_outputs(tmp_path / "out"):
+        pytest.fail("the block must not begin")
+    assert _names(tmp_path) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    try:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("no mount command")
+    if mounted.returncode:
+        pytest.skip("mounting is not permitted")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_really_full_leaves_old_files(small_disk):
+    (small_disk / "one.txt").write_text("old")
+    with pytest.raises(OSError, match="No space"), atomic_outputs(small_disk) as out:  # noqa: PT012
+        out.path("two.txt").write_text("small")
+        out.path("one.txt").write_text("x" * 200_000)
+    assert _names(small_disk) == ["one.txt"]
+    assert (small_disk / "one.txt").read_text() == "old"
