@@ -29,15 +29,15 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost, dou
     movable_.push_back(j);
     for (std::int64_t cell = 0; cell <= cells.n_cuts(j); ++cell) {
       // As seen from the far edges of the box: inside it, a landing depends on the direction alone.
-      up_[cells.first_cell(j) + cell] = cells.landing(j, cell, -1, cells.box_low[j]);
-      down_[cells.first_cell(j) + cell] = cells.landing(j, cell, cells.n_cuts(j) + 1, cells.box_high[j]);
+      up_[cells.first_cell(j) + cell] = cells.landing(j, cell, -1, cells.box.low[j]);
+      down_[cells.first_cell(j) + cell] = cells.landing(j, cell, cells.n_cuts(j) + 1, cells.box.high[j]);
     }
   }
 }
 
 double AdditiveSearch::landing(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const {
   const Cells& cells = model_.cells;
-  if (x0 < cells.box_low[j] || x0 > cells.box_high[j]) return cells.landing(j, cell, own, x0);
+  if (x0 < cells.box.low[j] || x0 > cells.box.high[j]) return cells.landing(j, cell, own, x0);
   return (cell > own ? up_ : down_)[cells.first_cell(j) + cell];
 }
 
@@ -46,7 +46,7 @@ double AdditiveSearch::landing(std::size_t j, std::int64_t cell, std::int64_t ow
 template <class Landing, class Visit>
 static void walk_outwards(const Cells& cells, std::size_t j, double x0, std::int64_t own, Landing landing, Visit visit) {
   const std::int64_t n_cuts = cells.n_cuts(j);
-  const double range = cells.range(j);
+  const double range = cells.box.range(j);
   auto distance = [&](std::int64_t cell) {
     if (cell < 0 || cell > n_cuts) return infinity;
     const double to = landing(cell);  // NaN: the box does not reach this cell, nor any beyond it

@@ -15,7 +15,7 @@ double Cells::landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, d
   const double seen = upwards ? smallest[first_cell(j) + cell] : largest[first_cell(j) + cell];
   if (!std::isnan(seen)) return seen;
 
-  const double lowest = std::min(box_low[j], x0), highest = std::max(box_high[j], x0);
+  const double lowest = std::min(box.low[j], x0), highest = std::max(box.high[j], x0);
   const double open_low = cell == 0 ? -std::numeric_limits<double>::infinity() : cuts_of(j)[cell - 1];
   const double closed_high = cell == n_cuts(j) ? highest : std::min(highest, cuts_of(j)[cell]);
   const double low = std::max(lowest, open_low);

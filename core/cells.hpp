@@ -7,6 +7,18 @@
 
 namespace fcca {
 
+// The training minimum and maximum of each feature. A counterfactual stays inside, or between them and x0.
+struct Box {
+  const double* low;
+  const double* high;
+
+  // Costs are taken on features scaled to [0, 1] by the training minimum and maximum.
+  double range(std::size_t j) const {
+    const double width = high[j] - low[j];
+    return width > 0 ? width : 1.0;
+  }
+};
+
 // Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
 // the values x with cut[k - 1] < x <= cut[k]; the outermost cells are closed by the box.
 struct Cells {
@@ -15,18 +27,11 @@ struct Cells {
   const double* cuts;
   const double* smallest;  // smallest training value of each cell, NaN where the cell holds none
   const double* largest;   // largest training value of each cell, NaN where the cell holds none
-  const double* box_low;   // training minimum of each feature
-  const double* box_high;  // training maximum of each feature
+  Box box;
 
   std::int64_t n_cuts(std::size_t j) const { return first_cut[j + 1] - first_cut[j]; }
   const double* cuts_of(std::size_t j) const { return cuts + first_cut[j]; }
   std::int64_t first_cell(std::size_t j) const { return first_cut[j] + static_cast<std::int64_t>(j); }
-
-  // Costs are taken on features scaled to [0, 1] by the training minimum and maximum.
-  double range(std::size_t j) const {
-    const double width = box_high[j] - box_low[j];
-    return width > 0 ? width : 1.0;
-  }
 
   std::int64_t cell_of(std::size_t j, double x) const;
 

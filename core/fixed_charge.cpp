@@ -8,10 +8,16 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-}
+constexpr double no_distance = 1e-14;  // of the range: what rounding leaves of a distance of 0
+}  // namespace
 
 FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin)
     : model_(model), cost_(cost), margin_(margin) {}
+
+// Where a move of feature j ends at the latest.
+double FixedChargeSearch::edge(std::size_t j, bool upwards, double x0) const {
+  return upwards ? std::max(model_.box.high[j], x0) : std::min(model_.box.low[j], x0);
+}
 
 // How an item answers to a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
 // it starts at μ = λ1/gain and is at the box at (λ1 + 2·λ2·room)/gain. An open item also weighs λ0: its cost is replaced by
@@ -62,16 +68,18 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   Relaxation relaxation;
   double missing = needed_, speed = 0, multiplier = 0;  // speed: score gained per unit of μ by the items under way
   std::vector<std::int32_t> under_way;
+  std::int32_t partial = -1;  // the item that was stopped on its way, at a price that does not depend on how far
+  auto after = [&](std::int32_t i, double by) {
+    return std::min(items_[i].room, distances_[i] + by * items_[i].gain / (2 * cost_.lambda2));
+  };
   auto advance = [&](double to) {  // returns true when the score is reached on the way
-    double by = to - multiplier;
-    const bool reached = speed > 0 && speed * by >= missing;
-    if (reached) by = missing / speed;
-    for (const std::int32_t i : under_way) {
-      const double step = by * items_[i].gain / (2 * cost_.lambda2);
-      distances_[i] = std::min(items_[i].room, distances_[i] + step);
-    }
-    missing -= speed * by;
+    const double by = to - multiplier;
     multiplier = to;
+    double gained = 0;  // as the distances will have it: by is a small difference and loses digits where λ2 is tiny
+    for (const std::int32_t i : under_way) gained += items_[i].gain * (after(i, by) - distances_[i]);
+    const bool reached = !under_way.empty() && gained >= missing;
+    for (const std::int32_t i : under_way) distances_[i] = after(i, reached ? std::min(by, missing / speed) : by);
+    missing -= gained;
     return reached;
   };
 
@@ -82,6 +90,7 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
     if (event.kind == Event::jump) {
       if (item.gain * event.distance >= missing) {
         distances_[event.item] = missing / item.gain;
+        partial = event.item;
         const bool in_part = distances_[event.item] < event.distance && item.fate == Fate::open && cost_.lambda0 > 0;
         if (in_part) relaxation.split_item = event.item;
         relaxation.feasible = true;
@@ -92,21 +101,45 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
     } else if (event.kind == Event::start) {
       under_way.push_back(event.item);
       speed += item_speed;
-    } else {
-      missing -= item.gain * (item.room - distances_[event.item]);  // what rounding left
-      distances_[event.item] = item.room;
-      under_way.erase(std::find(under_way.begin(), under_way.end(), event.item));
-      speed = under_way.empty() ? 0 : speed - item_speed;
-      if (missing <= 0) {
+    } else {  // what is left of the way to the box is the rounding of the steps before, and all of the way where λ2 is tiny
+      const double left = item.room - distances_[event.item];
+      if (item.gain * left >= missing) {
+        distances_[event.item] += missing / item.gain;
+        partial = event.item;
         relaxation.feasible = true;
         break;
       }
+      distances_[event.item] = item.room;
+      missing -= item.gain * left;
+      under_way.erase(std::find(under_way.begin(), under_way.end(), event.item));
+      speed = 0;
+      for (const std::int32_t i : under_way) speed += items_[i].gain * items_[i].gain / (2 * cost_.lambda2);
     }
+  }
+  if (relaxation.feasible) {
+    if (partial >= 0) under_way.assign(1, partial);
+    close_residual(under_way);
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (items_[i].fate != Fate::stays) relaxation.cost += relaxed_cost(items_[i], distances_[i]);
   }
   return relaxation;
+}
+
+// Steps along μ lose digits where λ2 is small beside λ1. The score still missing, computed anew from the distances, is shared by
+// the adjustable items as a further step of μ would share it: in proportion to their gains.
+void FixedChargeSearch::close_residual(const std::vector<std::int32_t>& adjustable) {
+  double squares = 0;
+  for (const std::int32_t i : adjustable) squares += items_[i].gain * items_[i].gain;
+  if (!(squares > 0)) return;
+  for (int round = 0; round < 64; ++round) {
+    double missing = needed_;
+    for (std::size_t i = 0; i < items_.size(); ++i) missing -= items_[i].gain * distances_[i];
+    if (std::abs(missing) <= 4e-16 * needed_) return;
+    for (const std::int32_t i : adjustable) {
+      distances_[i] = std::clamp(distances_[i] + missing * items_[i].gain / squares, 0.0, items_[i].room);
+    }
+  }
 }
 
 void FixedChargeSearch::keep_if_better(const std::vector<double>& distances) {
@@ -152,13 +185,11 @@ Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, cons
   double score = model_.intercept;
   items_.clear();
   for (std::size_t j = 0; j < model_.n_features; ++j) {
-    score += model_.coef[j] * row[j];
-    const double range = model_.box_high[j] - model_.box_low[j];
+    score += model_.coef[j] * (row[j] - model_.centre[j]);
     const double slope = sign * model_.coef[j];
-    if (slope == 0 || !(range > 0)) continue;
-    const double edge = slope > 0 ? std::max(model_.box_high[j], row[j]) : std::min(model_.box_low[j], row[j]);
-    const double room = std::abs(edge - row[j]) / range;
-    if (room > 0) items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * range, room, Fate::open});
+    if (slope == 0) continue;
+    const double room = std::abs(edge(j, slope > 0, row[j]) - row[j]) / model_.box.range(j);
+    if (room > 0) items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * model_.box.range(j), room, Fate::open});
   }
   needed_ = margin_ - sign * score;
   if (needed_ <= 0) return already_there(1 - own_class);
@@ -181,13 +212,12 @@ Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, cons
   outcome.bound = stopped_ ? std::min(root.cost, best_cost_) : best_cost_;
   for (std::size_t i = 0; found && i < items_.size(); ++i) {
     const double d = best_distances_[i];
-    if (!(d > 0)) continue;
+    if (!(d > no_distance)) continue;
     const std::size_t j = items_[i].feature;
     const bool upwards = sign * model_.coef[j] > 0;
-    const double edge = upwards ? std::max(model_.box_high[j], row[j]) : std::min(model_.box_low[j], row[j]);
-    const double range = model_.box_high[j] - model_.box_low[j];
-    const double moved = upwards ? std::min(edge, row[j] + d * range) : std::max(edge, row[j] - d * range);
-    const double landing = d >= items_[i].room ? edge : moved;
+    const double border = edge(j, upwards, row[j]), step = d * model_.box.range(j);
+    const double moved = upwards ? std::min(border, row[j] + step) : std::max(border, row[j] - step);
+    const double landing = d >= items_[i].room ? border : moved;
     if (landing != row[j]) outcome.moves.push_back({items_[i].feature, landing, landing});
   }
   return outcome;

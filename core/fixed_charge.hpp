@@ -12,13 +12,14 @@
 
 namespace fcca {
 
-// Class 1 is answered where coef·x + intercept is above 0, class 0 below.
+// Class 1 is answered where coef·(x − centre) + intercept is above 0, class 0 below. The centre keeps the digits of values that
+// lie close together and far from zero.
 struct LinearModel {
   std::size_t n_features;
   const double* coef;
+  const double* centre;
   double intercept;
-  const double* box_low;  // training minimum and maximum
-  const double* box_high;
+  Box box;
 };
 
 class FixedChargeSearch {
@@ -52,6 +53,8 @@ class FixedChargeSearch {
   Relaxation relax();
   double relaxed_cost(const Item& item, double distance) const;
   void keep_if_better(const std::vector<double>& distances);
+  void close_residual(const std::vector<std::int32_t>& adjustable);
+  double edge(std::size_t j, bool upwards, double x0) const;
   void try_support();
   void descend();
 

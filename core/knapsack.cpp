@@ -38,7 +38,9 @@ void Knapsack::prepare() {
     remaining_gain_[g] = remaining_gain_[g + 1] + options_[groups_[g].end - 1].gain;
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) add_hull(g);
-  std::stable_sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.rate < b.rate; });
+  std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) {
+    return a.rate != b.rate ? a.rate < b.rate : a.group < b.group;
+  });
 }
 
 // The lower convex hull of (0, 0) and the group's options in the gain–cost plane, edge by edge from the origin.

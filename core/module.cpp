@@ -11,6 +11,7 @@
 #include "additive.hpp"
 #include "cells.hpp"
 #include "fixed_charge.hpp"
+#include "optimal_tree.hpp"
 #include "parallel.hpp"
 
 namespace nb = nanobind;
@@ -44,7 +45,7 @@ Cells cells_of(const Longs& first_cut, const Doubles& cuts, const double* smalle
   const std::size_t m = box_low.shape(0);
   require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
   require(static_cast<std::size_t>(first_cut(m)) == cuts.shape(0) && n_cells == cuts.shape(0) + m, "cuts and cells disagree");
-  return {m, first_cut.data(), cuts.data(), smallest, largest, box_low.data(), box_high.data()};
+  return {m, first_cut.data(), cuts.data(), smallest, largest, {box_low.data(), box_high.data()}};
 }
 
 // What the searches of all points found, in the order of the points.
@@ -128,12 +129,13 @@ auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Long
       .to_tuple();
 }
 
-auto solve_linear(Matrix rows, Longs points, Ints own_class, Doubles coef, double intercept, Doubles box_low, Doubles box_high,
-                  double lambda0, double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
+auto solve_linear(Matrix rows, Longs points, Ints own_class, Doubles coef, Doubles centre, double intercept, Doubles box_low,
+                  Doubles box_high, double lambda0, double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
                   nb::object progress) {
-  const LinearModel model{coef.shape(0), coef.data(), intercept, box_low.data(), box_high.data()};
-  require(rows.shape(1) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
-          "rows, coef and box disagree");
+  const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}};
+  require(rows.shape(1) == model.n_features && centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features &&
+              box_high.shape(0) == model.n_features,
+          "rows, coef, centre and box disagree");
   require(own_class.shape(0) == points.shape(0), "one class per point");
   return solve_all(
              points.shape(0), n_threads, time_limit, progress,
@@ -156,6 +158,35 @@ void score_additive(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low,
   }
 }
 
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
+                double time_limit) {
+  require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
+  Stop stop(time_limit);
+  TreeAnswer answer;
+  auto look_up = [](std::size_t) {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  };
+  {
+    nb::gil_scoped_release no_gil;
+    for_each_chunk(
+        1, 1, 1, stop,
+        [&] {
+          return [&](std::size_t, std::size_t, std::size_t) {
+            answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty,
+                                  max_depth, stop);
+          };
+        },
+        look_up);
+  }
+  std::vector<std::int32_t> column, left, right;
+  for (const TreeNode& node : answer.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
+  return std::make_tuple(answer.cost, answer.bound, answer.optimal, answer.nodes, to_numpy(std::move(column)),
+                         to_numpy(std::move(left)), to_numpy(std::move(right)));
+}
+
 void widen(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles box_high, MutableDoubles smallest,
            MutableDoubles largest) {
   const Cells cells = cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high);
@@ -174,8 +205,10 @@ NB_MODULE(_core, m) {
         nb::arg("values"), nb::arg("base"), nb::arg("lambda0"), nb::arg("lambda1"), nb::arg("lambda2"), nb::arg("margin"),
         nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
   m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("coef"),
-        nb::arg("intercept"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("centre"), nb::arg("intercept"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
         nb::arg("lambda2"), nb::arg("margin"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
+  m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
+        nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
         nb::arg("box_high"), nb::arg("values"), nb::arg("base"), nb::arg("out"));
   m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),

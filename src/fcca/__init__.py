@@ -8,12 +8,18 @@ if TYPE_CHECKING:
     from fcca.discretizers import FCCADiscretizer
     from fcca.models import read_model
     from fcca.thresholds import ThresholdTable
+    from fcca.trees import OptimalTreeClassifier
 
-__all__ = ["FCCADiscretizer", "ThresholdTable", "read_model"]
+__all__ = ["FCCADiscretizer", "OptimalTreeClassifier", "ThresholdTable", "read_model"]
 __version__ = version("fcca")
 
 # Imported when first asked for, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
-_HOMES = {"FCCADiscretizer": "discretizers", "ThresholdTable": "thresholds", "read_model": "models"}
+_HOMES = {
+    "FCCADiscretizer": "discretizers",
+    "OptimalTreeClassifier": "trees",
+    "ThresholdTable": "thresholds",
+    "read_model": "models",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -36,6 +36,7 @@ def solve_linear(
     points: _Longs,
     own_class: _Ints,
     coef: _Floats,
+    centre: _Floats,
     intercept: float,
     box_low: _Floats,
     box_high: _Floats,
@@ -47,6 +48,15 @@ def solve_linear(
     time_limit: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
+def solve_tree(
+    table: NDArray[np.uint8],
+    label: _Ints,
+    weight: _Floats,
+    n_classes: int,
+    penalty: float,
+    max_depth: int,
+    time_limit: float,
+) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
 def score_additive(
     rows: _Floats,
     first_cut: _Longs,

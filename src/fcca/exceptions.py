@@ -27,3 +27,7 @@ class UnfinishedSearchWarning(UserWarning):
 
 class ConstantFeatureWarning(UserWarning):
     """Some columns have one value only; they cannot carry a threshold."""
+
+
+class LightWeightsWarning(UserWarning):
+    """The sample weights sum to far less than the number of rows, which makes the default regularization harsh."""

@@ -79,7 +79,9 @@ class CounterfactualEngine:
         if self.tables is not None:
             return self.tables.scores(X)
         assert isinstance(self.model, LinearModel)
-        scores: Floats = X @ self.model.coef.T + self.model.intercept
+        scores = np.empty((len(X), self.model.n_outputs))
+        for piece in _pieces(len(X)):
+            scores[piece] = (X[piece] - self.model.centre) @ self.model.coef.T + self.model.intercept
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
@@ -134,7 +136,12 @@ class CounterfactualEngine:
             )
         else:
             assert isinstance(self.model, LinearModel)
-            found = _core.solve_linear(**search, coef=self.model.coef[0], intercept=float(self.model.intercept[0]))
+            found = _core.solve_linear(
+                **search,
+                coef=self.model.coef[0],
+                centre=self.model.centre,
+                intercept=float(self.model.intercept[0]),
+            )
         cost, bound, status, target, nodes, first_move, feature, landing, cut = found
         point = np.repeat(np.arange(len(points)), np.diff(first_move))
         moves = Moves(point, feature, X[points[point], feature], landing, cut)

@@ -23,8 +23,14 @@ def read(estimator: Any) -> LinearModel:
         coef = coef.toarray()
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64).ravel(), (1,)).copy()
+    n_features = coef.shape[1]
     return LinearModel(
-        classes=estimator.classes_, n_features=estimator.n_features_in_, link="logistic", coef=coef, intercept=intercept
+        classes=estimator.classes_,
+        n_features=n_features,
+        link="logistic",
+        coef=coef,
+        intercept=intercept,
+        centre=np.zeros(n_features),
     )
 
 

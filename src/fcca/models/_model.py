@@ -51,16 +51,20 @@ class Model:
 
 @dataclass(frozen=True)
 class LinearModel(Model):
-    """Scores ``X @ coef.T + intercept``, in raw units.
+    """Scores ``(X - centre) @ coef.T + intercept``, in raw units.
 
     Attributes
     ----------
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
+    centre : ndarray of shape (n_features,)
+        What a scaler takes off first, kept apart: added to the intercept it would cost the digits of values that lie close
+        together and far from zero.
     """
 
     coef: Floats
     intercept: Floats
+    centre: Floats
 
     @property
     def n_outputs(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,31 @@ from fcca.models._precision import largest_passing
 
 Floats = NDArray[np.float64]
 
-# Scalers whose columns are x ↦ slope·x + shift with a positive slope.
-AFFINE_SCALERS: dict[str, Callable[[Any, int], tuple[Floats, Floats]]] = {
-    "StandardScaler": lambda s, m: _slope_and_shift(m, s.scale_, s.mean_ if s.with_mean else None),
-    "MinMaxScaler": lambda s, m: (s.scale_, s.min_),
-    "MaxAbsScaler": lambda s, m: _slope_and_shift(m, s.scale_, None),
-    "RobustScaler": lambda s, m: _slope_and_shift(
-        m, s.scale_ if s.with_scaling else None, s.center_ if s.with_centering else None
+
+class Affine(NamedTuple):
+    """Columns x ↦ slope · (x − centre) + offset, slope > 0."""
+
+    slope: Floats
+    centre: Floats
+    offset: Floats
+
+
+def _affine(m: int, slope: Floats | None, centre: Floats | None, offset: float = 0.0) -> Affine:
+    return Affine(
+        np.ones(m) if slope is None else np.asarray(slope, dtype=np.float64),
+        np.zeros(m) if centre is None else np.asarray(centre, dtype=np.float64),
+        np.full(m, offset),
+    )
+
+
+AFFINE_SCALERS: dict[str, Callable[[Any, int], Affine]] = {
+    "StandardScaler": lambda s, m: _affine(m, 1 / s.scale_ if s.with_std else None, s.mean_ if s.with_mean else None),
+    "MinMaxScaler": lambda s, m: _affine(m, s.scale_, s.data_min_, s.feature_range[0]),
+    "MaxAbsScaler": lambda s, m: _affine(m, 1 / s.scale_, None),
+    "RobustScaler": lambda s, m: _affine(
+        m, 1 / s.scale_ if s.with_scaling else None, s.center_ if s.with_centering else None
     ),
 }
-
-
-def _slope_and_shift(m: int, scale: Floats | None, centre: Floats | None) -> tuple[Floats, Floats]:
-    slope = np.ones(m) if scale is None else 1.0 / np.asarray(scale, dtype=np.float64)
-    shift = np.zeros(m) if centre is None else -np.asarray(centre, dtype=np.float64) * slope
-    return slope, shift
 
 
 def as_fitted_on(estimator: Any, X: Floats) -> Any:
@@ -58,9 +68,10 @@ def check_scaler(scaler: Any) -> None:
 
 def _read_through_scaler(scaler: Any, inner: Model) -> Model:
     m = inner.n_features
+    affine = AFFINE_SCALERS[type(scaler).__name__](scaler, m)
     if isinstance(inner, LinearModel):
-        slope, shift = AFFINE_SCALERS[type(scaler).__name__](scaler, m)
-        return replace(inner, coef=inner.coef * slope, intercept=inner.intercept + inner.coef @ shift)
+        intercept = inner.intercept + inner.coef @ (affine.offset - inner.centre)
+        return replace(inner, coef=inner.coef * affine.slope, intercept=intercept, centre=affine.centre)
     assert isinstance(inner, TreeEnsemble)
     nodes = np.flatnonzero(inner.feature >= 0)
     columns = inner.feature[nodes]
@@ -77,8 +88,7 @@ def _read_through_scaler(scaler: Any, inner: Model) -> Model:
     threshold, native = inner.threshold.copy(), inner.native_threshold.copy()
     if len(nodes):
         threshold[nodes] = largest_passing(lambda x: scaled(x) <= inner.threshold[nodes], len(nodes))
-        slope, shift = AFFINE_SCALERS[type(scaler).__name__](scaler, m)
-        native[nodes] = (native[nodes] - shift[columns]) / slope[columns]
+        native[nodes] = (native[nodes] - affine.offset[columns]) / affine.slope[columns] + affine.centre[columns]
     return replace(inner, threshold=threshold, native_threshold=native)
 
 

@@ -1,0 +1,231 @@
+"""OptimalTreeClassifier: the best sparse decision tree, with proof."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from fcca import _core
+from fcca._decimals import plain
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
+from fcca.trees._columns import questions
+from fcca.trees._structure import TreeStructure
+
+Floats = NDArray[np.float64]
+
+# The paper's regularization is this over the number of training rows.
+ROWS_PER_LEAF = 10.0
+DEEPEST = 64  # for max_depth=None: no tree that the penalty allows and that can be searched is deeper
+
+
+class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
+    """The decision tree of least error share + ``regularization`` · leaves, proven.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=3
+        Longest path from the root to a leaf. None leaves the depth to ``regularization``.
+    regularization : float, default=None
+        What a leaf costs, as a share of the training weight. None is the paper's 10 / n: a leaf has to save ten rows.
+        With sample weights, 10 / Σ weights.
+    class_weight : dict or "balanced", default=None
+        Weights of classes, as everywhere in scikit-learn.
+    thresholds : "auto", default="auto"
+        0/1 columns are taken as they are; all others are cut at all midpoints between training values.
+    time_limit : float, default=None
+        Seconds; then the best tree so far is returned, with a lower bound.
+
+    Attributes
+    ----------
+    objective_, lower_bound_ : float
+        Error share + regularization · leaves of this tree, and a proven lower bound for any tree of this depth.
+    gap_ : float
+        ``(objective_ - lower_bound_) / objective_``; 0 where proven optimal.
+    is_optimal_ : bool
+    n_leaves_, depth_ : int
+    regularization_ : float
+        The regularization used.
+    tree_ : TreeStructure
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer, OptimalTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> B = FCCADiscretizer(Q=0.7).fit_transform(X, y)
+    >>> tree = OptimalTreeClassifier(max_depth=3).fit(B, y)
+    >>> tree.is_optimal_, tree.n_leaves_ <= 8
+    (True, True)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "regularization": [Interval(Real, 0, None, closed="left"), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "thresholds": [StrOptions({"auto"})],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 3,
+        *,
+        regularization: float | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        thresholds: str = "auto",
+        time_limit: float | None = None,
+    ) -> None:
+        self.max_depth = max_depth
+        self.regularization = regularization
+        self.class_weight = class_weight
+        self.thresholds = thresholds
+        self.time_limit = time_limit
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_rows,), optional
+            Real numbers; weight 2 is the same as the row twice, weight 0 as leaving it out.
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        weight = check_weights(sample_weight, len(X))
+        kept = weight > 0
+        if not kept.all():
+            X, y, weight = X[kept], y[kept], weight[kept]
+        self.classes_, label = np.unique(y, return_inverse=True)
+        if self.class_weight is not None:
+            weight = weight * _class_weights(self.class_weight, y, weight)
+        self.regularization_ = self._checked_regularization(weight)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        table, cut_at_midpoints = questions(X, names)
+
+        total = float(weight.sum())
+        _, bound, optimal, nodes, column, left, right = _core.solve_tree(
+            table=table.binarize(X).view(np.uint8),
+            label=label.astype(np.int32),
+            weight=weight,
+            n_classes=max(2, len(self.classes_)),
+            penalty=self.regularization_ * total,
+            max_depth=DEEPEST if self.max_depth is None else self.max_depth,
+            time_limit=np.inf if self.time_limit is None else self.time_limit,
+        )
+        inner = column >= 0
+        feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
+        feature[inner], threshold[inner] = table.feature[column[inner]], table.threshold[column[inner]]
+        self.tree_ = TreeStructure.grown(
+            feature, threshold, left, right, X, label.astype(np.int32), weight, len(self.classes_)
+        )
+        self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
+        # The objective is that of the tree as it answers; the search's own sum is only its guide.
+        wrong = weight.sum() - self.tree_.weight[self.tree_.feature < 0].max(axis=1).sum()
+        self.objective_ = float(max(0.0, wrong) / total + self.regularization_ * self.tree_.n_leaves)
+        self.lower_bound_ = self.objective_ if optimal else float(min(bound / total, self.objective_))
+        self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
+        self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
+        self._leaf_probability = self.tree_.weight / self.tree_.weight.sum(axis=1, keepdims=True)
+        if not self.is_optimal_:
+            advice = (
+                f" X was cut at all {len(table)} midpoints; cutting it first where it matters, for example with "
+                "FCCADiscretizer, makes the search far smaller."
+                if cut_at_midpoints
+                else ""
+            )
+            warnings.warn(
+                f"The time limit of {self.time_limit} s ended the search; the tree is within {self.gap_:.1%} of optimal."
+                + advice,
+                UnfinishedSearchWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _checked_regularization(self, weight: Floats) -> float:
+        if self.regularization is not None:
+            if not np.isfinite(self.regularization):
+                raise InvalidInputError(f"regularization must be finite, got {self.regularization!r}.")
+            return float(self.regularization)
+        total = float(weight.sum())
+        if total < len(weight) / 10:
+            warnings.warn(
+                f"The weights of {len(weight)} rows sum to {total:.4g}, so the default regularization of 10 / Σ weights = "
+                f"{ROWS_PER_LEAF / total:.4g} asks each leaf for a large share of them. Scale the weights to mean 1 or set "
+                "regularization.",
+                LightWeightsWarning,
+                stacklevel=3,
+            )
+        return ROWS_PER_LEAF / total
+
+    def _leaves(self, X: Any) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        return self.tree_.leaf_of(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Class of every row: the heaviest of its leaf."""
+        heaviest = self.predict_proba(X).argmax(axis=1)
+        answer: NDArray[np.generic] = self.classes_[heaviest]
+        return answer
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Share of each class in the training weight of a row's leaf."""
+        shares: Floats = self._leaf_probability[self._leaves(X)]
+        return shares
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Number of the leaf that every row ends in."""
+        return self._leaves(X)
+
+    def rules(self) -> list[str]:
+        """One line per leaf, such as ``"RM > 6.94 and LSTAT ≤ 9.725 → 1 (0.97)"``."""
+        check_is_fitted(self)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        lines = []
+        for leaf in np.flatnonzero(self.tree_.feature < 0):
+            path = [f"{names[j]} {'>' if above else '≤'} {plain(t)}" for j, above, t in self.tree_.conditions_to(int(leaf))]
+            share = self._leaf_probability[leaf]
+            lines.append(f"{' and '.join(path) or 'always'} → {self.classes_[share.argmax()]} ({share.max():.2f})")
+        return lines
+
+    def to_sklearn(self) -> DecisionTreeClassifier:
+        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+
+        It answers alike, except that scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than
+        those can tell may go to the other side.
+        """
+        check_is_fitted(self)
+        return self.tree_.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))
+
+
+def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:
+    """Per row; balanced: every class has the same share of the weight."""
+    if class_weight != "balanced":
+        per_row: Floats = compute_sample_weight(class_weight, y)
+        return per_row
+    classes, label = np.unique(y, return_inverse=True)
+    mass = np.bincount(label, weights=weight)
+    balanced: Floats = (weight.sum() / (len(classes) * mass))[label]
+    return balanced

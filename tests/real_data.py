@@ -1,0 +1,23 @@
+"""Real data sets for tests, where they are at hand."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(os.environ.get("FCCA_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def absent(what):
+    """Skip; or fail, where the environment promises that everything is there."""
+    if os.environ.get("FCCA_REQUIRE_ALL"):
+        pytest.fail(f"{what} (FCCA_REQUIRE_ALL is set, so nothing may skip)")
+    pytest.skip(what)
+
+
+def data_file(name):
+    """Path of a data set's CSV."""
+    path = FOLDER / f"{name}.csv"
+    if not path.exists():
+        absent(f"{path.name} is not in {FOLDER}; set FCCA_DATA to the folder that has it")
+    return path
