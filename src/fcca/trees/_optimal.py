@@ -192,7 +192,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Share of each class in the training weight of a row's leaf."""
-        shares: Floats = self._leaf_probability[self._leaves(X)]
+        leaves = self._leaves(X)
+        shares: Floats = self._leaf_probability[leaves]
         return shares
 
     def apply(self, X: Any) -> NDArray[np.int64]:
