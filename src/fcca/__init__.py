@@ -5,16 +5,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fcca.classifier import FCCAClassifier
     from fcca.discretizers import FCCADiscretizer
     from fcca.models import read_model
     from fcca.thresholds import ThresholdTable
     from fcca.trees import OptimalTreeClassifier
 
-__all__ = ["FCCADiscretizer", "OptimalTreeClassifier", "ThresholdTable", "read_model"]
+__all__ = ["FCCAClassifier", "FCCADiscretizer", "OptimalTreeClassifier", "ThresholdTable", "read_model"]
 __version__ = version("fcca")
 
 # Imported when first asked for, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
 _HOMES = {
+    "FCCAClassifier": "classifier",
     "FCCADiscretizer": "discretizers",
     "OptimalTreeClassifier": "trees",
     "ThresholdTable": "thresholds",

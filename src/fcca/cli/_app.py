@@ -15,7 +15,7 @@ from rich.text import Text
 from fcca import __version__
 from fcca._files import atomic_outputs
 from fcca.cli._data import bundled_data, read_data
-from fcca.cli._distillation import OUTPUT_NAMES, Distillation, Settings, Step, TargetModel, distillation
+from fcca.cli._distillation import OUTPUT_NAMES, Distillation, FitTo, Settings, Step, TargetModel, distillation
 from fcca.cli._summary import printable, summary
 from fcca.exceptions import FCCAError, InvalidInputError
 
@@ -24,7 +24,7 @@ EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
 EXIT_INTERRUPTED = 130
 
-HELP = """Find the few thresholds that a classifier's decisions hang on, and a small tree built on them.
+HELP = """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
 
 A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
 computed exactly; the thresholds those changes cross are counted.
@@ -106,6 +106,13 @@ def distill(
         typer.Option(help="100 boosted stumps, a linear SVM or logistic regression.", rich_help_panel=MODEL),
     ] = TargetModel.gb,
     depth: Annotated[int, typer.Option(help="Depth of the decision tree.", rich_help_panel=MODEL)] = 3,
+    regularization: Annotated[
+        float | None,
+        typer.Option(help="Cost of a leaf, as a share of the rows; default: 10 / rows.", rich_help_panel=MODEL),
+    ] = None,
+    fit_to: Annotated[
+        FitTo, typer.Option(help="Whether the tree learns the labels or the target model's answers.", rich_help_panel=MODEL)
+    ] = FitTo.labels,
     seed: Annotated[int, typer.Option(help="Seed of the split, the model and the tree.", rich_help_panel=MODEL)] = 0,
     q: Annotated[
         float,
@@ -168,6 +175,8 @@ def distill(
             test_size=test_size,
             seed=seed,
             depth=depth,
+            regularization=regularization,
+            fit_to=fit_to,
             jobs=jobs,
             time_limit=time_limit,
         )

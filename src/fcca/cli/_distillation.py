@@ -22,13 +22,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
 from fcca._files import AtomicOutputs
+from fcca.classifier import FCCAClassifier
 from fcca.cli._data import Dataset, check_split
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.trees import OptimalTreeClassifier
 
 Rows = NDArray[np.int64]
 T = TypeVar("T")
@@ -49,6 +50,13 @@ class TargetModel(StrEnum):
     logistic = "logistic"
 
 
+class FitTo(StrEnum):
+    """What the tree learns."""
+
+    labels = "labels"
+    target = "target"
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything that can be chosen; checked when made."""
@@ -66,6 +74,8 @@ class Settings:
     test_size: float
     seed: int
     depth: int
+    regularization: float | None
+    fit_to: FitTo
     jobs: int
     time_limit: float | None
 
@@ -85,6 +95,14 @@ class Settings:
         check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
         check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
         check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
+        if self.regularization is not None:
+            fits = 0 <= self.regularization < math.inf
+            check(
+                "--regularization",
+                self.regularization,
+                fits,
+                "the cost of a leaf, a finite number of at least 0, such as 0.01",
+            )
         check("--jobs", self.jobs, self.jobs != 0, "a number of threads, or -1 for all cores")
         if self.time_limit is not None:
             check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
@@ -119,13 +137,18 @@ class Distillation:
     data: Dataset
     training_rows: Rows  # rows of the file
     target: Any
-    discretizer: FCCADiscretizer
-    tree: DecisionTreeClassifier
+    classifier: FCCAClassifier
     training: Scores
     held_out: Scores | None
     target_seconds: float
     fcca_seconds: float
     notes: tuple[str, ...]
+
+    @property
+    def discretizer(self) -> FCCADiscretizer:
+        """The fitted discretizer."""
+        discretizer: FCCADiscretizer = self.classifier.discretizer_
+        return discretizer
 
     @property
     def n_unverified(self) -> int:
@@ -168,7 +191,7 @@ def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
 def distillation(
     data: Dataset, settings: Settings, step: Step = nullcontext, *, show_progress: bool = False
 ) -> Distillation:
-    """Fit the target model, take out its thresholds and grow a tree on them."""
+    """Fit the target model, take out its thresholds and find the best tree on them."""
     if settings.model is TargetModel.gb:
         _check_range(data)
     training_rows, held_out_rows = split_rows(data, settings)
@@ -191,14 +214,16 @@ def distillation(
             n_jobs=settings.jobs,
             verbose=int(show_progress),
         )
-        binary, fcca_seconds = _timed(lambda: discretizer.fit(X, y).transform(X))
-        tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.seed)
-        _, tree_seconds = _timed(lambda: tree.fit(binary, y))
+        tree = OptimalTreeClassifier(
+            max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
+        )
+        classifier = FCCAClassifier(discretizer, tree, fit_to=str(settings.fit_to))
+        _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
 
     def scores(rows: Rows) -> Scores:
         X, y = data.X.iloc[rows], data.y[rows]
-        B = discretizer.transform(X)
-        answers, tree_answers = target.predict(X), tree.predict(B)
+        B = classifier.discretizer_.transform(X)
+        answers, tree_answers = target.predict(X), classifier.predict(X)
         return Scores(
             rows=len(rows),
             target_accuracy=float(accuracy_score(y, answers)),
@@ -212,12 +237,11 @@ def distillation(
         data=data,
         training_rows=training_rows,
         target=target,
-        discretizer=discretizer,
-        tree=tree,
+        classifier=classifier,
         training=scores(training_rows),
         held_out=scores(held_out_rows) if len(held_out_rows) else None,
         target_seconds=target_seconds,
-        fcca_seconds=fcca_seconds + tree_seconds,
+        fcca_seconds=fcca_seconds,
         notes=tuple(notes),
     )
 

@@ -14,11 +14,11 @@ from rich.text import Text
 from rich.tree import Tree
 from sklearn.pipeline import Pipeline
 
+from fcca._decimals import plain
 from fcca.cli._distillation import COUNTERFACTUALS, OUTPUT_NAMES, Distillation, Scores
 
 THRESHOLDS_SHOWN = 10
 CLASSES_SHOWN = 8
-LEAF = -1
 
 
 def printable(text: object) -> str:
@@ -67,6 +67,7 @@ def _facts(found: Distillation) -> Table:
         f"{_number(len(kept))} kept of {_number(len(every))} found, "
         f"on {_number(len(kept.features_used))} of {_number(data.X.shape[1])} columns",
     )
+    add("Tree", _certificate(found))
     add("Time", f"{_seconds(found.target_seconds)} to fit the target, {_seconds(found.fcca_seconds)} for all that fcca adds")
     return grid
 
@@ -142,35 +143,49 @@ def _thresholds_table(found: Distillation) -> Table:
 
 def tree_of_rules(found: Distillation) -> Tree:
     """The tree in the units of the file: ``x ≤ t`` and ``x > t`` at the branches, a class at the leaves."""
-    nodes, classes = found.tree.tree_, found.tree.classes_
-    conditions = [name.rpartition(" > ") for name in found.discretizer.thresholds_.names()]
+    nodes, classes = found.classifier.structure_, found.classifier.classes_
+    columns = [printable(name) for name in found.discretizer.thresholds_.feature_names]
 
     def leaf(node: int) -> Text:
-        shares = nodes.value[node][0]
-        best = int(np.argmax(shares))
-        rows = int(nodes.n_node_samples[node])
+        best = int(np.argmax(nodes.weight[node]))
+        rows = int(nodes.n_rows[node])
         text = Text("→ ")
         text.append(printable(classes[best]), style="bold green")
-        text.append(f"  {_number(round(shares[best] * rows))} of {_number(rows)} row{'s' if rows > 1 else ''}", style="dim")
+        text.append(
+            f"  {_number(round(nodes.weight[node][best]))} of {_number(rows)} row{'s' if rows > 1 else ''}", style="dim"
+        )
         return text
 
     def grow(branch: Tree, node: int) -> None:
-        column, _, threshold = conditions[nodes.feature[node]]
-        for sign, child in (("≤", int(nodes.children_left[node])), (">", int(nodes.children_right[node]))):
-            rule = Text(f"{printable(column)} {sign} {threshold}")
-            if nodes.children_left[child] == LEAF:
+        for sign, child in (("≤", int(nodes.left[node])), (">", int(nodes.right[node]))):
+            rule = Text(f"{columns[nodes.feature[node]]} {sign} {plain(nodes.threshold[node])}")
+            if nodes.feature[child] < 0:
                 branch.add(rule.append("  ").append_text(leaf(child)))
             else:
                 grow(branch.add(rule), child)
 
-    depth, leaves = found.tree.get_depth(), found.tree.get_n_leaves()
-    title = f"Decision tree (CART), depth {depth}, {leaves} {'leaves' if leaves > 1 else 'leaf'}"
+    title = (
+        f"Decision tree, depth {nodes.depth}, {nodes.n_leaves} {'leaves' if nodes.n_leaves > 1 else 'leaf'}, {_proof(found)}"
+    )
     root = Tree(Text(title, style="bold").append("; at a leaf, training rows of its class", style="not bold dim"))
-    if nodes.children_left[0] == LEAF:
+    if nodes.feature[0] < 0:
         root.add(leaf(0))
     else:
         grow(root, 0)
     return root
+
+
+def _proof(found: Distillation) -> str:
+    tree = found.classifier.tree_
+    return "proven optimal" if tree.is_optimal_ else f"within {tree.gap_:.1%} of optimal"
+
+
+def _certificate(found: Distillation) -> str:
+    tree = found.classifier.tree_
+    error = tree.objective_ - tree.regularization_ * tree.n_leaves_
+    price = f"error {error:.4f} + {tree.n_leaves_} leaves × {tree.regularization_:.4g} = {tree.objective_:.4f}"
+    bound = f"no tree of depth {found.classifier.tree_.max_depth} is below {tree.lower_bound_:.4f}"
+    return f"{_proof(found)}: {price}; {bound}"
 
 
 # --- words --------------------------------------------------------------------------------------------------------------

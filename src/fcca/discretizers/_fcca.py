@@ -30,7 +30,7 @@ from fcca.exceptions import (
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
-from fcca.models import check_supported, weight_parameter
+from fcca.models import as_fitted_on, check_supported, weight_parameter
 from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
 
@@ -366,6 +366,21 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         check_column_names(X)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return self.thresholds_.binarize(X)
+
+    def predict_target(self, X: Any) -> NDArray[np.generic]:
+        """Answers of the classifier whose thresholds these are.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X)))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of the output columns, such as ``"RM > 6.94"``.

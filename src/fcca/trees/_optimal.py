@@ -16,7 +16,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from fcca import _core
-from fcca._decimals import plain
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.trees._columns import questions
@@ -148,7 +147,6 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.lower_bound_ = self.objective_ if optimal else float(min(bound / total, self.objective_))
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
-        self._leaf_probability = self.tree_.weight / self.tree_.weight.sum(axis=1, keepdims=True)
         if not self.is_optimal_:
             advice = (
                 f" X was cut at all {len(table)} midpoints; cutting it first where it matters, for example with "
@@ -193,8 +191,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Share of each class in the training weight of a row's leaf."""
         leaves = self._leaves(X)
-        shares: Floats = self._leaf_probability[leaves]
-        return shares
+        return self.tree_.probability[leaves]
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row ends in."""
@@ -203,13 +200,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     def rules(self) -> list[str]:
         """One line per leaf, such as ``"RM > 6.94 and LSTAT ≤ 9.725 → 1 (0.97)"``."""
         check_is_fitted(self)
-        names = [str(name) for name in _check_feature_names_in(self)]
-        lines = []
-        for leaf in np.flatnonzero(self.tree_.feature < 0):
-            path = [f"{names[j]} {'>' if above else '≤'} {plain(t)}" for j, above, t in self.tree_.conditions_to(int(leaf))]
-            share = self._leaf_probability[leaf]
-            lines.append(f"{' and '.join(path) or 'always'} → {self.classes_[share.argmax()]} ({share.max():.2f})")
-        return lines
+        return self.tree_.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
+
+from fcca._decimals import plain
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +65,19 @@ class TreeStructure:
                 pending += [(left[node], rows[~goes_right]), (right[node], rows[goes_right])]
         return cls(feature, threshold, left, right, weight, n_rows)
 
+    def with_columns(self, feature: NDArray[np.int32], threshold: Floats) -> TreeStructure:
+        """The same tree on the columns that its 0/1 columns were made of: column i is ``feature[i] > threshold[i]``."""
+        inner = self.feature >= 0
+        column, cut = self.feature.copy(), self.threshold.copy()
+        column[inner], cut[inner] = feature[self.feature[inner]], threshold[self.feature[inner]]
+        return replace(self, feature=column, threshold=cut)
+
+    @property
+    def probability(self) -> Floats:
+        """Share of each class in a node's weight."""
+        shares: Floats = self.weight / self.weight.sum(axis=1, keepdims=True)
+        return shares
+
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
@@ -99,10 +115,21 @@ class TreeStructure:
             leaf = parent
         return path[::-1]
 
+    def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic]) -> list[str]:
+        """One line per leaf: its conditions, its class and that class's share."""
+        lines = []
+        for leaf in np.flatnonzero(self.feature < 0):
+            path = [
+                f"{feature_names[j]} {'>' if above else '≤'} {plain(t)}" for j, above, t in self.conditions_to(int(leaf))
+            ]
+            share = self.probability[leaf]
+            lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
+        return lines
+
     def to_sklearn(self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with these nodes."""
         n_nodes, n_classes = self.weight.shape
-        probability = self.weight / self.weight.sum(axis=1, keepdims=True)
+        probability = self.probability
         tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
         state = tree.__getstate__()
         nodes = np.zeros(n_nodes, dtype=state["nodes"].dtype)

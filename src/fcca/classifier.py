@@ -1,0 +1,277 @@
+"""FCCAClassifier: black box, bins and certified tree in one estimator, in the user's own units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, column_or_1d, validate_data
+
+from fcca._weights import check_weights
+from fcca.discretizers import FCCADiscretizer
+from fcca.exceptions import InvalidInputError
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.trees import OptimalTreeClassifier, TreeStructure
+
+__all__ = ["FCCAClassifier", "choose_granularity"]
+
+Floats = NDArray[np.float64]
+
+#: The levels of granularity in the paper.
+GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+class FCCAClassifier(ClassifierMixin, BaseEstimator):
+    """A small decision tree in place of a black box: provably the best one on the thresholds that the black box hangs on.
+
+    Parameters
+    ----------
+    discretizer : FCCADiscretizer, default=None
+        Finds the thresholds; None is ``FCCADiscretizer()``.
+    tree : OptimalTreeClassifier, default=None
+        The tree on the 0/1 columns; None is ``OptimalTreeClassifier(max_depth=3)``.
+    fit_to : {"labels", "target"}, default="labels"
+        What the tree learns: the labels, or the answers of the black box.
+
+    Attributes
+    ----------
+    discretizer_ : FCCADiscretizer
+        Fitted; its ``estimator_`` is the black box.
+    tree_ : OptimalTreeClassifier
+        Fitted on the 0/1 columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
+    structure_ : TreeStructure
+        The same tree in raw units.
+    fidelity_ : float
+        Share of the training weight that the tree answers as the black box does.
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> classifier.tree_.is_optimal_
+    True
+    >>> classifier.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "discretizer": [HasMethods(["fit", "transform"]), None],
+        "tree": [HasMethods(["fit", "predict"]), None],
+        "fit_to": [StrOptions({"labels", "target"})],
+    }
+
+    def __init__(self, discretizer: Any = None, tree: Any = None, fit_to: str = "labels") -> None:
+        self.discretizer = discretizer
+        self.tree = tree
+        self.fit_to = fit_to
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit black box, thresholds and tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers, in their own units.
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.discretizer_ = self._new_discretizer().fit(X, y, **weights)
+        validate_data(self, X, skip_check_array=True)  # notes the columns
+        y = column_or_1d(y)
+        answers = self.discretizer_.predict_target(X)
+        B = self.discretizer_.transform(X)
+        self.tree_ = self._new_tree().fit(B, y if self.fit_to == "labels" else answers, **weights)
+        self.classes_ = self.tree_.classes_
+        table = self.discretizer_.thresholds_
+        structure: TreeStructure = self.tree_.tree_.with_columns(table.feature, table.threshold)
+        self.structure_ = structure
+        self.fidelity_ = fidelity(self.tree_.predict(B), answers, **weights)
+        return self
+
+    def _new_discretizer(self) -> Any:
+        discretizer = FCCADiscretizer() if self.discretizer is None else clone(self.discretizer)
+        return discretizer.set_output(transform="default")
+
+    def _new_tree(self) -> Any:
+        return OptimalTreeClassifier(max_depth=3) if self.tree is None else clone(self.tree)
+
+    def _leaves(self, X: Any) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        return self.structure_.leaf_of(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Class of every row."""
+        heaviest = self.predict_proba(X).argmax(axis=1)
+        answers: NDArray[np.generic] = self.classes_[heaviest]
+        return answers
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Share of each class in the training weight of a row's leaf."""
+        leaves = self._leaves(X)
+        return self.structure_.probability[leaves]
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Number of the leaf that every row ends in."""
+        return self._leaves(X)
+
+    def rules(self) -> list[str]:
+        """One line per leaf in raw units, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        check_is_fitted(self)
+        return self.structure_.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
+
+    def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Share of rows that the tree answers as the black box does."""
+        check_is_fitted(self)
+        return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
+
+    def to_sklearn(self) -> Any:
+        """A fitted DecisionTreeClassifier in raw units; see :meth:`OptimalTreeClassifier.to_sklearn`."""
+        check_is_fitted(self)
+        return self.structure_.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))
+
+    def granularity_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        Q: Sequence[float] = GRANULARITIES,
+        lambda0: Sequence[float] | None = None,
+        cv: Any = 5,
+        sample_weight: ArrayLike | None = None,
+        per_fold: bool = False,
+    ) -> pd.DataFrame:
+        """What becomes of the tree as the discretization gets coarser, by cross-validation.
+
+        The black box is fitted once per fold, the counterfactuals are computed once per fold and ``lambda0``.
+
+        Parameters
+        ----------
+        X, y : as in fit
+        Q : sequence of float
+            Levels of granularity.
+        lambda0 : sequence of float, optional
+            Costs per moved feature, the paper's other knob; default is the discretizer's own.
+        cv : int or splitter, default=5
+        sample_weight : array-like of shape (n_rows,), optional
+        per_fold : bool, default=False
+            One line per fold instead of their means.
+
+        Returns
+        -------
+        DataFrame
+            Per ``lambda0`` and ``Q``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on
+            training rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose
+            tree is proven. Means over folds, with the standard error of the accuracy as ``accuracy_se``.
+
+        See Also
+        --------
+        choose_granularity : ways to choose from it.
+        """
+        levels = list(Q)
+        if not levels:
+            raise InvalidInputError("Q must name at least one level.")
+        y = column_or_1d(y)
+        weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
+        lines = [
+            line | {"fold": fold}
+            for fold, (train, test) in enumerate(check_cv(cv, y, classifier=True).split(X, y))
+            for line in self._path_of_fold(X, y, weight, train, test, levels, lambda0)
+        ]
+        frame = pd.DataFrame(lines)
+        if per_fold:
+            return frame[["lambda0", "Q", "fold", *frame.columns.drop(["lambda0", "Q", "fold"])]]
+        groups = frame.drop(columns="fold").groupby(["lambda0", "Q"])
+        path = groups.mean()
+        path["accuracy_se"] = groups["accuracy"].sem(ddof=1)
+        return path.reset_index()
+
+    def _path_of_fold(
+        self,
+        X: Any,
+        y: NDArray[np.generic],
+        weight: Floats | None,
+        train: NDArray[np.int64],
+        test: NDArray[np.int64],
+        levels: list[float],
+        lambda0: Sequence[float] | None,
+    ) -> Iterator[dict[str, float]]:
+        X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
+        weights = {} if weight is None else {"sample_weight": weight[train]}
+        test_weight = None if weight is None else weight[test]
+        first = self._new_discretizer().fit(X_train, y[train], **weights)
+        answers = first.predict_target(X_test)
+        learned = y[train] if self.fit_to == "labels" else first.predict_target(X_train)
+        for cost in [first.lambda0] if lambda0 is None else lambda0:
+            discretizer = first
+            if cost != first.lambda0:
+                discretizer = clone(first).set_params(estimator=FrozenEstimator(first.estimator_), lambda0=cost)
+                discretizer.set_output(transform="default").fit(X_train, y[train], **weights)
+            for Q in levels:
+                discretizer.set_granularity(Q)
+                B, B_test = discretizer.transform(X_train), discretizer.transform(X_test)
+                tree = self._new_tree().fit(B, learned, **weights)
+                predicted = tree.predict(B_test)
+                yield {
+                    "lambda0": cost,
+                    "Q": Q,
+                    "thresholds": len(discretizer.thresholds_),
+                    "features": len(discretizer.thresholds_.features_used),
+                    "compression": compression_rate(B, **weights),
+                    "inconsistency": inconsistency_rate(B, y[train], **weights),
+                    "accuracy": fidelity(predicted, y[test], test_weight),
+                    "fidelity": fidelity(predicted, answers, test_weight),
+                    "leaves": getattr(tree, "n_leaves_", np.nan),
+                    "optimal": float(getattr(tree, "is_optimal_", np.nan)),
+                }
+
+
+def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:
+    """Choose a line of a granularity path.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What :meth:`FCCAClassifier.granularity_path` returns.
+    rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
+        The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
+        paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
+    tradeoff : float, default=0.8
+        Weight of the inconsistency.
+
+    Returns
+    -------
+    dict
+        ``lambda0`` and ``Q``.
+    """
+    if rule == "best":
+        chosen = path.sort_values(["accuracy", "thresholds"], ascending=[False, True], kind="stable")
+    elif rule == "one_standard_error":
+        best = path.sort_values(["accuracy", "thresholds"], ascending=[False, True], kind="stable").iloc[0]
+        close = path[path["accuracy"] >= best["accuracy"] - np.nan_to_num(best["accuracy_se"])]
+        chosen = close.sort_values(["thresholds", "accuracy"], ascending=[True, False], kind="stable")
+    elif rule == "tradeoff":
+        gain = (1 - tradeoff) * path["compression"] - tradeoff * path["inconsistency"]
+        chosen = path.loc[gain.sort_values(ascending=False, kind="stable").index]
+    else:
+        raise InvalidInputError(f"rule must be 'best', 'one_standard_error' or 'tradeoff', got {rule!r}.")
+    return {"lambda0": float(chosen.iloc[0]["lambda0"]), "Q": float(chosen.iloc[0]["Q"])}
