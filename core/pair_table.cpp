@@ -90,18 +90,18 @@ double PairTable<W>::leaf_gain() const {
 template <class W, class Pair, class Single>
 static double many_class_gain(std::size_t n_planes, std::size_t n, std::size_t stride, Pair pair, Single single, const W* all,
                               std::size_t i, double price, std::vector<W>& best) {
-  best.assign(4 * stride, std::numeric_limits<W>::lowest());
-  static thread_local std::vector<W> nothing;
-  nothing.assign(stride, 0);
+  best.assign(5 * stride, std::numeric_limits<W>::lowest());
   W *in_in = best.data(), *in_out = in_in + stride, *out_in = in_out + stride, *out_out = out_in + stride;
+  W* nothing = out_out + stride;
+  std::fill(nothing, nothing + stride, W(0));
   W leaf_in = std::numeric_limits<W>::lowest(), leaf_out = leaf_in;
   for (std::size_t k = 0; k < n_planes; ++k) {
     const W* p = pair(k);
     const W* s = single(k);
     const W passing = s[i], rest = static_cast<W>(all[k] - s[i]);
     leaf_in = std::max(leaf_in, passing), leaf_out = std::max(leaf_out, rest);
-    kernels::raise(in_in, p, nothing.data(), 0, stride);
-    kernels::raise(in_out, nothing.data(), p, passing, stride);
+    kernels::raise(in_in, p, nothing, 0, stride);
+    kernels::raise(in_out, nothing, p, passing, stride);
     kernels::raise(out_in, s, p, 0, stride);
     kernels::raise(out_out, p, s, rest, stride);
   }
@@ -114,7 +114,7 @@ static double many_class_gain(std::size_t n_planes, std::size_t n, std::size_t s
 }
 
 template <class W>
-void PairTable<W>::first_split_gains(const TreeRows<W>&, LeafPrice price, std::vector<double>& gains) const {
+void PairTable<W>::first_split_gains(LeafPrice price, std::vector<double>& gains) const {
   gains.resize(n_columns_);
   std::vector<W> best;
   for (std::size_t i = 0; i < n_columns_; ++i) {

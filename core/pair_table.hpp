@@ -25,7 +25,7 @@ class PairTable {
   void sum_chains(const TreeRows<W>& rows);
 
   // For each column i: the gain of the best tree that splits first at i and has depth 2 at most.
-  void first_split_gains(const TreeRows<W>& rows, LeafPrice price, std::vector<double>& gains) const;
+  void first_split_gains(LeafPrice price, std::vector<double>& gains) const;
 
   // *this holds the buckets of the right-hand rows, total the pairs of all: the gains of the best trees of depth 2 at most of
   // the right-hand rows and of the others, in one pass.
@@ -34,10 +34,6 @@ class PairTable {
   double leaf_gain() const;
 
  private:
-  struct Best {
-    double with, without;  // of splitting the rows that pass the first column, and the rest, once more
-  };
-
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane
   std::vector<W> row_, running_, other_, best_;  // scratch

@@ -65,16 +65,36 @@ const typename TreeSearch<W>::Known* TreeSearch<W>::look_up(std::int32_t depth, 
 }
 
 template <class W>
-void TreeSearch<W>::remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer) {
-  if (static_cast<std::size_t>(depth) >= known_.size()) known_.resize(depth + 1);
+void TreeSearch<W>::remember(std::int32_t asked, std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key,
+                             Answer answer) {
+  if (static_cast<std::size_t>(asked) >= known_.size()) known_.resize(asked + 1);
   const bool exact = answer.split != none;
-  auto& bucket = known_[depth][hash];
+  auto& bucket = known_[asked][hash];
   for (Known& known : bucket) {
     if (known.rows != key) continue;
-    if (exact || (!known.exact && answer.cost > known.answer.cost)) known.answer = answer, known.exact = exact;
+    if (exact || (!known.exact && answer.cost > known.answer.cost)) known.answer = answer, known.depth = depth, known.exact = exact;
     return;
   }
-  bucket.push_back({std::move(key), answer, exact});
+  bucket.push_back({std::move(key), answer, depth, exact});
+}
+
+template <class W>
+std::uint64_t TreeSearch<W>::key_of(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n,
+                                    std::vector<std::uint64_t>& key) const {
+  key.assign((rows_.n_rows + 63) / 64, 0);
+  std::uint64_t hash = 0;
+  for (std::size_t a = 0; a < n; ++a) {
+    const std::int32_t id = parent.id[rows[a]];
+    key[id / 64] |= 1ull << (id % 64), hash ^= row_hash_[id];
+  }
+  return hash;
+}
+
+// A tree of depth d has d + 1 leaves at least, so a deep one can be dearer than what is known already.
+template <class W>
+std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, double cost) const {
+  if (!(penalty_ > 0)) return depth;
+  return static_cast<std::int32_t>(std::min<double>(depth, std::max(1.0, std::ceil(cost / penalty_) - 1)));
 }
 
 // The cheapest tree of the rows, if it costs less than the limit; otherwise none, with a lower bound that is not below the limit
@@ -93,19 +113,16 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   if (as_leaf < limit - tolerance_) best = {as_leaf, leaf};
   if (depth == 0 || as_leaf <= 2 * penalty_ + tolerance_) return best.split == leaf ? best : Answer{as_leaf, none};
   if (best.cost <= 2 * penalty_ + tolerance_) return best.split == leaf ? best : Answer{2 * penalty_, none};
-  // A tree of depth d has d + 1 leaves at least, and what costs more than the limit is not asked for.
-  if (penalty_ > 0) depth = static_cast<std::int32_t>(std::min<double>(depth, std::max(1.0, std::ceil(best.cost / penalty_) - 1)));
+  const std::int32_t asked = depth;
+  depth = worthwhile_depth(depth, best.cost);
+  if (is_root) root_depth_ = depth;
 
   std::vector<std::uint64_t> key;
   std::uint64_t hash = 0;
-  const bool worth_remembering = depth >= 3 && !is_root;
+  const bool worth_remembering = asked >= 3 && !is_root;
   if (worth_remembering) {
-    key.assign((rows_.n_rows + 63) / 64, 0);
-    for (std::size_t a = 0; a < n; ++a) {
-      const std::int32_t id = parent.id[rows[a]];
-      key[id / 64] |= 1ull << (id % 64), hash ^= row_hash_[id];
-    }
-    if (const Known* known = look_up(depth, hash, key)) {
+    hash = key_of(parent, rows, n, key);
+    if (const Known* known = look_up(asked, hash, key)) {
       if (known->exact) return {known->answer.cost, known->answer.cost < limit - tolerance_ ? known->answer.split : none};
       if (known->answer.cost >= limit - tolerance_) return {known->answer.cost, none};
     }
@@ -113,14 +130,18 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   check_stop();
   ++nodes_;
   const TreeRows<W> here = parent.restricted(rows, n);
-  if (depth == 1) return solve_depth_one(here, heaviest, best);
+  if (depth == 1) {
+    best = solve_depth_one(here, heaviest, best);
+    if (worth_remembering) remember(asked, depth, hash, std::move(key), best);
+    return best;
+  }
 
   PairTable<W> total;
   total.reset(here);
   for (std::size_t a = 0; a < n; ++a) total.add(here, a);
   total.sum_chains(here);
   std::vector<double> gains;
-  total.first_split_gains(here, {penalty_ / here.unit()}, gains);
+  total.first_split_gains({penalty_ / here.unit()}, gains);
   for (std::size_t i = 0; i < here.n_columns; ++i) {
     const double cost = here.unit() * (heaviest - gains[i]);
     if (cost < best.cost - tolerance_) best = {cost, here.column[i]};
@@ -130,7 +151,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   if (depth > 2 && best.cost > 4 * penalty_ + tolerance_) {
     best = depth == 3 ? sweep(here, total, gains, best, is_root) : branch(here, gains, depth, best, is_root);
   }
-  if (worth_remembering) remember(depth, hash, std::move(key), best);
+  if (worth_remembering) remember(asked, depth, hash, std::move(key), best);
   return best;
 }
 
@@ -351,8 +372,13 @@ std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<s
   for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
-    const Answer answer = solve(rows, sides[side].data(), sides[side].size(), depth - 1, infinity);
-    children[side] = extract(rows, sides[side], depth - 1, answer.split, tree);
+    // The sides of a split that was taken have been solved, and are known with the depth they were solved to.
+    Answer answer = solve(rows, sides[side].data(), sides[side].size(), depth - 1, infinity);
+    std::int32_t searched = depth - 1;
+    std::vector<std::uint64_t> key;
+    const std::uint64_t hash = key_of(rows, sides[side].data(), sides[side].size(), key);
+    if (const Known* known = look_up(depth - 1, hash, key); known && known->exact) searched = known->depth;
+    children[side] = extract(rows, sides[side], searched, answer.split, tree);
   }
   tree[at] = {split, children[0], children[1]};
   return at;
@@ -364,26 +390,31 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   std::iota(everything.begin(), everything.end(), 0);
   TreeAnswer answer;
   Answer best = solve(rows_, everything.data(), rows_.n_rows, 0, infinity);
-  std::int32_t best_depth = 0;
-  root_bound_ = 0;
+  std::int32_t best_depth = 0, depth = 0;
   try {
-    // Shallow trees first: each is the incumbent of the next search. A depth d + 1 tree has d + 2 leaves at least.
-    for (std::int32_t depth = std::min(max_depth, 2); depth <= max_depth && depth > 0; ++depth) {
-      if (best.cost <= (best_depth + 2) * penalty_ + tolerance_) break;
-      root_best_ = {infinity, none};
+    // Shallow trees first: each is the incumbent of the next search.
+    for (depth = std::min(max_depth, 2); depth <= max_depth && depth > 0; ++depth) {
+      if (best.cost <= (best_depth + 2) * penalty_ + tolerance_) break;  // deeper trees have more leaves than that
+      root_best_ = {infinity, none}, root_bound_ = 0;
       const Answer found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);
-      if (found.split != none) best = found, best_depth = depth;
+      if (found.split != none) best = found, best_depth = root_depth_;
     }
     answer.optimal = true;
     answer.bound = best.cost;
   } catch (const Stopped&) {
-    if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_, best_depth = max_depth;
-    answer.bound = std::min(best.cost, std::max(root_bound_, std::min(best.cost, 2 * penalty_)));
+    if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_, best_depth = root_depth_;
+    // The search at this depth bounds the trees up to it; deeper ones have depth + 2 leaves at least.
+    const double deeper = depth < max_depth ? (depth + 2) * penalty_ : infinity;
+    answer.bound = std::min({best.cost, std::max(root_bound_, 2 * penalty_), deeper});
   }
   answer.cost = best.cost;
   answer.nodes = nodes_;
   finishing_ = true;
-  extract(rows_, everything, best_depth, best.split, answer.tree);
+  try {
+    extract(rows_, everything, best_depth, best.split, answer.tree);
+  } catch (const Stopped&) {  // cancelled: nobody will look at the tree
+    answer.tree.assign(1, TreeNode{});
+  }
   return answer;
 }
 

@@ -42,6 +42,7 @@ class TreeSearch {
   struct Known {
     std::vector<std::uint64_t> rows;  // the row set itself: a hash alone could mistake one set for another
     Answer answer;
+    std::int32_t depth;  // that was searched; less than was asked for where no deeper tree could pay
     bool exact;
   };
   struct Stopped {};
@@ -57,24 +58,27 @@ class TreeSearch {
   Answer branch(const TreeRows<W>& rows, const std::vector<double>& gains, std::int32_t depth, Answer best, bool is_root);
   std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t depth, std::int32_t split,
                        std::vector<TreeNode>& tree);
+  std::int32_t worthwhile_depth(std::int32_t depth, double cost) const;
+  std::uint64_t key_of(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::vector<std::uint64_t>& key) const;
 
   double leaf_cost(double heaviest, const std::vector<double>& sums) const;
   double bound_without_search(double heaviest, const std::vector<double>& sums) const;
   SplitOrder sorted_by(const TreeRows<W>& rows, std::size_t chain) const;
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
-  void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer);
+  void remember(std::int32_t asked, std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer);
   void check_stop() const {
-    if (!finishing_ && stop_.now()) throw Stopped{};
+    if (finishing_ ? stop_.cancelled() : stop_.now()) throw Stopped{};
   }
 
   TreeRows<W> rows_;
   double penalty_;
   double tolerance_;  // two costs closer than this are equal
   const Stop& stop_;
-  bool finishing_ = false;  // reading the tree off after the end: no stopping
+  bool finishing_ = false;  // reading the tree off: the deadline has passed already
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::unordered_map<std::uint64_t, std::vector<Known>>> known_;  // by depth
   Answer root_best_{0, none};
+  std::int32_t root_depth_ = 0;  // that the current search at the root goes to
   double root_bound_ = 0;
   std::int64_t nodes_ = 0;
 };
