@@ -15,7 +15,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 .PHONY: demo test lint verify bench wheel clean help
 
 help:  ## Show what can be made
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | column -t -s '	'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
 
 demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/
 	$(BIN)/fcca distill --q 0.7 --out fcca-out
@@ -48,21 +48,21 @@ clean:  ## Remove everything that was made
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "fcca needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 demo"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 .PHONY: compiler
 compiler:
-	@command -v $${CXX:-c++} >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 \
+	@for cxx in $${CXX:-c++ g++ clang++}; do command -v $$cxx >/dev/null 2>&1 && exit 0; done; exit 1 \
 		|| { echo "fcca's core is C++20 and no C++ compiler was found. Install one (Debian: apt-get install g++; macOS: xcode-select --install) or set CXX."; exit 1; }
 
 $(INSTALLED): $(CORE) | compiler $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-$(INSTALLED_TEST): $(CORE) | compiler $(BIN)/python
+$(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
-	@touch $(INSTALLED) $@
+	@touch $@
 
-$(INSTALLED_BENCH): $(CORE) | compiler $(BIN)/python
+$(INSTALLED_BENCH): $(INSTALLED) | compiler $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	@touch $(INSTALLED) $@
+	@touch $@

@@ -44,11 +44,13 @@ class PaperData:
 
 
 def data_folder() -> Path:
-    """FCCA_DATA, or shared/data beside the repository; ends the program with a message where neither is there."""
-    folder = Path(os.environ.get("FCCA_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-    if not folder.is_dir():
-        sys.exit(f"No data at {folder}. Set FCCA_DATA to a folder with boston.csv, ionosphere.csv, … (last column: label).")
-    return folder
+    """The folder that FCCA_DATA names; ends the program with a message where there is none."""
+    named = os.environ.get("FCCA_DATA")
+    if not named or not Path(named).is_dir():
+        sys.exit(
+            f"No data at FCCA_DATA={named}. Set it to a folder with boston.csv, ionosphere.csv, … (last column: label)."
+        )
+    return Path(named)
 
 
 def load_frame(name: str) -> pd.DataFrame:

@@ -4,7 +4,6 @@ Run with ``python benchmarks/paper_milp.py [data set ...]``. Uses Gurobi where g
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
+from _data import load_frame
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 
 REPOSITORY = Path(__file__).parents[1]
@@ -33,8 +33,7 @@ def first_fold(name):
     if name == "breast_cancer":
         X, y = load_breast_cancer(return_X_y=True)
     else:
-        folder = Path(os.environ.get("FCCA_DATA", REPOSITORY.parent / "shared" / "data"))
-        frame = pd.read_csv(folder / f"{name}.csv")
+        frame = load_frame(name)
         X, y = frame.drop(columns="label").to_numpy(dtype=float), frame["label"].to_numpy()
     if name == "magic":
         chosen = np.random.default_rng(0).choice(len(X), 5000, replace=False)

@@ -119,8 +119,13 @@ Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, 
   best.status = Status::infeasible;
   double open_bound = infinity;  // the least bound of the targets that could not be finished
   std::int64_t nodes = 0;
+  // The class that is closest to winning is likely the cheapest: its cost prunes the searches for the others.
+  std::vector<std::int32_t> targets;
   for (std::int32_t t = 0; t < n_classes; ++t) {
-    if (t == own_class || (target != any_other_class && t != target)) continue;
+    if (t != own_class && (target == any_other_class || t == target)) targets.push_back(t);
+  }
+  std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
+  for (const std::int32_t t : targets) {
     auto against_rivals = [&](auto difference, std::vector<double>& out) {
       std::size_t r = 0;
       for (std::int32_t k = 0; k < n_classes; ++k) {

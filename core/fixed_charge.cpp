@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace fcca {
@@ -162,11 +163,30 @@ void FixedChargeSearch::try_support() {
   for (std::size_t i = 0; i < items_.size(); ++i) items_[i].fate = saved_fates_[i];
 }
 
+// Another lower bound for the subtree, the better one where λ0 rules: so many features must move that their reaches add up to the
+// score needed, and no distance gains more than the steepest.
+double FixedChargeSearch::fewest_moves_cost() {
+  reaches_.clear();
+  double missing = needed_, steepest = 0;
+  std::size_t n_moves = 0;
+  for (const Item& item : items_) {
+    if (item.fate == Fate::stays) continue;
+    steepest = std::max(steepest, item.gain);
+    if (item.fate == Fate::moves) ++n_moves, missing -= item.gain * item.room;
+    else reaches_.push_back(item.gain * item.room);
+  }
+  std::sort(reaches_.begin(), reaches_.end(), std::greater<>());
+  // The last feature may fall short by rounding alone; it is then not counted as needed.
+  for (std::size_t i = 0; i < reaches_.size() && missing > 1e-12 * needed_; ++i) ++n_moves, missing -= reaches_[i];
+  return cost_.lambda0 * static_cast<double>(n_moves) + (steepest > 0 ? cost_.lambda1 * needed_ / steepest : 0);
+}
+
 void FixedChargeSearch::descend() {
-  if (++nodes_ % 64 == 0 && stop_->now()) stopped_ = true;
+  ++nodes_;
+  if (stop_->now()) stopped_ = true;  // a node sorts all features: the clock is cheap beside it
   if (stopped_) return;
   const Relaxation relaxation = relax();
-  if (!relaxation.feasible || relaxation.cost >= strictly_below(best_cost_)) return;
+  if (!relaxation.feasible || std::max(relaxation.cost, fewest_moves_cost()) >= strictly_below(best_cost_)) return;
   if (relaxation.split_item < 0) {
     keep_if_better(distances_);  // the envelope equals the true cost here, so this is the subtree's optimum
     return;
@@ -205,11 +225,9 @@ Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, cons
     return outcome;
   }
   descend();
-  outcome.nodes = nodes_;
-  outcome.cost = best_cost_;
   const bool found = best_cost_ < infinity;
-  outcome.status = !stopped_ ? Status::optimal : found ? Status::feasible : Status::unknown;
-  outcome.bound = stopped_ ? std::min(root.cost, best_cost_) : best_cost_;
+  outcome = finished(found, stopped_, best_cost_, root.cost, nodes_);
+  outcome.target = 1 - own_class;
   for (std::size_t i = 0; found && i < items_.size(); ++i) {
     const double d = best_distances_[i];
     if (!(d > no_distance)) continue;

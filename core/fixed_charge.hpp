@@ -25,8 +25,7 @@ struct LinearModel {
 class FixedChargeSearch {
  public:
   FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin);
-  // Among equally cheap answers the first in depth-first order wins: features in order of the multiplier that moves them,
-  // then by column; the feature in question moves before it stays.
+  // Among equally cheap answers the first that the search meets wins; it depends on nothing but the model, the row and the costs.
   Outcome solve(const double* row, std::int32_t own_class, const Stop& stop);
 
  private:
@@ -55,6 +54,7 @@ class FixedChargeSearch {
   void keep_if_better(const std::vector<double>& distances);
   void close_residual(const std::vector<std::int32_t>& adjustable);
   double edge(std::size_t j, bool upwards, double x0) const;
+  double fewest_moves_cost();
   void try_support();
   void descend();
 
@@ -66,6 +66,7 @@ class FixedChargeSearch {
   std::vector<Event> events_;
   std::vector<double> distances_, best_distances_;
   std::vector<Fate> saved_fates_;
+  std::vector<double> reaches_;
   double best_cost_ = 0;
   bool stopped_ = false;
   std::int64_t nodes_ = 0;

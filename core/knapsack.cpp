@@ -33,69 +33,49 @@ void Knapsack::prepare() {
     return a.best_rate != b.best_rate ? a.best_rate < b.best_rate : a.feature < b.feature;
   });
   remaining_gain_.assign(groups_.size() + 1, 0.0);
-  segments_.clear();
   for (std::size_t g = groups_.size(); g-- > 0;) {
     remaining_gain_[g] = remaining_gain_[g + 1] + options_[groups_[g].end - 1].gain;
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g) add_hull(g);
-  std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) {
-    return a.rate != b.rate ? a.rate < b.rate : a.group < b.group;
-  });
-}
-
-// The lower convex hull of (0, 0) and the group's options in the gain–cost plane, edge by edge from the origin.
-void Knapsack::add_hull(std::size_t group) {
-  double gain = 0, cost = 0;
-  for (std::size_t from = groups_[group].begin; from < groups_[group].end;) {
-    std::size_t vertex = from;
-    double rate = infinity;
-    for (std::size_t o = from; o < groups_[group].end; ++o) {
-      const double r = (options_[o].cost - cost) / (options_[o].gain - gain);
-      if (r <= rate) rate = r, vertex = o;
-    }
-    segments_.push_back({group, options_[vertex].gain - gain, rate});
-    gain = options_[vertex].gain, cost = options_[vertex].cost;
-    from = vertex + 1;
+  hull_.clear();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    hull_.add_group(
+        g, groups_[g].begin, groups_[g].end, [&](std::size_t o) { return options_[o].gain; },
+        [&](std::size_t o) { return options_[o].cost; });
   }
+  hull_.sort();
 }
 
-// The cost of some answer: the features' best options in order of rate, closed by the cheapest option that suffices.
-double Knapsack::greedy_cost(double needed) const {
+// Some answer, kept as the best so far: the features' best options in order of rate, closed by the cheapest option that
+// suffices. Returns its cost.
+double Knapsack::greedy(double needed) {
   double least = infinity, cost = 0, missing = needed;
+  std::vector<Choice>& taken = greedy_choices_;
+  taken.clear();
   for (const Group& group : groups_) {
     const Option* best = nullptr;
     for (std::size_t o = group.begin; o < group.end; ++o) {
       const Option& option = options_[o];
       if (option.gain >= missing) {
-        least = std::min(least, cost + option.cost);
+        if (cost + option.cost < least) {
+          least = cost + option.cost;
+          best_choices_ = taken;
+          best_choices_.push_back({group.feature, option.cell});
+        }
         break;
       }
       if (!best || option.cost * best->gain <= best->cost * option.gain) best = &option;
     }
-    if (best) cost += best->cost, missing -= best->gain;
+    if (best) cost += best->cost, missing -= best->gain, taken.push_back({group.feature, best->cell});
     if (cost >= least) break;
   }
   return least;
-}
-
-// A lower bound on the cost of gaining what is missing from the groups at this depth and below: options may be taken in
-// fractions, so the hull's edges are filled by rising rate. Valid because every choice is a point on or above its hull.
-double Knapsack::relaxed_cost(std::size_t depth, double missing) const {
-  double cost = 0;
-  for (const Segment& segment : segments_) {
-    if (segment.group < depth) continue;
-    if (segment.gain >= missing) return cost + missing * segment.rate;
-    cost += segment.gain * segment.rate;
-    missing -= segment.gain;
-  }
-  return cost;
 }
 
 bool Knapsack::hopeless(std::size_t depth, double cost, double missing) const {
   const double limit = strictly_below(best_cost_);
   // No group from here on gains at a better rate than the first of them, which is cheap to ask before the full bound.
   return remaining_gain_[depth] < missing || cost + missing * groups_[depth].best_rate >= limit ||
-         cost + relaxed_cost(depth, missing) >= limit;
+         cost + hull_.cost(depth, missing) >= limit;
 }
 
 void Knapsack::keep(double cost) {
@@ -197,22 +177,14 @@ Outcome Knapsack::solve(double needed, const Stop& stop) {
     outcome.bound = infinity;
     return outcome;
   }
-  // The greedy cost prunes but is not an answer: the search meets one at most as dear, in its own order.
-  best_cost_ = greedy_cost(needed) * (1 + 4 * tie_tolerance) + std::numeric_limits<double>::min();
-  const double root_bound = relaxed_cost(0, needed);
+  const double greedy_cost = greedy(needed);
+  // A little above the greedy cost, so that the search meets an answer as cheap in its own order.
+  best_cost_ = greedy_cost * (1 + 4 * tie_tolerance) + std::numeric_limits<double>::min();
+  const double root_bound = hull_.cost(0, needed);
   descend(0, 0, needed);
   if (node_budget_spent_ && !stopped_) search_frontier(needed);
-
-  outcome.nodes = nodes_;
-  if (found_) outcome.cost = best_cost_;
-  if (stopped_) {
-    outcome.status = found_ ? Status::feasible : Status::unknown;
-    outcome.bound = std::min(root_bound, outcome.cost);
-  } else {
-    outcome.status = found_ ? Status::optimal : Status::infeasible;
-    outcome.bound = outcome.cost;
-  }
-  return outcome;
+  if (!found_ && greedy_cost < infinity) best_cost_ = greedy_cost, found_ = true;
+  return finished(found_, stopped_, best_cost_, root_bound, nodes_);
 }
 
 }  // namespace fcca

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hull.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
 
@@ -28,7 +29,8 @@ class Knapsack {
   void add_option(std::int32_t feature, const Option& option);
 
   // Among equally cheap answers the first in depth-first order wins: features by their best cost per gain and then by
-  // column, each feature's cells from near to far, moving before staying.
+  // column, each feature's cells from near to far, moving before staying. Where the frontier search has to take over, its
+  // order of cost decides. Neither depends on anything but the options.
   Outcome solve(double needed, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 
@@ -38,10 +40,6 @@ class Knapsack {
     std::size_t begin, end;
     double best_rate;  // least cost per gain of any of its options
   };
-  struct Segment {  // an edge of the convex hull of one group's (gain, cost) points
-    std::size_t group;
-    double gain, rate;
-  };
   struct Label {  // a partial choice of the frontier search
     double cost, missing;
     std::int64_t parent;
@@ -49,9 +47,7 @@ class Knapsack {
   };
 
   void prepare();
-  void add_hull(std::size_t group);
-  double greedy_cost(double needed) const;
-  double relaxed_cost(std::size_t depth, double missing) const;
+  double greedy(double needed);
   bool hopeless(std::size_t depth, double cost, double missing) const;
   void descend(std::size_t depth, double cost, double missing);
   void search_frontier(double needed);
@@ -59,11 +55,12 @@ class Knapsack {
 
   std::vector<Option> options_;
   std::vector<Group> groups_;
-  std::vector<Segment> segments_;        // by rate
+  Hull hull_;
   std::vector<double> remaining_gain_;   // by depth: the most that the groups from there on can gain
   std::vector<std::int32_t> path_;       // options chosen on the way down, and their groups
   std::vector<std::size_t> path_groups_;
-  std::vector<Choice> best_choices_;
+  std::vector<Choice> best_choices_;  // the greedy answer until the search meets one
+  std::vector<Choice> greedy_choices_;
   double best_cost_ = 0;
   bool found_ = false, stopped_ = false, node_budget_spent_ = false;
   std::int64_t nodes_ = 0;

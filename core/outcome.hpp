@@ -1,6 +1,7 @@
 // What a search says about one point.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -28,6 +29,21 @@ struct Outcome {
   std::int64_t nodes = 0;
   std::vector<Move> moves;  // by feature
 };
+
+// What a search knows at its end. Stopped early, the bound it started from is still valid.
+inline Outcome finished(bool found, bool stopped, double cost, double root_bound, std::int64_t nodes) {
+  Outcome outcome;
+  outcome.nodes = nodes;
+  if (found) outcome.cost = cost;
+  if (stopped) {
+    outcome.status = found ? Status::feasible : Status::unknown;
+    outcome.bound = std::min(root_bound, outcome.cost);
+  } else {
+    outcome.status = found ? Status::optimal : Status::infeasible;
+    outcome.bound = outcome.cost;
+  }
+  return outcome;
+}
 
 // The model is on the target's side by the margin already, so nothing has to move. It takes a caller whose own_class is
 // not the model's answer to get here.

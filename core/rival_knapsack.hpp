@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hull.hpp"
 #include "knapsack.hpp"
 
 namespace fcca {
@@ -16,7 +17,8 @@ class RivalKnapsack {
   // negative. Options that gain nothing over a cheaper one (or over staying) are left out.
   void add_option(std::int32_t feature, double cost, const double* gains, std::int32_t cell);
 
-  // needed: one entry per rival. Only answers cheaper than limit are looked for. Ties go as in Knapsack.
+  // needed: one entry per rival. Only answers cheaper than limit are looked for. Among equally cheap answers the first that the
+  // search meets wins; it depends on nothing but the options.
   Outcome solve(const double* needed, double limit, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 
@@ -24,18 +26,25 @@ class RivalKnapsack {
   struct Group {
     std::int32_t feature;
     std::size_t begin, end;
-    double best_rate;
+    double best_rate;  // least cost per joint gain of any of its options
   };
 
   const double* gains_of(std::size_t option) const { return gains_.data() + option * n_rivals_; }
+  double joint(const double* rows) const;
+  void weigh(const double* needed);
+  void build_hull();
   void prepare(const double* needed);
-  double lower_bound(std::size_t depth, const double* missing) const;
+  void greedy(const double* needed);
+  double lower_bound(std::size_t depth, double cost, const double* missing) const;
   void descend(std::size_t depth, double cost, const std::vector<double>& missing);
 
   std::size_t n_rivals_ = 0;
   std::vector<double> costs_, gains_;
   std::vector<std::int32_t> cells_;
   std::vector<Group> groups_;
+  std::vector<double> importance_;                  // by rival: its weight in the joint row, summing to 1
+  std::vector<double> joint_gain_;                  // by option
+  Hull hull_;                                       // of the joint row
   std::vector<double> remaining_gain_, best_rate_;  // by depth and rival
   std::vector<Choice> path_, best_choices_;
   double best_cost_ = 0;

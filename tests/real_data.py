@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(os.environ.get("FCCA_DATA") or Path(__file__).parents[2] / "shared" / "data")
+FOLDER = os.environ.get("FCCA_DATA")
 
 
 def absent(what):
@@ -17,7 +17,9 @@ def absent(what):
 
 def data_file(name):
     """Path of a data set's CSV."""
-    path = FOLDER / f"{name}.csv"
+    if not FOLDER:
+        absent(f"needs {name}.csv: set FCCA_DATA to the folder that has it")
+    path = Path(FOLDER) / f"{name}.csv"
     if not path.exists():
-        absent(f"{path.name} is not in {FOLDER}; set FCCA_DATA to the folder that has it")
+        absent(f"{path.name} is not in FCCA_DATA={FOLDER}")
     return path

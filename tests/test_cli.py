@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import fcca.cli._app
 from fcca import FCCADiscretizer, ThresholdTable
-from fcca.cli import app
+from fcca.cli._app import app
 from fcca.cli._data import read_data
 from fcca.cli._summary import printable
 from fcca.counterfactuals import CounterfactualEngine
@@ -240,7 +240,7 @@ BAD_DATA = {
     "missing": (_csv(_with("weight", 5, None)), ["'weight'", "1 missing", "row 5"]),
     "infinite": (_csv(_with("height", 4, "-inf")), ["'height'", "infinite", "-inf", "row 4"]),
     "too large": (_csv(_with("height", 4, "1e999")), ["'height'", "infinite", "row 4"]),
-    "too large for trees": (_csv(_with("height", 4, "-1e300")), ["'height'", "1e+300", "Rescale"]),
+    "too large to subtract": (_csv(_with("height", 4, "-1e305")), ["'height'", "1e+305", "rescale"]),
     "repeated": (b"a,b,a,label\n1,2,3,x\n2,3,4,y\n", ["repeated", "'a'"]),
     "repeated label": (b"a,label,label\n1,x,x\n2,y,y\n", ["repeated", "'label'"]),
     "nameless": (table().to_csv().encode(), ["Column 1 of 5 has no name", "index=False"]),
@@ -436,13 +436,14 @@ def test_an_interrupt_while_writing_leaves_the_old_files(csv, out, monkeypatch):
 
 
 def test_unverified_counterfactuals_are_an_error_after_the_files_are_written(csv, out, monkeypatch):
-    verify = CounterfactualEngine._verify
+    verified = CounterfactualEngine._verified
 
     def one_fails(self, X, found, first_move):
-        verify(self, X, found, first_move)
+        found = verified(self, X, found, first_move)
         found.status_code[0] = STATUSES.index("unverified")
+        return found
 
-    monkeypatch.setattr(CounterfactualEngine, "_verify", one_fails)
+    monkeypatch.setattr(CounterfactualEngine, "_verified", one_fails)
     result = distill(csv, "--out", out)
     assert result.exit_code == 3
     assert ", 1 unverified" in result.stdout
@@ -532,3 +533,35 @@ def test_ctrl_c_while_working_says_so_and_leaves_nothing(tmp_path):
     stdout, stderr = process.communicate(timeout=120)
     assert (process.returncode, stdout, stderr) == (130, "", "Interrupted.\n")
     assert files_in(tmp_path) == ["t.parquet"]
+
+
+def test_a_name_too_long_for_a_file_is_an_error_without_traceback(out):
+    result = distill("a" * 300 + ".csv", "--out", out)
+    assert result.exit_code in (1, 2)
+    assert result.stderr.startswith("Error: ")
+
+
+def test_many_classes_and_a_linear_model_are_refused_before_any_work(tmp_path, out):
+    path = tmp_path / "three.csv"
+    table().assign(label=["a", "b", "c", "d"] * 20).to_csv(path, index=False)
+    result = distill(path, "--model", "svm", "--out", out)
+    assert result.exit_code == 2
+    assert "--model gb" in result.stderr
+
+
+@pytest.mark.parametrize("redirect", ["> /dev/full", ">&-"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
+def test_a_broken_standard_output_is_no_traceback(redirect, csv, out):
+    command = f"{sys.executable} -c 'from fcca.cli import main; main()' distill {csv} --out {out} {redirect}"
+    result = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert "Traceback" not in result.stderr
+
+
+def test_ctrl_c_while_starting_is_quiet(out):
+    command = [sys.executable, "-c", "from fcca.cli import main; main()", "distill", "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "Interrupted."

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -146,6 +147,43 @@ def test_higher_lambda0_moves_fewer_features(frozen, data):
     assert moved[-1] < moved[0]
 
 
+def test_no_two_conditions_say_the_same_of_the_training_rows(data):
+    X, y = data
+    many = GradientBoostingClassifier(max_depth=1, n_estimators=300, subsample=0.5, random_state=0)
+    for model in (many, make_pipeline(StandardScaler(), LogisticRegression())):
+        B = FCCADiscretizer(model, merge_tolerance=0.0).fit(X, y).transform(X)
+        assert len(np.unique(B, axis=1).T) == B.shape[1]
+
+
+def test_p0_counts_with_many_classes_too():
+    X, y = load_iris(return_X_y=True)
+    few = FrozenEstimator(GradientBoostingClassifier(max_depth=1, n_estimators=3, random_state=0).fit(X, y))
+    asked = {p0: len(FCCADiscretizer(few, p0=p0).fit(X, y).counterfactuals_) for p0 in (0.0, 0.45, 0.5)}
+    assert asked[0.45] < asked[0.0] == asked[0.5]
+
+
+def test_ten_classes_are_no_harder():
+    X, y = load_digits(return_X_y=True)
+    stumps = FrozenEstimator(GradientBoostingClassifier(max_depth=1, n_estimators=40, random_state=0).fit(X[:400], y[:400]))
+    for costs in ((0.1, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)):
+        options = dict(zip(("lambda0", "lambda1", "lambda2"), costs, strict=True))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantFeatureWarning)
+            found = FCCADiscretizer(stumps, time_limit=60, n_jobs=-1, **options).fit(X[:400], y[:400]).counterfactuals_
+        assert found.counts() == {"optimal": len(found)}
+
+
+def test_where_there_is_no_answer_there_is_no_target():
+    X, y = load_iris(return_X_y=True)
+    stumps = FrozenEstimator(GradientBoostingClassifier(max_depth=1, n_estimators=10, random_state=0).fit(X, y))
+    found = FCCADiscretizer(stumps, margin=1.5).fit(X, y).counterfactuals_
+    infeasible = found.is_status("infeasible")
+    assert infeasible.any()
+    assert not infeasible.all()
+    assert all(target is None for target in found.target[infeasible])
+    assert found.to_frame().query("status == 'infeasible'")["target"].isna().all()
+
+
 def test_many_classes():
     X, y = load_iris(return_X_y=True, as_frame=True)
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
@@ -203,12 +241,28 @@ def test_threads_change_nothing(model, frozen, data):
     pd.testing.assert_frame_equal(one.counterfactuals_.to_frame(), many.counterfactuals_.to_frame())
 
 
-@pytest.mark.parametrize("freeze", [True, False])
-def test_weight_two_is_the_row_twice(freeze, frozen, data):
+@pytest.mark.parametrize("factor", [1e-30, 1e-6, 1e30])
+def test_units_do_not_matter_to_the_default_classifier(factor, data):
+    X, y = data
+    plain = FCCADiscretizer(round_thresholds=False).fit(X, y).thresholds_
+    other = FCCADiscretizer(round_thresholds=False).fit(X.assign(**{X.columns[3]: X.iloc[:, 3] * factor}), y).thresholds_
+    np.testing.assert_array_equal(other.feature, plain.feature)
+    np.testing.assert_array_equal(other.count, plain.count)
+
+
+@pytest.mark.parametrize("model", ["frozen", None, "scaled"])
+def test_weight_two_is_the_row_twice(model, frozen, data):
     X, y = data
     weight = np.random.default_rng(0).integers(0, 4, len(X))
     repeated = np.repeat(np.arange(len(X)), weight)
-    estimator = frozen if freeze else None
+    scaled = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, tol=1e-12, max_iter=10_000))
+    estimator = {"frozen": frozen, None: None, "scaled": scaled}[model]
+    if model == "scaled":  # the solver stops somewhere in the last digits
+        weighted = FCCADiscretizer(estimator).fit(X, y, sample_weight=weight)
+        twice = FCCADiscretizer(estimator).fit(X.iloc[repeated], y[repeated])
+        assert weighted.thresholds_.names() == twice.thresholds_.names()
+        np.testing.assert_allclose(weighted.thresholds_.count, twice.thresholds_.count)
+        return
     weighted = FCCADiscretizer(estimator).fit(X, y, sample_weight=weight)
     twice = FCCADiscretizer(estimator).fit(X.iloc[repeated], y[repeated])
     assert weighted.thresholds_ == twice.thresholds_
@@ -282,6 +336,8 @@ def put(value):
         ({"p0": 0.9, "p1": 0.6}, InvalidInputError, "p0"),
         ({"lambda0": -1.0}, ValueError, "lambda0"),
         ({"lambda1": np.inf}, ValueError, "lambda1"),
+        ({"lambda0": 1e308}, InvalidInputError, "lambda0"),
+        ({"estimator": GradientBoostingClassifier(max_depth=1, init=LogisticRegression())}, UnsupportedModelError, "init"),
         ({"lambda2": -0.1}, ValueError, "lambda2"),
         ({"Q": 1.5}, ValueError, "Q"),
         ({"Q": -0.1}, ValueError, "Q"),
@@ -326,6 +382,36 @@ def test_bad_column_names_are_named(data):
     assert FCCADiscretizer().fit(pd.DataFrame(X.to_numpy()), y).get_feature_names_out()[0].startswith("x")
 
 
+def test_a_failed_fit_leaves_nothing_to_be_used(data):
+    X, y = data
+    discretizer = FCCADiscretizer(p0=0.9999999)
+    with pytest.raises(NoCounterfactualError):
+        discretizer.fit(X, y)
+    with pytest.raises(NotFittedError):
+        discretizer.transform(X)
+    refitted = FCCADiscretizer().fit(X, y)
+    with pytest.raises(InvalidInputError):
+        refitted.fit(X.iloc[:, :5], np.ones(len(X)))
+    with pytest.raises(NotFittedError):
+        refitted.transform(X.iloc[:, :5])
+
+
+def test_questions_about_no_threshold_are_refused(fitted):
+    for condition in (1.5, None, "mean radius > 1e9", 10_000):
+        with pytest.raises(InvalidInputError):
+            fitted.rows_crossing(condition)
+    with pytest.raises(InvalidInputError, match="Q must be"):
+        fitted.set_granularity(None)
+
+
+def test_the_classifier_knows_the_column_names(data):
+    X, y = data
+    discretizer = FCCADiscretizer(GradientBoostingClassifier(max_depth=1, n_estimators=5)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        discretizer.estimator_.predict(X)
+
+
 def test_labels_must_have_two_classes(data):
     X, y = data
     with pytest.raises(InvalidInputError, match="1 class"):
@@ -348,7 +434,7 @@ def test_constant_columns_are_noted_and_left_out(data):
 def test_a_frozen_model_of_other_columns_is_refused(frozen, data):
     X, y = data
     with pytest.raises(InvalidInputError, match="12"):
-        FCCADiscretizer(frozen).fit(X.iloc[:, :5], y)
+        FCCADiscretizer(FrozenEstimator(GradientBoostingClassifier(max_depth=1).fit(X.to_numpy(), y))).fit(X.iloc[:, :5], y)
     named = FrozenEstimator(GradientBoostingClassifier(max_depth=1, n_estimators=5).fit(X, y))
     with pytest.raises(InvalidInputError, match="mean radius"):
         FCCADiscretizer(named).fit(X.iloc[:, ::-1], y)

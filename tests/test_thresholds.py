@@ -1,6 +1,7 @@
 """ThresholdTable: what it adds, merges, rounds and writes."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -115,8 +116,11 @@ def test_a_persons_own_list():
         ThresholdTable.from_list([("c", 2.0)], ["a", "b"])
 
 
-def test_is_immutable():
+@pytest.mark.parametrize("copied", [False, True])
+def test_is_immutable(copied):
     fixed = table([(0, 1.0, 1)])
+    if copied:
+        fixed = pickle.loads(pickle.dumps(fixed))
     with pytest.raises(ValueError, match="read-only"):
         fixed.count[0] = 3
     with pytest.raises(AttributeError):

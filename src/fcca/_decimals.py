@@ -7,9 +7,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def shortest_decimal(near: float, at_least: float, below: float) -> float:
-    """The decimal with the fewest significant digits in ``[at_least, below)``; of several, the one closest to ``near``.
+    """The shortest decimal in ``[at_least, below)``: fewest significant digits, shortest text, closest to ``near``.
 
-    ``near`` itself must lie in the interval.
+    ``near`` itself must lie in the interval. 0 counts as having one digit.
     """
     if not (math.isfinite(near) and at_least <= near < below):
         return near
@@ -18,10 +18,10 @@ def shortest_decimal(near: float, at_least: float, below: float) -> float:
         return 0.0
     for digits in range(1, 17):
         unit = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-        candidates = {float(exact.quantize(unit, rounding)) for rounding in (ROUND_FLOOR, ROUND_CEILING)}
+        candidates = {float(exact.quantize(unit, rounding)) + 0.0 for rounding in (ROUND_FLOOR, ROUND_CEILING)} | {0.0}
         inside = [c for c in candidates if at_least <= c < below]
         if inside:
-            return min(inside, key=lambda c: (abs(c - near), c)) + 0.0  # no negative zero
+            return min(inside, key=lambda c: (len(plain(abs(c))), abs(c - near), c))
     return near
 
 

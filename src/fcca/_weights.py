@@ -26,6 +26,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
         raise InvalidInputError(
             "sample_weight must be finite; negative values in data passed to sample_weight are not allowed."
         )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise InvalidInputError("sample_weight is too large: its sum overflows. Divide it by its mean.")
     if not (weight > 0).any():
         raise InvalidInputError("sample_weight must have at least one non-zero entry.")
     return weight

@@ -33,7 +33,7 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
     B : array-like of shape (n_rows, n_columns)
         A discretized table.
     sample_weight : array-like of shape (n_rows,), optional
-        A weight of 2 is the same as the row twice; rows of weight 0 do not count.
+        How many rows each stands for: a weight of 2 is the same as the row twice, rows of weight 0 do not count.
 
     Returns
     -------

@@ -138,6 +138,10 @@ class ThresholdTable:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = (self.feature, self.threshold, self.cut, self.below, self.above, self.count)
+        return type(self), (self.feature_names, *columns)  # through __post_init__, so that the arrays stay read-only
+
     def names(self) -> list[str]:
         """Conditions as text, ``"RM > 6.94"``."""
         return list(self._names)
@@ -184,7 +188,7 @@ class ThresholdTable:
         return _joined(self.feature_names, stacked)[0]
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Merge conditions of a feature that are at most ``tolerance[feature]`` apart.
+        """Merge conditions of a feature that are closer than ``tolerance[feature]``.
 
         The most crossed one takes in all within its reach and represents them; then the most crossed of the rest, and so
         on, so no two that remain are that close. Also returns, per condition, the one it went to.
@@ -194,7 +198,8 @@ class ThresholdTable:
             mine = np.flatnonzero(self.feature == j)
             threshold, open_count = self.threshold[mine], self.count[mine].copy()
             while np.isfinite(leader_count := open_count[leader := int(np.argmax(open_count))]) and leader_count >= 0:
-                near = (np.abs(threshold - threshold[leader]) <= tolerance[j]) & (open_count >= 0)
+                near = (np.abs(threshold - threshold[leader]) < tolerance[j]) & (open_count >= 0)
+                near[leader] = True
                 representative[mine[near]] = mine[leader]
                 open_count[near] = -np.inf
         leaders, condition = np.unique(representative, return_inverse=True)
@@ -204,14 +209,19 @@ class ThresholdTable:
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold by the shortest decimal between the training values next to it.
 
-        On training rows nothing changes. Conditions that become equal are joined; the most crossed one gives the ``cut``.
-        Also returns, per condition, the one it went to.
+        On training rows nothing changes. Conditions between the same two training values say the same of them and are
+        joined; the most crossed one gives the ``cut`` and is the one that is rounded. Also returns, per condition, the one
+        it went to.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count")}
-        columns["threshold"] = np.array(
-            [shortest_decimal(t, a, b) for t, a, b in zip(self.threshold, self.below, self.above, strict=True)]
-        )
-        return _joined(self.feature_names, columns)
+        shortest: dict[tuple[int, float, float], float] = {}
+        threshold = np.empty(len(self))
+        for i in np.lexsort((self.threshold, -self.count)).tolist():
+            gap = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
+            if gap not in shortest:
+                shortest[gap] = shortest_decimal(float(self.threshold[i]), gap[1], gap[2])
+            threshold[i] = shortest[gap]
+        return _joined(self.feature_names, columns | {"threshold": threshold})
 
     # --- in and out ---------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from exactness.checks import agree
 from exactness.hard_tables import HardTable
@@ -89,6 +91,49 @@ def test_time_limit_of_zero_claims_nothing_about_linear_models():
         ]
         optimum = [support_enumeration.least_cost(*part, instance.problem) for part in parts]
         assert_nothing_is_claimed(instance, np.array(optimum))
+
+
+def stopped_early(instance, optimum, limits):
+    """How many searches a time limit really stopped; what they claim is checked."""
+    n_stopped = 0
+    for i, best in enumerate(optimum):
+        for limit in limits:
+            one = Instance(instance.name, instance.estimator, instance.X_train, instance.X[i : i + 1], instance.problem)
+            found = one.solve(time_limit=limit)
+            assert found.bound[0] <= best + 1e-9, instance.name
+            assert found.cost[0] >= best - 1e-9, instance.name
+            n_stopped += int(found.nodes[0] > 0 and found.status[0] in ("feasible", "unknown"))
+    return n_stopped
+
+
+def test_stopped_searches_over_many_classes_claim_only_what_holds():
+    X, y = load_digits(return_X_y=True)
+    stumps = GradientBoostingClassifier(max_depth=1, n_estimators=60, random_state=0).fit(X[:500], y[:500])
+    instance = Instance("digits", stumps, X[:500], X[:40].copy(), CounterfactualProblem(0.02, 0.0, 1.0))
+    optimum = instance.solve(n_jobs=2).cost
+    assert stopped_early(instance, optimum, (1e-5, 3e-4, 1e-3)) > 0
+
+
+def test_stopped_searches_over_linear_models_claim_only_what_holds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 150))
+    model = LogisticRegression(C=0.01).fit(X, X @ rng.normal(size=150) > 0)
+    instance = Instance("wide", model, X, X[:20].copy(), CounterfactualProblem(0.05, 1.0, 0.3, margin=2.0))
+    optimum = instance.solve(n_jobs=2).cost
+    assert stopped_early(instance, optimum, (1e-5, 3e-4, 1e-3, 3e-3)) > 0
+
+
+def test_counting_features_is_easy_for_wide_linear_models():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 400))
+    model = LogisticRegression(C=0.01).fit(X, X @ rng.normal(size=400) > 0)
+    instance = Instance("wide", model, X, X[:30].copy(), CounterfactualProblem(1.0, 0.0, 0.0, margin=3.0))
+    found = instance.solve(time_limit=30)
+    assert found.counts() == {"optimal": 30}
+    for i, x0 in enumerate(instance.X):
+        _, gain, room, needed = support_enumeration.movable(model, X, x0, instance.problem)
+        fewest = 1 + np.searchsorted(np.cumsum(np.sort(gain * room)[::-1]), needed)
+        assert found.cost[i] == fewest
 
 
 def test_answers_do_not_depend_on_threads_or_row_order():

@@ -1,5 +1,18 @@
 """The command line: ``fcca distill``."""
 
-from fcca.cli._app import app, main
+import os
+import sys
 
-__all__ = ["app", "main"]
+EXIT_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        # Here and not above: the imports take a second, in which Ctrl-C should end as quietly as later on.
+        from fcca.cli._app import run
+
+        run()
+    except KeyboardInterrupt:
+        os.write(2, b"Interrupted.\n")
+        sys.exit(EXIT_INTERRUPTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from fcca import __version__
 from fcca._files import atomic_outputs
+from fcca.cli import EXIT_INTERRUPTED
 from fcca.cli._data import bundled_data, read_data
 from fcca.cli._distillation import OUTPUT_NAMES, Distillation, FitTo, Settings, Step, TargetModel, distillation
 from fcca.cli._summary import printable, summary
@@ -22,7 +24,6 @@ from fcca.exceptions import FCCAError, InvalidInputError
 EXIT_CANNOT_WRITE = 1
 EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
-EXIT_INTERRUPTED = 130
 
 HELP = """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
 
@@ -187,6 +188,9 @@ def distill(
     except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
         _print_message(errors, "Error", str(error), "bold red")
         code = EXIT_INVALID
+    except OSError as error:
+        _print_message(errors, "Error", str(error), "bold red")
+        code = EXIT_CANNOT_WRITE
     raise typer.Exit(code)
 
 
@@ -196,7 +200,7 @@ def _distill(
     """Read, compute, write and print; returns the exit code."""
     if path is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected fcca distill DATA --label {label}.")
-    show_progress = not quiet and sys.stdout.isatty()
+    show_progress = not quiet and console.is_terminal
     step: Step = console.status if show_progress else nullcontext
     found: Distillation | None = None
     failure: OSError | None = None
@@ -240,8 +244,10 @@ def _print_message(console: Console, kind: str, message: str, style: str) -> Non
     console.print(text, soft_wrap=not console.is_terminal)
 
 
-def main() -> None:
-    """Run the command line."""
+def run() -> None:
+    """Run the command that the arguments name."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark

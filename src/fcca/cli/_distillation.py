@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from fcca._files import AtomicOutputs
+from fcca._units import PowerOfTwoScaler
 from fcca.classifier import FCCAClassifier
 from fcca.cli._data import Dataset, check_split
 from fcca.discretizers import FCCADiscretizer
@@ -40,6 +41,9 @@ THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
     "thresholds.json",
     "counterfactuals.parquet",
 )
+
+
+LARGEST_NUMBER = 1e300
 
 
 class TargetModel(StrEnum):
@@ -90,8 +94,8 @@ class Settings:
         check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
         for name in ("lambda0", "lambda1", "lambda2"):
             value = getattr(self, name)
-            check(f"--{name}", value, 0 <= value < math.inf, "a finite number of at least 0")
-        check("--margin", self.margin, 0 < self.margin < math.inf, "a finite number above 0, such as 0.0001")
+            check(f"--{name}", value, 0 <= value <= 1e100, "a number of at least 0 and at most 1e100")
+        check("--margin", self.margin, 0 < self.margin <= 1e100, "a number above 0 and up to 1e100, such as 0.0001")
         check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
         check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
         check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
@@ -103,7 +107,7 @@ class Settings:
                 fits,
                 "the cost of a leaf, a finite number of at least 0, such as 0.01",
             )
-        check("--jobs", self.jobs, self.jobs != 0, "a number of threads, or -1 for all cores")
+        check("--jobs", self.jobs, self.jobs != 0 and abs(self.jobs) <= 1024, "a number of threads, or -1 for all cores")
         if self.time_limit is not None:
             check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
         tolerance = self.tolerance()
@@ -172,10 +176,11 @@ class Distillation:
 def target_model(settings: Settings) -> Any:
     """The classifier to be distilled, unfitted."""
     if settings.model is TargetModel.gb:
-        return GradientBoostingClassifier(n_estimators=100, max_depth=1, random_state=settings.seed)
+        stumps = GradientBoostingClassifier(n_estimators=100, max_depth=1, random_state=settings.seed)
+        return make_pipeline(PowerOfTwoScaler(), stumps)
     if settings.model is TargetModel.svm:
-        return make_pipeline(StandardScaler(), LinearSVC(random_state=settings.seed, max_iter=10_000))
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
+        return make_pipeline(PowerOfTwoScaler(), StandardScaler(), LinearSVC(random_state=settings.seed, max_iter=10_000))
+    return make_pipeline(PowerOfTwoScaler(), StandardScaler(), LogisticRegression(max_iter=1_000))
 
 
 def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
@@ -192,8 +197,8 @@ def distillation(
     data: Dataset, settings: Settings, step: Step = nullcontext, *, show_progress: bool = False
 ) -> Distillation:
     """Fit the target model, take out its thresholds and find the best tree on them."""
-    if settings.model is TargetModel.gb:
-        _check_range(data)
+    _check_range(data)
+    _check_classes(data, settings)
     training_rows, held_out_rows = split_rows(data, settings)
     X, y = data.X.iloc[training_rows], data.y[training_rows]
     with collected_notes() as notes:
@@ -247,12 +252,20 @@ def distillation(
 
 
 def _check_range(data: Dataset) -> None:
-    """Refuse numbers that scikit-learn's trees, which compute in float32, cannot hold."""
+    """Refuse numbers so large that the difference of two of them overflows."""
     largest = data.X.abs().max()
-    if largest.max() > np.finfo(np.float32).max:
+    if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
-            f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}; boosting takes them up to 3.4e+38. "
-            "Rescale the column, or use --model logistic."
+            f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}. Expected numbers up to "
+            f"{LARGEST_NUMBER:g}: rescale the column."
+        )
+
+
+def _check_classes(data: Dataset, settings: Settings) -> None:
+    n_classes = len(data.class_counts())
+    if n_classes > 2 and settings.model is not TargetModel.gb:
+        raise InvalidInputError(
+            f"There are {n_classes} classes; --model {settings.model} takes two. Use --model gb, which takes any number."
         )
 
 

@@ -12,9 +12,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
-from sklearn.pipeline import Pipeline
+from sklearn.ensemble import GradientBoostingClassifier
 
 from fcca._decimals import plain
+from fcca._units import PowerOfTwoScaler
 from fcca.cli._distillation import COUNTERFACTUALS, OUTPUT_NAMES, Distillation, Scores
 
 THRESHOLDS_SHOWN = 10
@@ -79,10 +80,9 @@ def _classes(found: Distillation) -> str:
 
 
 def _model_name(found: Distillation) -> str:
-    target = found.target
-    if isinstance(target, Pipeline):
-        return " + ".join(type(step).__name__ for _, step in target.steps)
-    return f"{type(target).__name__}, {target.n_estimators} stumps"
+    steps = [step for _, step in found.target.steps if not isinstance(step, PowerOfTwoScaler)]
+    stumps = f", {steps[-1].n_estimators} stumps" if isinstance(steps[-1], GradientBoostingClassifier) else ""
+    return " + ".join(type(step).__name__ for step in steps) + stumps
 
 
 def _answers(found: Distillation) -> str:
@@ -183,7 +183,8 @@ def _proof(found: Distillation) -> str:
 def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
     error = tree.objective_ - tree.regularization_ * tree.n_leaves_
-    price = f"error {error:.4f} + {tree.n_leaves_} leaves × {tree.regularization_:.4g} = {tree.objective_:.4f}"
+    leaves = f"{tree.n_leaves_} {'leaves' if tree.n_leaves_ > 1 else 'leaf'}"
+    price = f"error {error:.4f} + {leaves} × {tree.regularization_:.4g} = {tree.objective_:.4f}"
     bound = f"no tree of depth {found.classifier.tree_.max_depth} is below {tree.lower_bound_:.4f}"
     return f"{_proof(found)}: {price}; {bound}"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fcca import _core
@@ -23,13 +24,7 @@ Progress = Callable[[int], None]
 # predict may copy its input and cast it; in pieces of this size that stays small beside the data itself.
 ROWS_PER_PREDICT = 65_536
 ANY_OTHER_CLASS = -1
-
-
-def n_threads_of(n_jobs: int | None) -> int:
-    """Threads for scikit-learn's n_jobs: None is 1, -1 all cores, -2 all but one."""
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+MOST_THREADS = 256
 
 
 def _pieces(n: int) -> Iterator[slice]:
@@ -119,12 +114,12 @@ class CounterfactualEngine:
             "lambda1": self.problem.lambda1,
             "lambda2": self.problem.lambda2,
             "margin": self.problem.margin,
-            "n_threads": n_threads_of(n_jobs),
+            "n_threads": min(MOST_THREADS, effective_n_jobs(n_jobs)),
             "time_limit": np.inf if time_limit is None else time_limit,
             "progress": progress,
         }
         if self.tables is not None:
-            found = _core.solve_additive(
+            results = _core.solve_additive(
                 **search,
                 target=np.full(len(points), ANY_OTHER_CLASS, dtype=np.int32),
                 first_cut=self.cells.first_cut,
@@ -136,22 +131,21 @@ class CounterfactualEngine:
             )
         else:
             assert isinstance(self.model, LinearModel)
-            found = _core.solve_linear(
+            results = _core.solve_linear(
                 **search,
                 coef=self.model.coef[0],
                 centre=self.model.centre,
                 intercept=float(self.model.intercept[0]),
             )
-        cost, bound, status, target, nodes, first_move, feature, landing, cut = found
+        cost, bound, status, target, nodes, first_move, feature, landing, cut = results
         point = np.repeat(np.arange(len(points)), np.diff(first_move))
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
-        target_labels = self.model.classes[np.where(target >= 0, target, 0)]
-        result = Counterfactuals(points, target_labels, status, cost, bound, nodes, moves, tuple(feature_names))
-        self._verify(X, result, first_move)
-        return result
+        found = Counterfactuals(points, self.model.classes, target, status, cost, bound, nodes, moves, tuple(feature_names))
+        return self._verified(X, found, first_move)
 
-    def _verify(self, X: Floats, found: Counterfactuals, first_move: NDArray[np.int64]) -> None:
-        """Label the answers that do not flip the classifier's own predict."""
+    def _verified(self, X: Floats, found: Counterfactuals, first_move: NDArray[np.int64]) -> Counterfactuals:
+        """The same, those that do not flip the classifier's own predict labelled as unverified."""
+        status = found.status_code.copy()
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         for piece in _pieces(len(answered)):
             chosen = answered[piece]
@@ -160,4 +154,6 @@ class CounterfactualEngine:
             within = np.searchsorted(chosen, found.moves.point[begin:end])
             changed[within, found.moves.feature[begin:end]] = found.moves.landing[begin:end]
             answers = np.asarray(self.estimator.predict(as_fitted_on(self.estimator, changed)))
-            found.status_code[chosen[answers != found.target[chosen]]] = STATUSES.index("unverified")
+            flipped = answers == self.model.classes[found.target_code[chosen]]
+            status[chosen[~flipped]] = STATUSES.index("unverified")
+        return replace(found, status_code=status)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fcca.exceptions import InvalidInputError
+
+LARGEST = 1e100  # sums of costs stay far from overflow
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class CounterfactualProblem:
     def __post_init__(self) -> None:
         for name in ("lambda0", "lambda1", "lambda2"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise InvalidInputError(f"{name} must be a finite number ≥ 0, got {value!r}.")
-        if not (np.isfinite(self.margin) and self.margin > 0):
-            raise InvalidInputError(f"margin must be a finite number > 0, got {self.margin!r}.")
+            if not 0 <= value <= LARGEST:
+                raise InvalidInputError(f"{name} must be a number from 0 to {LARGEST:g}, got {value!r}.")
+        if not 0 < self.margin <= LARGEST:
+            raise InvalidInputError(f"margin must be a number above 0 and up to {LARGEST:g}, got {self.margin!r}.")

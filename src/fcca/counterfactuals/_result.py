@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ class Counterfactuals:
     rows : ndarray of shape (n_points,)
         Which rows of X the answers are for.
     target : ndarray of shape (n_points,)
-        The class that the counterfactual is answered with.
+        The class that the counterfactual is answered with; None where there is no answer.
     status : ndarray of shape (n_points,)
         One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
@@ -52,7 +52,8 @@ class Counterfactuals:
     """
 
     rows: NDArray[np.int64]
-    target: NDArray[np.generic]
+    classes: NDArray[np.generic]
+    target_code: NDArray[np.int32]  # position in classes, -1 for none
     status_code: NDArray[np.int8]
     cost: Floats
     bound: Floats
@@ -67,6 +68,15 @@ class Counterfactuals:
     def status(self) -> NDArray[np.str_]:
         """Status of every answer, by name."""
         return np.array(STATUSES)[self.status_code]
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """The class that every answer is answered with."""
+        labels: NDArray[Any] = self.classes[np.maximum(self.target_code, 0)]
+        if (self.target_code < 0).any():
+            labels = labels.astype(object)
+            labels[self.target_code < 0] = None
+        return labels
 
     def is_status(self, *names: str) -> NDArray[np.bool_]:
         """Which answers have one of these statuses."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import (
@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from fcca._progress import progress_bar
+from fcca._units import PowerOfTwoScaler
 from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
 from fcca.discretizers._validation import check_column_names, check_same_columns, check_training_data, distinct_rows
 from fcca.exceptions import (
@@ -30,7 +31,7 @@ from fcca.exceptions import (
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
-from fcca.models import as_fitted_on, check_supported, weight_parameter
+from fcca.models import as_fitted_on, check_supported, weight_parameters
 from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
 
@@ -51,12 +52,12 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
     ----------
     estimator : classifier, default=None
         Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted; wrap a fitted one in scikit-learn's
-        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps, fitted on the
-        distinct rows with their weights in sorted order, so that neither the order of rows nor writing a row twice
-        instead of weighting it changes how it breaks ties.
+        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps, behind a scaler that
+        makes the unit of a column irrelevant, and fitted on the distinct rows with their weights in sorted order, so that
+        neither the order of rows nor writing a row twice instead of weighting it changes how it breaks ties.
     p0, p1 : float, default=0.5 and 1.0
         Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
-        leaves out the noise at the boundary. With more than two classes a ``p0`` of .5 or less means no lower limit.
+        leaves out the noise at the boundary. With more than two classes the default ``p0`` means no lower limit.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
         distances in units of the training range. A higher ``lambda0`` gives fewer features.
@@ -183,6 +184,8 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
         if self.estimator is not None:
             check_supported(self.estimator)
+        if hasattr(self, "thresholds_"):
+            del self.thresholds_  # whatever happens below, what is left of an earlier fit is not to be used
         X, y, weight, rows = check_training_data(self, X, y, sample_weight)
         self.estimator_ = self._fit_estimator(X, y, weight)
 
@@ -212,13 +215,15 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
 
     def _fit_estimator(self, X: Floats, y: NDArray[np.generic], weight: Floats | None) -> Any:
         if self.estimator is None:
-            stumps = GradientBoostingClassifier(max_depth=1, random_state=0)
+            estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, random_state=0))
             X, y, weight = distinct_rows(X, y, weight)
-            return stumps.fit(X, y, sample_weight=weight)
+            return estimator.fit(self._named(X), y, gradientboostingclassifier__sample_weight=weight)
         estimator = clone(self.estimator)
-        if weight is None or isinstance(estimator, FrozenEstimator):
-            return estimator.fit(X, y)
-        return estimator.fit(X, y, **{weight_parameter(estimator): weight})
+        return estimator.fit(self._named(X), y, **({} if weight is None else weight_parameters(estimator, weight)))
+
+    def _named(self, X: Floats) -> Any:
+        """X with the column names of fit, if it had any, so that the classifier knows them too."""
+        return as_fitted_on(self, X)
 
     def _note_constant_features(self, cells: Cells, names: list[str]) -> None:
         self.constant_features_ = [names[j] for j in np.flatnonzero(cells.box_low == cells.box_high)]
@@ -237,7 +242,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         predicted = engine.predict(X)
         correct = predicted == y
         confidence = engine.model.confidence(engine.scores(X))
-        least = 0.0 if engine.model.n_outputs > 1 and self.p0 <= 0.5 else self.p0
+        least = 0.0 if engine.model.n_outputs > 1 and self.p0 == 0.5 else self.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= self.p1))
         if len(points) == 0:
             if not correct.any():
@@ -283,7 +288,8 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
             reason = (
                 "The time limit ended them all: raise time_limit."
                 if found.is_status("feasible", "unknown").all()
-                else "A classifier that answers one class everywhere inside the data's range has none."
+                else "A classifier that answers one class everywhere inside the data's range has none, nor one that answers "
+                "the other by less than the margin."
             )
             raise NoCounterfactualError(
                 f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. {reason}"
@@ -336,9 +342,11 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         -------
         ndarray of int
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         names = self.thresholds_.names()
         if not isinstance(condition, str):
+            if not isinstance(condition, Integral):
+                raise InvalidInputError(f"condition must be a name or a position, got {condition!r}.")
             if not -len(names) <= condition < len(names):
                 raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
             condition = names[int(condition)]
@@ -362,7 +370,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_thresholds)
             Or a data frame, after ``set_output``.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         check_column_names(X)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return self.thresholds_.binarize(X)
@@ -378,7 +386,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X)))
 
@@ -394,7 +402,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         -------
         ndarray of str
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         given = tuple(str(name) for name in _check_feature_names_in(self, input_features))
         return np.asarray(self.thresholds_.renamed(given).names(), dtype=object)
 

@@ -13,22 +13,26 @@ from fcca.models._precision import largest_float64_below_float32_cut
 
 
 def check(estimator: Any) -> None:
-    """Refuse deeper trees before hours are spent on fitting them."""
+    """Refuse what cannot be read before hours are spent on fitting it."""
     if estimator.max_depth != 1 and estimator.max_leaf_nodes != 2:
         raise UnsupportedModelError(
             f"GradientBoostingClassifier(max_depth={estimator.max_depth}) has trees that test more than one feature. "
             "Supported so far are trees that test one feature each: set max_depth=1."
         )
+    _check_start(estimator)
+
+
+def _check_start(estimator: Any) -> None:
+    if estimator.init is not None and estimator.init != "zero" and not isinstance(estimator.init, DummyClassifier):
+        raise UnsupportedModelError(
+            f"GradientBoostingClassifier(init={estimator.init!r}) starts from another classifier's answer, which is not "
+            "part of the trees. Supported: init=None and init='zero'."
+        )
 
 
 def read(estimator: Any) -> TreeEnsemble:
     """Read a fitted GradientBoostingClassifier."""
-    starts_constant = isinstance(estimator.init_, DummyClassifier) or estimator.init_ == "zero"
-    if not starts_constant:
-        raise UnsupportedModelError(
-            f"GradientBoostingClassifier(init={estimator.init_!r}) starts from another classifier's answer, which is not "
-            "part of the trees. Supported: init=None and init='zero'."
-        )
+    _check_start(estimator)
     trees = estimator.estimators_  # (stages, outputs)
     n_outputs = trees.shape[1]
     base = estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0]

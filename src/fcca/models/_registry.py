@@ -87,19 +87,24 @@ def check_supported(estimator: Any) -> None:
         check_supported(estimator.estimator)
 
 
-def weight_parameter(estimator: Any) -> str:
-    """Name of the parameter by which ``estimator.fit`` takes the rows' weights."""
+def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
+    """The parameters by which ``estimator.fit`` takes the rows' weights, in every step that they matter to."""
     name, reader = _find(estimator)
     if name == PIPELINE:
+        parameters: dict[str, Any] = {}
+        for step, transformer in estimator.steps[:-1]:
+            parameters |= {f"{step}__{key}": value for key, value in _wrappers.scaler_weights(transformer, weight).items()}
         step, last = estimator.steps[-1]
-        return f"{step}__{weight_parameter(last)}"
+        return parameters | {f"{step}__{key}": value for key, value in weight_parameters(last, weight).items()}
+    if name == FROZEN:
+        return {}
     if reader is None:
-        return weight_parameter(estimator.estimator)
+        return weight_parameters(estimator.estimator, weight)
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} takes no sample_weight. Fit without weights, or fit it yourself and freeze it."
         )
-    return "sample_weight"
+    return {"sample_weight": weight}
 
 
 def read_model(estimator: Any) -> Model:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
 
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._model import LinearModel, Model, TreeEnsemble
@@ -36,10 +37,15 @@ AFFINE_SCALERS: dict[str, Callable[[Any, int], Affine]] = {
     "StandardScaler": lambda s, m: _affine(m, 1 / s.scale_ if s.with_std else None, s.mean_ if s.with_mean else None),
     "MinMaxScaler": lambda s, m: _affine(m, s.scale_, s.data_min_, s.feature_range[0]),
     "MaxAbsScaler": lambda s, m: _affine(m, 1 / s.scale_, None),
+    "PowerOfTwoScaler": lambda s, m: _affine(m, s.scale_, None),
     "RobustScaler": lambda s, m: _affine(
         m, 1 / s.scale_ if s.with_scaling else None, s.center_ if s.with_centering else None
     ),
 }
+
+
+# What these learn, extremes, does not depend on weights.
+WEIGHTLESS_SCALERS = frozenset({"MinMaxScaler", "MaxAbsScaler", "PowerOfTwoScaler"})
 
 
 def as_fitted_on(estimator: Any, X: Floats) -> Any:
@@ -57,13 +63,25 @@ def check_scaler(scaler: Any) -> None:
     if scaler is None or scaler == "passthrough":
         return
     name = type(scaler).__name__
-    if name not in AFFINE_SCALERS or not type(scaler).__module__.startswith("sklearn.preprocessing"):
+    if name not in AFFINE_SCALERS or not type(scaler).__module__.startswith(("sklearn.preprocessing", "fcca.")):
         raise UnsupportedModelError(
             f"The pipeline step {name} is not supported before a classifier. Supported steps: "
             f"{', '.join(AFFINE_SCALERS)} and 'passthrough'."
         )
     if getattr(scaler, "clip", False):
         raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
+
+
+def scaler_weights(scaler: Any, weight: Any) -> dict[str, Any]:
+    """The parameters by which a scaler's fit takes weights; none where weights do not change what it learns."""
+    if scaler is None or scaler == "passthrough" or type(scaler).__name__ in WEIGHTLESS_SCALERS:
+        return {}
+    if not has_fit_parameter(scaler, "sample_weight"):
+        raise UnsupportedModelError(
+            f"{type(scaler).__name__} takes no sample_weight. Use StandardScaler or MinMaxScaler, or fit the pipeline "
+            "yourself and freeze it."
+        )
+    return {"sample_weight": weight}
 
 
 def _read_through_scaler(scaler: Any, inner: Model) -> Model:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,7 @@ from fcca.thresholds import ThresholdTable
 
 def most_frequent(table: ThresholdTable, Q: float) -> NDArray[np.bool_]:
     """Which conditions have a count of at least the Q-quantile of all counts."""
-    if not (np.isreal(Q) and 0 <= Q <= 1):
+    if not (isinstance(Q, Real) and 0 <= Q <= 1):
         raise InvalidInputError(f"Q must be between 0 and 1, got {Q!r}.")
     if len(table) == 0:
         return np.zeros(0, dtype=bool)
