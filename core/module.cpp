@@ -165,21 +165,15 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, 
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
   Stop stop(time_limit);
   TreeAnswer answer;
-  auto look_up = [](std::size_t) {
+  auto look_up = [] {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   };
   {
     nb::gil_scoped_release no_gil;
-    for_each_chunk(
-        1, 1, 1, stop,
-        [&] {
-          return [&](std::size_t, std::size_t, std::size_t) {
-            answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty,
-                                  max_depth, stop);
-          };
-        },
-        look_up);
+    stop.look_up_with(look_up);
+    answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty, max_depth,
+                          stop);
   }
   std::vector<std::int32_t> column, left, right;
   for (const TreeNode& node : answer.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);

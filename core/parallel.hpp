@@ -7,10 +7,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace fcca {
@@ -25,22 +27,50 @@ class Stop {
   }
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-  bool now() const { return cancelled() || (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_); }
+  bool now() const {
+    if (cancelled()) return true;
+    const Clock::time_point time = Clock::now();
+    if (look_up_ && time >= next_look_) {
+      next_look_ = time + between_looks;
+      look_up_();
+    }
+    return time >= deadline_;
+  }
+
+  // From now on, whoever asks (one thread only) also looks up now and then; what look_up throws goes through the search.
+  void look_up_with(std::function<void()> look_up) {
+    look_up_ = std::move(look_up);
+    next_look_ = Clock::now() + between_looks;
+  }
+  static constexpr auto between_looks = std::chrono::milliseconds(50);
 
  private:
   std::atomic<bool> cancelled_{false};
   Clock::time_point deadline_ = Clock::time_point::max();
+  std::function<void()> look_up_;
+  mutable Clock::time_point next_look_ = Clock::time_point::max();
 };
 
 // Every thread makes a worker and has it do worker(chunk, begin, end) for chunks of [0, n). look_up(points_done) runs on
 // the calling thread about twenty times a second; whatever it throws cancels the work and is thrown on once all threads
-// have ended.
+// have ended. One thread is the calling one: starting another takes longer than many a search.
 template <class MakeWorker, class LookUp>
 void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads, Stop& stop, MakeWorker make_worker,
                     LookUp look_up) {
   const std::size_t n_chunks = (n + chunk_size - 1) / chunk_size;
   n_threads = std::max<std::size_t>(1, std::min(n_threads, n_chunks));
   std::atomic<std::size_t> next_chunk{0}, points_done{0};
+  if (n_threads == 1) {
+    stop.look_up_with([&] { look_up(points_done.load(std::memory_order_relaxed)); });
+    auto worker = make_worker();
+    for (std::size_t chunk = 0; chunk < n_chunks; ++chunk) {
+      const std::size_t begin = chunk * chunk_size, end = std::min(n, begin + chunk_size);
+      worker(chunk, begin, end);
+      points_done.fetch_add(end - begin, std::memory_order_relaxed);
+    }
+    look_up(n);
+    return;
+  }
   std::mutex mutex;
   std::condition_variable thread_ended;
   std::size_t running = n_threads;
@@ -77,7 +107,7 @@ void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads
     }
   }
   std::unique_lock lock(mutex);
-  while (!thread_ended.wait_for(lock, std::chrono::milliseconds(50), [&] { return running == 0; })) {
+  while (!thread_ended.wait_for(lock, Stop::between_looks, [&] { return running == 0; })) {
     lock.unlock();
     try {
       look_up(points_done.load(std::memory_order_relaxed));
