@@ -391,6 +391,7 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   TreeAnswer answer;
   Answer best = solve(rows_, everything.data(), rows_.n_rows, 0, infinity);
   std::int32_t best_depth = 0, depth = 0;
+  max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
   try {
     // Shallow trees first: each is the incumbent of the next search.
     for (depth = std::min(max_depth, 2); depth <= max_depth && depth > 0; ++depth) {
@@ -398,6 +399,7 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
       root_best_ = {infinity, none}, root_bound_ = 0;
       const Answer found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);
       if (found.split != none) best = found, best_depth = root_depth_;
+      if (root_depth_ < depth) break;  // no deeper tree could pay
     }
     answer.optimal = true;
     answer.bound = best.cost;

@@ -1,6 +1,7 @@
-"""Real data sets for tests, where they are at hand."""
+"""Data sets and libraries that tests use where they are at hand."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,11 @@ def data_file(name):
     if not path.exists():
         absent(f"{path.name} is not in FCCA_DATA={FOLDER}")
     return path
+
+
+def imported(name):
+    """An optional library."""
+    try:
+        return import_module(name)
+    except ImportError:
+        absent(f"{name} is not installed")

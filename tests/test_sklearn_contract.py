@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fcca import FCCADiscretizer
-from real_data import absent
+from real_data import imported
 
 
 @parametrize_with_checks([FCCADiscretizer()])
@@ -45,10 +45,7 @@ def test_output_columns_are_named_for_their_condition(fitted, data):
 
 
 def test_polars_in_and_polars_out(fitted, data):
-    try:
-        import polars
-    except ImportError:
-        absent("polars is not installed")
+    polars = imported("polars")
     X, y = data
     table = polars.from_pandas(X)
     discretizer = clone(fitted).set_output(transform="polars").fit(table, y)

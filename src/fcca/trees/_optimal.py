@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 # The paper's regularization is this over the number of training rows.
 ROWS_PER_LEAF = 10.0
-DEEPEST = 64  # for max_depth=None: no tree that the penalty allows and that can be searched is deeper
+DEEPEST = 1_000_000  # a tree that could be searched is never deeper
 
 
 class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -120,6 +120,10 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, label = np.unique(y, return_inverse=True)
         if self.class_weight is not None:
             weight = weight * _class_weights(self.class_weight, y, weight)
+            if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
+                raise InvalidInputError(
+                    f"class_weight must be finite and not negative, and leave some weight in the data; got {self.class_weight}."
+                )
         self.regularization_ = self._checked_regularization(weight)
         names = [str(name) for name in _check_feature_names_in(self)]
         table, cut_at_midpoints = questions(X, names)
@@ -131,7 +135,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             weight=weight,
             n_classes=max(2, len(self.classes_)),
             penalty=self.regularization_ * total,
-            max_depth=DEEPEST if self.max_depth is None else self.max_depth,
+            max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
             time_limit=np.inf if self.time_limit is None else self.time_limit,
         )
         inner = column >= 0

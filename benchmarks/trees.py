@@ -1,0 +1,367 @@
+"""The optimal tree beside pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
+
+Run: python benchmarks/trees.py [--quick]      (--quick: two small data sets, 100,000 rows, no gosdt)
+
+The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 100 trees, of depth 1 and of depth 3. All
+minimise error share + 10/n · leaves; pystreed and pycontree charge branch nodes, one fewer than leaves. pycontree takes the
+continuous columns, so its tree can only be better. Every peer runs in a process of its own and is ended when it does not
+keep its time limit. A fit that is shorter than a second is repeated and the fastest counts, for all alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import multiprocessing
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+from _data import load_frame
+from fcca import OptimalTreeClassifier
+from fcca.exceptions import UnfinishedSearchWarning
+from million import STATUS, PeakMemory
+
+Floats = NDArray[np.float64]
+Table = NDArray[np.uint8]
+
+NAMES = ("boston", "ionosphere", "breast cancer", "arrhythmia", "magic")
+MAGIC_ROWS = 4000
+ROWS_PER_LEAF = 10.0
+TIME_LIMITS = {"fcca": 60.0, "pystreed": 120.0, "gosdt": 60.0, "pycontree": 120.0}
+GRACE_SECONDS = 30.0  # beyond the time limit, for imports and for a limit that is kept late
+REPEAT_SECONDS = 1.0
+WIDE = 260  # columns
+SINGLE_PRECISION = 1e-5  # gosdt's objective is a 32-bit number
+
+PYSTREED_BAR, GOSDT_BAR = 20.0, 50.0
+DEPTH_4_COLUMNS, DEPTH_4_SECONDS = (260, 300), 1.5
+MAGIC_SECONDS, MAGIC_EARLY, MAGIC_GAP = 15.0, 5.0, 0.40
+MANY_ROWS, QUICK_ROWS, N_COLUMNS = 1_000_000, 100_000, 53
+MANY_SECONDS, MANY_MEGABYTES = 1.5, 300.0
+
+
+class Fit(NamedTuple):
+    """One fit; objective with leaves counted, NaN where nothing came back."""
+
+    seconds: float
+    objective: float
+    proven: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One data set with the thresholds of one boosting."""
+
+    name: str
+    X: Floats
+    y: NDArray[np.int64]
+    table: Table
+
+    @property
+    def regularization(self) -> float:
+        return ROWS_PER_LEAF / len(self.y)
+
+
+def load(name: str) -> tuple[Floats, NDArray[np.int64]]:
+    if name == "breast cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+        return X, y
+    frame = load_frame(name)
+    if name == "magic":
+        frame = frame.sample(MAGIC_ROWS, random_state=1)
+    return frame.iloc[:, :-1].to_numpy(dtype=np.float64), frame["label"].to_numpy().astype(np.int64)
+
+
+def boosted_table(X: Floats, y: NDArray[np.int64], depth: int) -> Table:
+    """``x > t`` for every threshold of a fitted boosting."""
+    model = GradientBoostingClassifier(max_depth=depth, random_state=0).fit(X, y)
+    trees = [tree.tree_ for tree in model.estimators_.ravel()]
+    cuts = {(int(j), float(t)) for tree in trees for j, t in zip(tree.feature, tree.threshold, strict=True) if j >= 0}
+    return np.column_stack([X[:, j].astype(np.float32) > t for j, t in sorted(cuts)]).astype(np.uint8)
+
+
+# --- the fits ---------------------------------------------------------------------------------------------------------
+
+
+def fastest(fit: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of the fastest of as many fits as a second allows, at least one."""
+    best, spent, fitted = np.inf, 0.0, None
+    while spent < REPEAT_SECONDS:
+        begin = time.process_time()
+        fitted = fit()
+        seconds = time.process_time() - begin
+        best, spent = min(best, seconds), spent + max(seconds, 1e-3)
+    return best, fitted
+
+
+def fit_fcca(case: Case, depth: int, time_limit: float | None = None) -> Fit:
+    limit = TIME_LIMITS["fcca"] if time_limit is None else time_limit
+    settings = {"regularization": case.regularization, "time_limit": limit}
+    seconds, tree = fastest(lambda: OptimalTreeClassifier(depth, **settings).fit(case.table, case.y))
+    wrong = np.mean(tree.predict(case.table) != case.y)
+    leaves = len(np.unique(tree.apply(case.table)))
+    note = "" if tree.is_optimal_ else f"gap {tree.gap_:.1%}"
+    return Fit(seconds, float(wrong + case.regularization * leaves), tree.is_optimal_, note)
+
+
+def fit_pystreed(case: Case, depth: int) -> Fit:
+    from pystreed import STreeDClassifier
+
+    X, y = case.table.astype(np.int32), case.y.astype(np.int32)
+    settings = {"max_depth": depth, "cost_complexity": case.regularization, "time_limit": TIME_LIMITS["pystreed"]}
+    seconds, peer = fastest(lambda: STreeDClassifier("cost-complex-accuracy", **settings).fit(X, y))
+    leaves = peer.get_tree().get_num_branching_nodes() + 1
+    return Fit(seconds, float(np.mean(peer.predict(X) != y) + case.regularization * leaves), peer.fit_result.is_optimal())
+
+
+def fit_gosdt(case: Case, depth: int) -> Fit:
+    from gosdt import GOSDTClassifier, Status
+
+    settings = {"depth_budget": depth, "time_limit": int(TIME_LIMITS["gosdt"])}
+    X = case.table.astype(bool)
+    seconds, peer = fastest(lambda: GOSDTClassifier(case.regularization, **settings).fit(X, case.y))
+    return Fit(seconds, float(peer.result_.upperbound), peer.result_.status == Status.CONVERGED)
+
+
+def fit_pycontree(case: Case, depth: int) -> Fit:
+    from pycontree import ConTree
+
+    settings = {"complexity_cost": case.regularization, "time_limit": TIME_LIMITS["pycontree"]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        seconds, peer = fastest(lambda: ConTree(depth, **settings).fit(case.X, case.y))
+    leaves = peer.get_num_leaf_nodes()
+    proven = not any("time limit" in str(warning.message) for warning in caught)
+    return Fit(seconds, float(np.mean(peer.predict(case.X) != case.y) + case.regularization * leaves), proven)
+
+
+PEERS: dict[str, Callable[[Case, int], Fit]] = {"pystreed": fit_pystreed, "gosdt": fit_gosdt, "pycontree": fit_pycontree}
+
+
+def _fit_apart(peer: str, case: Case, depth: int, answer: Any) -> None:
+    with contextlib.redirect_stdout(io.StringIO()), threadpool_limits(1):
+        fit = PEERS[peer](case, depth)
+    answer.send(fit)
+
+
+def fit_peer(peer: str, case: Case, depth: int) -> Fit:
+    """In a process of its own, which is ended when it runs past its limit."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_fit_apart, args=(peer, case, depth, sender))
+    process.start()
+    sender.close()
+    try:
+        if receiver.poll(TIME_LIMITS[peer] + GRACE_SECONDS):
+            return receiver.recv()
+        return Fit(TIME_LIMITS[peer], np.nan, False, "ended")
+    except EOFError:
+        return Fit(np.nan, np.nan, False, "failed")
+    finally:
+        process.kill()
+        process.join()
+
+
+# --- side by side -----------------------------------------------------------------------------------------------------
+
+
+class Race(NamedTuple):
+    """All fits of one case at one depth."""
+
+    case: Case
+    depth: int
+    fits: dict[str, Fit]
+
+    @property
+    def label(self) -> str:
+        return f"{self.case.name} {self.case.table.shape[0]}×{self.case.table.shape[1]} depth {self.depth}"
+
+    def times_faster(self, peer: str) -> float | None:
+        """Than a peer that proved its tree; None where it did not."""
+        theirs = self.fits.get(peer)
+        return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.proven else None
+
+    def at_least(self, peer: str) -> float | None:
+        """As ``times_faster``, and for a peer that was stopped by its limit what can be said: at least that much."""
+        theirs = self.fits.get(peer)
+        return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.seconds > 0 else None
+
+    def disagreements(self) -> list[str]:
+        ours, found = self.fits["fcca"], []
+        for peer, theirs in self.fits.items():
+            if not (ours.proven and theirs.proven):
+                continue
+            tolerance = SINGLE_PRECISION if peer == "gosdt" else 1e-9
+            worse = theirs.objective > ours.objective + tolerance
+            better = theirs.objective < ours.objective - tolerance and peer != "pycontree"
+            if worse or better:
+                found.append(f"{self.label}: {peer} {theirs.objective:.6f}, fcca {ours.objective:.6f}")
+        return found
+
+
+def race(case: Case, depth: int, peers: list[str], continuous: dict[int, Fit]) -> Race:
+    """``continuous``: pycontree's fits of the same rows by depth, which do not depend on the thresholds."""
+    fits = {"fcca": fit_fcca(case, depth)}
+    for peer in peers:
+        fits[peer] = continuous[depth] if peer == "pycontree" and depth in continuous else fit_peer(peer, case, depth)
+    if "pycontree" in fits:
+        continuous[depth] = fits["pycontree"]
+    result = Race(case, depth, fits)
+    size = f"{case.table.shape[0]}×{case.table.shape[1]}"
+    text = f"{case.name:<24}{size:>10}{depth:>6}  {fits['fcca'].objective:.5f}"
+    for who, fit in fits.items():
+        seconds = f"{fit.seconds:.4f}" if fit.proven else f"({fit.note or 'limit'} {fit.seconds:.1f})"
+        ratio = "" if who == "fcca" else f"{result.at_least(who) or np.nan:8,.0f}×"
+        text += f"{seconds:>16}{ratio}"
+    print(text, flush=True)
+    return result
+
+
+def say(passed: bool, text: str) -> None:
+    print(f"{'PASS' if passed else 'MISS'}  {text}", flush=True)
+
+
+def say_least(ratios: dict[str, float], bar: float, text: str) -> None:
+    if not ratios:
+        print(f"----  {text}: nothing to compare")
+        return
+    least = min(ratios, key=lambda label: ratios[label])
+    say(ratios[least] >= bar, f"{text}: least {ratios[least]:,.1f} × ({least})")
+
+
+def judge(races: list[Race]) -> None:
+    shallow, deep = ([r for r in races if r.depth == depth] for depth in (3, 4))
+    wide = [r for r in shallow if r.case.table.shape[1] >= WIDE]
+    small = [r for r in shallow if r.case.table.shape[1] < WIDE]
+    against = {peer: any(peer in r.fits for r in races) for peer in PEERS}
+    if against["pystreed"]:
+        ratios = {r.label: x for r in small if (x := r.at_least("pystreed")) is not None}
+        say_least(ratios, 1.0, "depth 3, small: never slower than pystreed")
+        ratios = {r.label: x for r in wide if (x := r.at_least("pystreed")) is not None}
+        say_least(ratios, PYSTREED_BAR, f"depth 3, {WIDE} columns and more: ≥ {PYSTREED_BAR:g} × pystreed")
+    if against["gosdt"]:
+        ratios = {r.label: x for r in races if (x := r.times_faster("gosdt")) is not None}
+        say_least(ratios, GOSDT_BAR, f"≥ {GOSDT_BAR:g} × gosdt wherever it finishes")
+    for r in deep:
+        if DEPTH_4_COLUMNS[0] <= r.case.table.shape[1] <= DEPTH_4_COLUMNS[1]:
+            fit = r.fits["fcca"]
+            passed = fit.proven and fit.seconds <= DEPTH_4_SECONDS
+            say(passed, f"{r.label}: proven in ≤ {DEPTH_4_SECONDS:g} s: {fit.seconds:.2f} s {fit.note}")
+    wrong = [text for r in races for text in r.disagreements()]
+    n_compared = sum(fit.proven for r in races for who, fit in r.fits.items() if who != "fcca" and r.fits["fcca"].proven)
+    say(not wrong, f"the objectives agree: {n_compared} comparisons{''.join(chr(10) + '      ' + text for text in wrong)}")
+
+
+def judge_magic(races: list[Race]) -> None:
+    """The hardest case: how long the proof takes, and what is known after five seconds."""
+    hard = next((r for r in races if r.depth == 4 and r.case.name == "magic, depth-3 trees"), None)
+    if hard is None:
+        return
+    fit = hard.fits["fcca"]
+    passed = fit.proven and fit.seconds <= MAGIC_SECONDS
+    say(passed, f"{hard.label}: proven in ≤ {MAGIC_SECONDS:g} s: {fit.seconds:.1f} s {fit.note}")
+    gaps = {}
+    for limit in (0.5, 1.0, 2.0, MAGIC_EARLY, 2 * MAGIC_EARLY):
+        tree = OptimalTreeClassifier(4, regularization=hard.case.regularization, time_limit=limit)
+        gaps[limit] = tree.fit(hard.case.table, hard.case.y).gap_
+    print("      gap after " + ", ".join(f"{limit:g} s: {gap:.1%}" for limit, gap in gaps.items()))
+    say(gaps[MAGIC_EARLY] <= MAGIC_GAP, f"its gap after {MAGIC_EARLY:g} s at most {MAGIC_GAP:.0%}: {gaps[MAGIC_EARLY]:.1%}")
+    say(bool(np.all(np.diff(list(gaps.values())) <= 1e-3)), "its gap only shrinks")
+
+
+# --- many rows --------------------------------------------------------------------------------------------------------
+
+
+class ManyRows(NamedTuple):
+    seconds: float
+    megabytes: float
+    n_distinct: int
+    objective: float
+
+
+def many_rows(n_rows: int, n_distinct: int, dtype: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Thresholds of ten features, sampled from ``n_distinct`` prototypes; a noisy rule of four of them is the label."""
+    random = np.random.default_rng(0)
+    features = np.sort(random.integers(0, 10, size=N_COLUMNS))
+    levels = random.normal(size=N_COLUMNS)
+    values = random.normal(size=(n_distinct, 10))
+    prototypes = (values[:, features] > levels).astype(dtype)
+    rule = (values[:, 0] > 0.3) ^ (values[:, 1] > -0.2) ^ ((values[:, 2] > 0.5) & (values[:, 3] > 0))
+    chosen = random.integers(0, n_distinct, size=n_rows)
+    return prototypes[chosen], np.where(random.random(n_rows) < 0.1, ~rule[chosen], rule[chosen]).astype(np.int64)
+
+
+def fit_many_rows(n_rows: int, n_distinct: int, dtype: str) -> ManyRows:
+    X, y = many_rows(n_rows, n_distinct, dtype)
+    OptimalTreeClassifier().fit(X[:1000], y[:1000])
+    with PeakMemory() as memory:
+        begin = time.process_time()
+        tree = OptimalTreeClassifier(3, regularization=1e-3).fit(X, y)
+        seconds = time.process_time() - begin
+    packed = np.packbits(X.astype(bool), axis=1)
+    n_found = len(np.unique(packed.view([("", packed.dtype)] * packed.shape[1])))
+    return ManyRows(seconds, memory.extra, n_found, tree.objective_)
+
+
+def race_many_rows(n_most: int) -> None:
+    if not STATUS.is_file():
+        print("Many rows: skipped, memory is read from /proc/self/status, which only Linux has.")
+        return
+    print(f"\nMany rows × {N_COLUMNS} columns, depth 3, regularization 0.001")
+    print(f"{'rows':>10}{'type':>10}{'distinct':>10}{'CPU s':>9}{'extra MB':>10}{'objective':>11}")
+    sizes = [n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= n_most]
+    plans = [(n, 1_413, "uint8") for n in sizes] + [(n_most, 1_413, "int8"), (n_most, 1_413, "float64")]
+    plans += [(n_most, 200_000, "uint8"), (n_most, 200_000, "float64")]
+    found: dict[tuple[int, int, str], ManyRows] = {}
+    for plan in plans:
+        with multiprocessing.get_context("spawn").Pool(1) as process:
+            run = found[plan] = process.apply(fit_many_rows, plan)
+        n_rows, _, dtype = plan
+        text = f"{n_rows:>10,}{dtype:>10}{run.n_distinct:>10,}{run.seconds:>9.3f}"
+        print(f"{text}{run.megabytes:>10.0f}{run.objective:>11.5f}", flush=True)
+    for dtype in ("uint8", "int8", "float64"):
+        run = found[n_most, 1_413, dtype]
+        say(run.seconds <= MANY_SECONDS, f"{n_most:,} rows of {dtype} in ≤ {MANY_SECONDS:g} s: {run.seconds:.2f} s")
+        say(run.megabytes <= MANY_MEGABYTES, f"… and ≤ {MANY_MEGABYTES:g} MB on top of the data: {run.megabytes:.0f} MB")
+    seconds = np.array([found[n, 1_413, "uint8"].seconds for n in sizes])
+    slope = np.polyfit(np.log(sizes[-3:]), np.log(seconds[-3:]), 1)[0]
+    say(slope <= 1.1, f"time linear in rows: grows as rows^{slope:.2f} from {sizes[-3]:,} to {sizes[-1]:,}")
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv[1:]
+    warnings.simplefilter("ignore", UnfinishedSearchWarning)
+    peers = [peer for peer in PEERS if not (quick and peer == "gosdt")]
+    for peer in [peer for peer in peers if importlib.util.find_spec(peer) is None]:
+        peers.remove(peer)
+        print(f"{peer} is not installed: its column is left out.")
+    print("CPU seconds; in brackets where the time limit ended a search; × is the peer's time over fcca's.")
+    columns = "".join(f"{peer:>16}{'':9}" for peer in peers)
+    print(f"{'data':<24}{'table':>10}{'depth':>6}  {'objective':<7}{'fcca':>14}{columns}")
+    races = []
+    for name in NAMES[:2] if quick else NAMES:
+        X, y = load(name)
+        continuous: dict[int, Fit] = {}
+        for boosting_depth, kind in ((1, "stumps"), (3, "depth-3 trees")):
+            case = Case(f"{name}, {kind}", X, y, boosted_table(X, y, boosting_depth))
+            races += [race(case, depth, peers, continuous) for depth in (3, 4)]
+    judge(races)
+    judge_magic(races)
+    race_many_rows(QUICK_ROWS if quick else MANY_ROWS)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
