@@ -282,8 +282,8 @@ def test_weight_two_is_the_row_twice(model, frozen, data):
 def test_weights_reach_the_target_model(estimator, data):
     X, y = data
     weight = np.where(y == 1, 50.0, 1.0)
-    plain = FCCADiscretizer(estimator).fit(X, y).estimator_.predict(X.to_numpy()).mean()
-    weighted = FCCADiscretizer(estimator).fit(X, y, sample_weight=weight).estimator_.predict(X.to_numpy()).mean()
+    plain = FCCADiscretizer(estimator).fit(X, y).predict_target(X).mean()
+    weighted = FCCADiscretizer(estimator).fit(X, y, sample_weight=weight).predict_target(X).mean()
     assert weighted > plain
 
 

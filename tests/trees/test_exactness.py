@@ -98,7 +98,7 @@ def streed_objective(problem):
 
 @pytest.mark.parametrize("n_instances", [150, pytest.param(1000, marks=pytest.mark.verify)])
 def test_matches_pystreed_unless_enumeration_proves_it_wrong(n_instances):
-    """pystreed 1.4.0 calls a tree optimal that is not in some 3 of 1,000 such problems, whichever of its bounds are on.
+    """pystreed 1.4.0 calls a tree optimal that is not, in some 3 of 1,000 such problems, whichever bounds are on.
 
     Ours is then the better one, and enumeration of all trees finds just that.
     """

@@ -122,7 +122,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             weight = weight * _class_weights(self.class_weight, y, weight)
             if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
                 raise InvalidInputError(
-                    f"class_weight must be finite and not negative, and leave some weight in the data; got {self.class_weight}."
+                    f"class_weight must be finite, not negative, and leave some weight in the data; got {self.class_weight}."
                 )
         self.regularization_ = self._checked_regularization(weight)
         names = [str(name) for name in _check_feature_names_in(self)]
