@@ -32,10 +32,11 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
 	$(BIN)/python -m pytest -m verify
 
-bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi and HiGHS, and against the paper's figures
+bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, pystreed, gosdt, pycontree and the paper's figures
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/paper_figures.py
 	$(BIN)/python benchmarks/paper_milp.py
 
