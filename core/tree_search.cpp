@@ -393,8 +393,8 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   std::int32_t best_depth = 0, depth = 0;
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
   try {
-    // Shallow trees first: each is the incumbent of the next search.
-    for (depth = std::min(max_depth, 2); depth <= max_depth && depth > 0; ++depth) {
+    // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
+    for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
       if (best.cost <= (best_depth + 2) * penalty_ + tolerance_) break;  // deeper trees have more leaves than that
       root_best_ = {infinity, none}, root_bound_ = 0;
       const Answer found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);

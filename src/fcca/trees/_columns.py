@@ -2,42 +2,76 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
-from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
 MOST_QUESTIONS = 10_000
+MOST_BYTES = 2**32  # of the tables of pairs of questions that the search keeps
+ROWS_PER_PIECE = 65_536
 
 
-def questions(X: Floats, feature_names: list[str]) -> tuple[ThresholdTable, bool]:
-    """Conditions ``x > t`` that tell training rows apart: one per 0/1 column, all midpoints of the others.
+@dataclass(frozen=True)
+class Questions:
+    """Questions ``x[feature] > threshold`` and the training rows' answers, 0 or 1."""
 
-    Also returns whether any column was cut at midpoints.
-    """
-    feature: list[NDArray[np.int32]] = []
-    threshold: list[Floats] = []
-    cut_at_midpoints = False
-    for j in range(X.shape[1]):
-        values = np.unique(X[:, j])
-        if len(values) < 2:
-            continue
-        cut_at_midpoints |= len(values) > 2 or not np.array_equal(values, [0, 1])
-        middle = values[:-1] + (values[1:] - values[:-1]) / 2
-        middle = np.where(middle < values[1:], middle, values[:-1])  # between adjacent floats the lower one divides them
-        feature.append(np.full(len(middle), j, dtype=np.int32))
-        threshold.append(middle)
-    n = sum(map(len, threshold))
-    if n > MOST_QUESTIONS:
+    feature: NDArray[np.int32]
+    threshold: Floats
+    answers: NDArray[np.uint8]  # rows × questions
+    at_midpoints: bool  # whether some columns are not 0/1 and were cut at all midpoints
+
+
+def questions(X: NDArray[Any], n_classes: int) -> Questions:
+    """One question per 0/1 column, and one per midpoint between neighbouring values of the others."""
+    answers = _zeros_and_ones(X)
+    if answers is not None:
+        n = X.shape[1]
+        _check_number(n, n_classes)
+        return Questions(np.arange(n, dtype=np.int32), np.full(n, 0.5), answers, at_midpoints=False)
+    middles = [_middles(np.unique(X[:, j])) for j in range(X.shape[1])]
+    feature = np.repeat(np.arange(len(middles), dtype=np.int32), [len(middle) for middle in middles])
+    _check_number(len(feature), n_classes)
+    threshold = np.concatenate(middles)
+    answers = np.empty((len(X), len(feature)), dtype=np.uint8)
+    for begin in range(0, len(X), ROWS_PER_PIECE):
+        piece = slice(begin, begin + ROWS_PER_PIECE)
+        np.greater(X[piece][:, feature], threshold, out=answers[piece], casting="unsafe")
+    return Questions(feature, threshold, answers, at_midpoints=True)
+
+
+def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
+    """X as bytes, or None where it holds anything but 0 and 1."""
+    if X.dtype == np.bool_:
+        return np.ascontiguousarray(X).view(np.uint8)
+    if X.dtype in (np.uint8, np.int8):
+        return np.ascontiguousarray(X).view(np.uint8) if X.min() >= 0 and X.max() <= 1 else None
+    answers = np.empty(X.shape, dtype=np.uint8)
+    for begin in range(0, len(X), ROWS_PER_PIECE):
+        piece = X[begin : begin + ROWS_PER_PIECE]
+        ones = piece == 1
+        if not np.array_equal(ones, piece):
+            return None
+        answers[begin : begin + ROWS_PER_PIECE] = ones
+    return answers
+
+
+def _middles(values: NDArray[Any]) -> Floats:
+    values = values.astype(np.float64)
+    middle = values[:-1] + (values[1:] - values[:-1]) / 2
+    return np.where(middle < values[1:], middle, values[:-1])  # between adjacent floats the lower one divides them
+
+
+def _check_number(n: int, n_classes: int) -> None:
+    planes = 1 if n_classes <= 2 else n_classes
+    if n > MOST_QUESTIONS or 16 * planes * n * n > MOST_BYTES:
+        most = min(MOST_QUESTIONS, int((MOST_BYTES / (16 * planes)) ** 0.5))
         raise InvalidInputError(
-            f"The columns of X can be cut at {n} places, more than the {MOST_QUESTIONS} that can be searched. Cut them at "
-            "the places that matter first, for example with FCCADiscretizer."
+            f"The columns of X allow {n} questions, more than the {most} that can be searched with {n_classes} classes. Cut "
+            "the columns at the places that matter first, for example with FCCADiscretizer."
         )
-    none = np.empty(0)
-    table, _ = ThresholdTable.from_counts(
-        feature_names, np.concatenate([none, *feature]), np.concatenate([none, *threshold]), np.zeros(n)
-    )
-    return table, cut_at_midpoints

@@ -111,7 +111,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        # 0/1 columns stay bytes: a table of a million rows is not copied into eight times its size.
+        X, y = validate_data(self, X, y, dtype=(np.float64, np.uint8, np.int8, np.bool_), order="C")
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         kept = weight > 0
@@ -125,12 +126,11 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
                     f"class_weight must be finite, not negative, and leave some weight in the data; got {self.class_weight}."
                 )
         self.regularization_ = self._checked_regularization(weight)
-        names = [str(name) for name in _check_feature_names_in(self)]
-        table, cut_at_midpoints = questions(X, names)
+        asked = questions(X, len(self.classes_))
 
         total = float(weight.sum())
         _, bound, optimal, nodes, column, left, right = _core.solve_tree(
-            table=table.binarize(X).view(np.uint8),
+            table=asked.answers,
             label=label.astype(np.int32),
             weight=weight,
             n_classes=max(2, len(self.classes_)),
@@ -140,7 +140,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         )
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
-        feature[inner], threshold[inner] = table.feature[column[inner]], table.threshold[column[inner]]
+        feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
         self.tree_ = TreeStructure.grown(
             feature, threshold, left, right, X, label.astype(np.int32), weight, len(self.classes_)
         )
@@ -153,9 +153,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
         if not self.is_optimal_:
             advice = (
-                f" X was cut at all {len(table)} midpoints; cutting it first where it matters, for example with "
+                f" X was cut at all {len(asked.feature)} midpoints; cutting it first where it matters, for example with "
                 "FCCADiscretizer, makes the search far smaller."
-                if cut_at_midpoints
+                if asked.at_midpoints
                 else ""
             )
             warnings.warn(
@@ -184,7 +184,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _leaves(self, X: Any) -> NDArray[np.int64]:
         check_is_fitted(self)
-        return self.tree_.leaf_of(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.tree_.leaf_of(validate_data(self, X, dtype=(np.float64, np.uint8, np.int8, np.bool_), reset=False))
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """Class of every row: the heaviest of its leaf."""
