@@ -11,6 +11,9 @@ namespace fcca {
 namespace kernels {
 #define FCCA_KERNELS(W)                                                                                                        \
   FCCA_CLONES void add(W* to, const W* x, std::size_t n) { add_body(to, x, n); }                                               \
+  FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {          \
+    add_to_each_body(base, places, n_places, x, n);                                                                            \
+  }                                                                                                                            \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n) { return extremes_body(pair, single, n); }   \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
                              std::size_t n, Extremes<W>& right, Extremes<W>& left) {                                           \
@@ -50,6 +53,10 @@ void PairTable<W>::reset(const TreeRows<W>& rows) {
 template <class W>
 void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row) {
   const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
+  places_.clear();
+  for (std::size_t c = 0; c < rows.n_chains; ++c) {
+    if (passed[c] > 0) places_.push_back((rows.first_column[c] + passed[c] - 1) * stride_);
+  }
   for (std::size_t k = 0; k < n_planes_; ++k) {
     const W weight = rows.planes[row * n_planes_ + k];
     sum_[k] = static_cast<W>(sum_[k] + weight);
@@ -59,11 +66,7 @@ void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row) {
       std::fill_n(row_.begin() + rows.first_column[c], passed[c], weight);
     }
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
-    for (std::size_t c = 0; c < rows.n_chains; ++c) {
-      if (passed[c] == 0) continue;
-      const std::size_t bucket = rows.first_column[c] + passed[c] - 1;
-      kernels::add(pair_.data() + (k * n_columns_ + bucket) * stride_, row_.data(), stride_);
-    }
+    kernels::add_to_each(pair_.data() + k * n_columns_ * stride_, places_.data(), places_.size(), row_.data(), stride_);
   }
 }
 

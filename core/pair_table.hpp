@@ -37,6 +37,7 @@ class PairTable {
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane
   std::vector<W> row_, running_, other_, best_;  // scratch
+  std::vector<std::size_t> places_;              // a row's buckets
 };
 
 }  // namespace fcca
