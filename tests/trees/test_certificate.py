@@ -129,25 +129,56 @@ def test_no_search_is_better_than_the_proven_tree(boosted):
         assert tree.lower_bound_ <= best.objective_ + TOLERANCE <= tree.objective_ + 2 * TOLERANCE, limit
 
 
+SEARCH = """
+import sys, threading
+import numpy as np
+from fcca import OptimalTreeClassifier
+n_rows, n_columns, real_weights = map(int, sys.argv[1:])
+random = np.random.default_rng(0)
+X, y = random.integers(0, 2, size=(n_rows, n_columns), dtype=np.uint8), random.integers(0, 2, n_rows)
+weight = random.random(n_rows) if real_weights else None
+print("searching", flush=True)
+try:
+    OptimalTreeClassifier(6, regularization=1e-4).fit(X, y, sample_weight=weight)
+except KeyboardInterrupt:
+    print("stopped", threading.active_count(), flush=True)
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_ctrl_c_stops_the_search_within_a_second():
-    code = (
-        "import numpy as np, threading; from fcca import OptimalTreeClassifier\n"
-        "random = np.random.default_rng(0); X = random.integers(0, 2, size=(3000, 200)); y = random.integers(0, 2, 3000)\n"
-        "print('searching', flush=True)\n"
-        "try: OptimalTreeClassifier(6, regularization=1e-4).fit(X, y)\n"
-        "except KeyboardInterrupt: print('stopped', threading.active_count(), flush=True)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "real_weights"),
+    [
+        (3000, 200, 0),
+        pytest.param(200, 10_000, 0, marks=pytest.mark.verify),
+        pytest.param(200, 10_000, 1, marks=pytest.mark.verify),
+    ],
+)
+def test_ctrl_c_stops_the_search_within_a_second(n_rows, n_columns, real_weights):
+    command = [sys.executable, "-c", SEARCH, str(n_rows), str(n_columns), str(real_weights)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().strip() == "searching"
         time.sleep(1.0)
         begin = time.perf_counter()
         process.send_signal(signal.SIGINT)
         try:
-            rest, _ = process.communicate(timeout=20)
+            rest, _ = process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
             process.kill()
-            pytest.fail("the search went on for 20 s after Ctrl-C")
+            pytest.fail("the search went on for 30 s after Ctrl-C")
         assert time.perf_counter() - begin <= 1.0
         assert rest.split() == ["stopped", "1"]
         assert process.returncode == 0
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("real_weights", [False, True])
+def test_time_limit_holds_with_the_most_columns(real_weights):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, size=(200, 10_000), dtype=np.uint8), random.integers(0, 2, 200)
+    weight = random.random(200) if real_weights else None
+    tree = OptimalTreeClassifier(4, regularization=1e-3, time_limit=1.0)
+    begin = time.perf_counter()
+    with pytest.warns(UnfinishedSearchWarning):
+        tree.fit(X, y, sample_weight=weight)
+    assert time.perf_counter() - begin <= 1.0 + SLACK

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.tree import DecisionTreeClassifier
@@ -118,7 +119,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         kept = weight > 0
         if not kept.all():
             X, y, weight = X[kept], y[kept], weight[kept]
-        self.classes_, label = np.unique(y, return_inverse=True)
+        label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
+        self.classes_ = np.asarray(classes, dtype=y.dtype)
         if self.class_weight is not None:
             weight = weight * _class_weights(self.class_weight, y, weight)
             if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
