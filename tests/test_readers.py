@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fcca import read_model
+from fcca._units import PowerOfTwoScaler
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import check_supported
@@ -30,6 +31,7 @@ STUMPS = [
         MinMaxScaler((-3, 7)), RobustScaler(), GradientBoostingClassifier(max_depth=1, n_estimators=20, random_state=0)
     ),
     make_pipeline(MaxAbsScaler(), GradientBoostingClassifier(max_depth=1, n_estimators=20, random_state=0)),
+    make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, n_estimators=20, random_state=0)),
 ]
 LINEAR = [
     LinearSVC(),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
+from fcca._units import PowerOfTwoScaler
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._model import LinearModel, Model, TreeEnsemble
 from fcca.models._precision import largest_passing
@@ -105,7 +106,10 @@ def _read_through_scaler(scaler: Any, inner: Model) -> Model:
 
     threshold, native = inner.threshold.copy(), inner.native_threshold.copy()
     if len(nodes):
-        threshold[nodes] = largest_passing(lambda x: scaled(x) <= inner.threshold[nodes], len(nodes))
+        if isinstance(scaler, PowerOfTwoScaler):  # exact both ways
+            threshold[nodes] = inner.threshold[nodes] / affine.slope[columns]
+        else:
+            threshold[nodes] = largest_passing(lambda x: scaled(x) <= inner.threshold[nodes], len(nodes))
         native[nodes] = (native[nodes] - affine.offset[columns]) / affine.slope[columns] + affine.centre[columns]
     return replace(inner, threshold=threshold, native_threshold=native)
 
