@@ -9,6 +9,7 @@ namespace fcca {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t wide = 500;  // columns from which on adding one row to a pair table takes longer than asking the time
 
 std::uint64_t next_hash(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9E3779B97F4A7C15ull);
@@ -138,7 +139,10 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
 
   PairTable<W> total;
   total.reset(here);
-  for (std::size_t a = 0; a < n; ++a) total.add(here, a);
+  for (std::size_t a = 0; a < n; ++a) {
+    if (here.n_columns > wide) check_stop();
+    total.add(here, a);
+  }
   total.sum_chains(here);
   std::vector<double> gains;
   total.first_split_gains({penalty_ / here.unit()}, gains);
@@ -221,7 +225,10 @@ typename TreeSearch<W>::Answer TreeSearch<W>::sweep(const TreeRows<W>& rows, con
       if (right_bound + left_bound >= best.cost - tolerance_) continue;
       check_stop();
       if (in_table == rows.n_rows) right_table.reset(rows);
-      while (in_table > static_cast<std::size_t>(order.first[count])) right_table.add(rows, order.rows[--in_table]);
+      while (in_table > static_cast<std::size_t>(order.first[count])) {
+        if (rows.n_columns > wide) check_stop();
+        right_table.add(rows, order.rows[--in_table]);
+      }
       double right_gain, left_gain;
       right_table.two_sided_gains(rows, total, {penalty_ / rows.unit()}, right_gain, left_gain);
       last_right = rows.unit() * (right_heaviest - right_gain);
