@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,57 +13,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
-from typer.testing import CliRunner
 
 import fcca.cli._app
+from command_line import FILES, distill, files_in, run, run_process, table
 from fcca import FCCADiscretizer, ThresholdTable
-from fcca.cli._app import app
 from fcca.cli._data import read_data
 from fcca.cli._summary import printable
 from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import STATUSES
-
-FILES = ["counterfactuals.parquet", "thresholds.csv", "thresholds.json"]
-COMMAND = [sys.executable, "-c", "from fcca.cli import main; main()"]
-
-
-def run(*args: object, columns: int = 200):
-    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": str(columns)}, prog_name="fcca")
-
-
-def distill(*args: object, **kwargs: int):
-    result = run("distill", *args, **kwargs)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def run_process(*args: object, **kwargs: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, encoding="utf-8", **kwargs)
-
-
-def files_in(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
-
-
-@pytest.fixture
-def out(tmp_path):
-    return tmp_path / "out"
-
-
-def table(n: int = 80, seed: int = 0) -> pd.DataFrame:
-    """Two columns of numbers, a boolean one and a text label that hangs on the first."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2)).round(3)
-    label = np.where(X[:, 0] + 0.1 * rng.normal(size=n) > 0, "yes", "no")
-    return pd.DataFrame({"height": X[:, 0], "weight": X[:, 1], "member": rng.random(n) > 0.5, "label": label})
-
-
-@pytest.fixture
-def csv(tmp_path):
-    path = tmp_path / "people.csv"
-    table().to_csv(path, index=False)
-    return path
-
 
 # --- answers ------------------------------------------------------------------------------------------------------------
 
@@ -492,76 +446,3 @@ def test_version_and_help():
         "--merge-tolerance",
     ):
         assert mentioned in text
-
-
-def test_exit_codes_reach_the_shell(tmp_path, csv):
-    assert run_process("distill", csv, "--out", tmp_path / "out", "--quiet").returncode == 0
-    refused = run_process("distill", csv, "--label", "grade", "--out", tmp_path / "other")
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("Error: ")
-    assert refused.stdout == ""
-
-
-def test_a_reader_that_leaves_early_is_no_traceback(tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "distill", "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    process.stdout.close()
-    assert "Traceback" not in process.stderr.read()
-    process.wait(60)
-    assert files_in(tmp_path / "out") == FILES
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_while_working_says_so_and_leaves_nothing(tmp_path):
-    n = 60_000
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(n, 20)), columns=[f"x{j}" for j in range(20)])
-    frame["label"] = (frame.sum(axis=1) > 0).astype(int)
-    frame.to_parquet(tmp_path / "t.parquet")
-    out = tmp_path / "out"
-    process = subprocess.Popen(
-        [*COMMAND, "distill", str(tmp_path / "t.parquet"), "--out", str(out)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not out.exists() and process.poll() is None:  # made when the work begins
-        time.sleep(0.01)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=120)
-    assert (process.returncode, stdout, stderr) == (130, "", "Interrupted.\n")
-    assert files_in(tmp_path) == ["t.parquet"]
-
-
-def test_a_name_too_long_for_a_file_is_an_error_without_traceback(out):
-    result = distill("a" * 300 + ".csv", "--out", out)
-    assert result.exit_code in (1, 2)
-    assert result.stderr.startswith("Error: ")
-
-
-def test_many_classes_and_a_linear_model_are_refused_before_any_work(tmp_path, out):
-    path = tmp_path / "three.csv"
-    table().assign(label=["a", "b", "c", "d"] * 20).to_csv(path, index=False)
-    result = distill(path, "--model", "svm", "--out", out)
-    assert result.exit_code == 2
-    assert "--model gb" in result.stderr
-
-
-@pytest.mark.parametrize("redirect", ["> /dev/full", ">&-"])
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
-def test_a_broken_standard_output_is_no_traceback(redirect, csv, out):
-    command = f"{sys.executable} -c 'from fcca.cli import main; main()' distill {csv} --out {out} {redirect}"
-    result = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
-    assert "Traceback" not in result.stderr
-
-
-def test_ctrl_c_while_starting_is_quiet(out):
-    command = [sys.executable, "-c", "from fcca.cli import main; main()", "distill", "--out", str(out)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.strip() == "Interrupted."

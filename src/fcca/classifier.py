@@ -13,13 +13,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from fcca._weights import check_weights
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
-from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 
 __all__ = ["FCCAClassifier", "choose_granularity"]
 
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
-class FCCAClassifier(ClassifierMixin, BaseEstimator):
+class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     """A small decision tree in place of a black box: provably the best one on the thresholds that the black box hangs on.
 
     Parameters
@@ -115,39 +115,14 @@ class FCCAClassifier(ClassifierMixin, BaseEstimator):
     def _new_tree(self) -> Any:
         return OptimalTreeClassifier(max_depth=3) if self.tree is None else clone(self.tree)
 
-    def _leaves(self, X: Any) -> NDArray[np.int64]:
-        check_is_fitted(self)
-        return self.structure_.leaf_of(validate_data(self, X, dtype=np.float64, reset=False))
-
-    def predict(self, X: Any) -> NDArray[np.generic]:
-        """Class of every row."""
-        heaviest = self.predict_proba(X).argmax(axis=1)
-        answers: NDArray[np.generic] = self.classes_[heaviest]
-        return answers
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Share of each class in the training weight of a row's leaf."""
-        leaves = self._leaves(X)
-        return self.structure_.probability[leaves]
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Number of the leaf that every row ends in."""
-        return self._leaves(X)
-
-    def rules(self) -> list[str]:
-        """One line per leaf in raw units, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
-        check_is_fitted(self)
-        return self.structure_.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
+    @property
+    def _structure(self) -> TreeStructure:
+        return self.structure_
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
         """Share of rows that the tree answers as the black box does."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
-
-    def to_sklearn(self) -> Any:
-        """A fitted DecisionTreeClassifier in raw units; see :meth:`OptimalTreeClassifier.to_sklearn`."""
-        check_is_fitted(self)
-        return self.structure_.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))
 
     def granularity_path(
         self,

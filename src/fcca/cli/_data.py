@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,10 +131,9 @@ def _check_header(names: Sequence[str]) -> None:
             f"Column {nameless[0]} of {len(names)} has no name (a saved row index?). Name it or remove it; "
             "pandas leaves the index out with to_csv(…, index=False)."
         )
-    seen: set[str] = set()
-    repeated = dict.fromkeys(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise InvalidInputError(f"Column names must be unique; repeated: {listed(list(repeated))}. Rename or remove them.")
+        raise InvalidInputError(f"Column names must be unique; repeated: {listed(repeated)}. Rename or remove them.")
 
 
 # --- columns ------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,7 @@ def check_column_names(X: Any) -> None:
                 f"Column names must be texts, got {others[0]!r} of type {type(others[0]).__name__}. "
                 "Rename them, for example with X.columns = X.columns.astype(str)."
             )
-    seen: set[Any] = set()
-    repeated = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
 

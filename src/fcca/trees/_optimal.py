@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fcca import _core
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
+from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import questions
 from fcca.trees._structure import TreeStructure
 
@@ -29,7 +29,7 @@ ROWS_PER_LEAF = 10.0
 DEEPEST = 1_000_000  # a tree that could be searched is never deeper
 
 
-class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
+class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     """The decision tree of least error share + ``regularization`` · leaves, proven.
 
     Parameters
@@ -112,8 +112,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        # 0/1 columns stay bytes: a table of a million rows is not copied into eight times its size.
-        X, y = validate_data(self, X, y, dtype=(np.float64, np.uint8, np.int8, np.bool_), order="C")
+        X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C")
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
         kept = weight > 0
@@ -184,38 +183,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             )
         return ROWS_PER_LEAF / total
 
-    def _leaves(self, X: Any) -> NDArray[np.int64]:
-        check_is_fitted(self)
-        return self.tree_.leaf_of(validate_data(self, X, dtype=(np.float64, np.uint8, np.int8, np.bool_), reset=False))
-
-    def predict(self, X: Any) -> NDArray[np.generic]:
-        """Class of every row: the heaviest of its leaf."""
-        heaviest = self.predict_proba(X).argmax(axis=1)
-        answer: NDArray[np.generic] = self.classes_[heaviest]
-        return answer
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Share of each class in the training weight of a row's leaf."""
-        leaves = self._leaves(X)
-        return self.tree_.probability[leaves]
-
-    def apply(self, X: Any) -> NDArray[np.int64]:
-        """Number of the leaf that every row ends in."""
-        return self._leaves(X)
-
-    def rules(self) -> list[str]:
-        """One line per leaf, such as ``"RM > 6.94 and LSTAT ≤ 9.725 → 1 (0.97)"``."""
-        check_is_fitted(self)
-        return self.tree_.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
-
-    def to_sklearn(self) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
-
-        It answers alike, except that scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than
-        those can tell may go to the other side.
-        """
-        check_is_fitted(self)
-        return self.tree_.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))
+    @property
+    def _structure(self) -> TreeStructure:
+        return self.tree_
 
 
 def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:

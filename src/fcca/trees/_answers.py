@@ -1,0 +1,56 @@
+"""How a fitted tree answers, whoever holds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from fcca.trees._structure import TreeStructure
+
+# 0/1 columns may stay bytes: a table of a million rows is then not copied into eight times its size.
+ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
+
+
+class TreeAnswersMixin:
+    """Predictions, rules and scikit-learn's form of the tree that ``_structure`` gives in the units of X."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    @property
+    def _structure(self) -> TreeStructure:
+        raise NotImplementedError
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Number of the leaf that every row ends in."""
+        check_is_fitted(self)
+        return self._structure.leaf_of(validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Share of each class in the training weight of a row's leaf."""
+        leaves = self.apply(X)
+        return self._structure.probability[leaves]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of every row: the heaviest of its leaf."""
+        heaviest = self.predict_proba(X).argmax(axis=1)
+        answers: NDArray[Any] = self.classes_[heaviest]
+        return answers
+
+    def rules(self) -> list[str]:
+        """One line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        check_is_fitted(self)
+        return self._structure.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
+
+    def to_sklearn(self) -> DecisionTreeClassifier:
+        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+
+        It answers alike, except that scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than
+        those can tell may go to the other side.
+        """
+        check_is_fitted(self)
+        return self._structure.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))

@@ -1,0 +1,42 @@
+"""The command line as tests call it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from typer.testing import CliRunner
+
+from fcca.cli._app import app
+
+FILES = ["counterfactuals.parquet", "thresholds.csv", "thresholds.json"]
+COMMAND = [sys.executable, "-c", "from fcca.cli import main; main()"]
+
+
+def run(*args: object, columns: int = 200):
+    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": str(columns)}, prog_name="fcca")
+
+
+def distill(*args: object, **kwargs: int):
+    result = run("distill", *args, **kwargs)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def run_process(*args: object, **kwargs: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, encoding="utf-8", **kwargs)
+
+
+def files_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def table(n: int = 80, seed: int = 0) -> pd.DataFrame:
+    """Two columns of numbers, a boolean one and a text label that hangs on the first."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)).round(3)
+    label = np.where(X[:, 0] + 0.1 * rng.normal(size=n) > 0, "yes", "no")
+    return pd.DataFrame({"height": X[:, 0], "weight": X[:, 1], "member": rng.random(n) > 0.5, "label": label})

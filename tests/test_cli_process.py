@@ -1,0 +1,88 @@
+"""``fcca`` as a process: exit codes, broken streams and signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import COMMAND, FILES, distill, files_in, run_process, table
+
+
+def test_exit_codes_reach_the_shell(tmp_path, csv):
+    assert run_process("distill", csv, "--out", tmp_path / "out", "--quiet").returncode == 0
+    refused = run_process("distill", csv, "--label", "grade", "--out", tmp_path / "other")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("Error: ")
+    assert refused.stdout == ""
+
+
+def test_a_reader_that_leaves_early_is_no_traceback(tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "distill", "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+    process.wait(60)
+    assert files_in(tmp_path / "out") == FILES
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_while_working_says_so_and_leaves_nothing(tmp_path):
+    n = 60_000
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(n, 20)), columns=[f"x{j}" for j in range(20)])
+    frame["label"] = (frame.sum(axis=1) > 0).astype(int)
+    frame.to_parquet(tmp_path / "t.parquet")
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, "distill", str(tmp_path / "t.parquet"), "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not out.exists() and process.poll() is None:  # made when the work begins
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=120)
+    assert (process.returncode, stdout, stderr) == (130, "", "Interrupted.\n")
+    assert files_in(tmp_path) == ["t.parquet"]
+
+
+def test_a_name_too_long_for_a_file_is_an_error_without_traceback(out):
+    result = distill("a" * 300 + ".csv", "--out", out)
+    assert result.exit_code in (1, 2)
+    assert result.stderr.startswith("Error: ")
+
+
+def test_many_classes_and_a_linear_model_are_refused_before_any_work(tmp_path, out):
+    path = tmp_path / "three.csv"
+    table().assign(label=["a", "b", "c", "d"] * 20).to_csv(path, index=False)
+    result = distill(path, "--model", "svm", "--out", out)
+    assert result.exit_code == 2
+    assert "--model gb" in result.stderr
+
+
+@pytest.mark.parametrize("redirect", ["> /dev/full", ">&-"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
+def test_a_broken_standard_output_is_no_traceback(redirect, csv, out):
+    command = f"{sys.executable} -c 'from fcca.cli import main; main()' distill {csv} --out {out} {redirect}"
+    result = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert "Traceback" not in result.stderr
+
+
+def test_ctrl_c_while_starting_is_quiet(out):
+    command = [sys.executable, "-c", "from fcca.cli import main; main()", "distill", "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "Interrupted."
