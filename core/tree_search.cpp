@@ -66,17 +66,16 @@ const typename TreeSearch<W>::Known* TreeSearch<W>::look_up(std::int32_t depth, 
 }
 
 template <class W>
-void TreeSearch<W>::remember(std::int32_t asked, std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key,
-                             Answer answer) {
-  if (static_cast<std::size_t>(asked) >= known_.size()) known_.resize(asked + 1);
+void TreeSearch<W>::remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer) {
+  if (static_cast<std::size_t>(depth) >= known_.size()) known_.resize(depth + 1);
   const bool exact = answer.split != none;
-  auto& bucket = known_[asked][hash];
+  auto& bucket = known_[depth][hash];
   for (Known& known : bucket) {
     if (known.rows != key) continue;
-    if (exact || (!known.exact && answer.cost > known.answer.cost)) known.answer = answer, known.depth = depth, known.exact = exact;
+    if (exact || (!known.exact && answer.cost > known.answer.cost)) known.answer = answer, known.exact = exact;
     return;
   }
-  bucket.push_back({std::move(key), answer, depth, exact});
+  bucket.push_back({std::move(key), answer, exact});
 }
 
 template <class W>
@@ -124,7 +123,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   if (worth_remembering) {
     hash = key_of(parent, rows, n, key);
     if (const Known* known = look_up(asked, hash, key)) {
-      if (known->exact) return {known->answer.cost, known->answer.cost < limit - tolerance_ ? known->answer.split : none};
+      if (known->exact) return known->answer.cost < limit - tolerance_ ? known->answer : Answer{known->answer.cost, none};
       if (known->answer.cost >= limit - tolerance_) return {known->answer.cost, none};
     }
   }
@@ -133,7 +132,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   const TreeRows<W> here = parent.restricted(rows, n);
   if (depth == 1) {
     best = solve_depth_one(here, heaviest, best);
-    if (worth_remembering) remember(asked, depth, hash, std::move(key), best);
+    if (worth_remembering) remember(asked, hash, std::move(key), best);
     return best;
   }
 
@@ -148,14 +147,14 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
   total.first_split_gains({penalty_ / here.unit()}, gains);
   for (std::size_t i = 0; i < here.n_columns; ++i) {
     const double cost = here.unit() * (heaviest - gains[i]);
-    if (cost < best.cost - tolerance_) best = {cost, here.column[i]};
+    if (cost < best.cost - tolerance_) best = {cost, here.column[i], 2};
   }
   if (is_root && best.split != none) root_best_ = best;
   // Anything deeper than two has four leaves at least.
   if (depth > 2 && best.cost > 4 * penalty_ + tolerance_) {
     best = depth == 3 ? sweep(here, total, gains, best, is_root) : branch(here, gains, depth, best, is_root);
   }
-  if (worth_remembering) remember(asked, depth, hash, std::move(key), best);
+  if (worth_remembering) remember(asked, hash, std::move(key), best);
   return best;
 }
 
@@ -181,7 +180,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve_depth_one(const TreeRows<W>&
       gain = *std::max_element(passing, passing + rows.n_planes) + *std::max_element(side.begin(), side.end());
     }
     const double cost = rows.unit() * (total - gain) + 2 * penalty_;
-    if (cost < best.cost - tolerance_) best = {cost, rows.column[i]};
+    if (cost < best.cost - tolerance_) best = {cost, rows.column[i], 1};
   }
   return best;
 }
@@ -235,7 +234,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::sweep(const TreeRows<W>& rows, con
       last_left = rows.unit() * (all_heaviest - right_heaviest - left_gain);
       moved = 0;
       if (last_right + last_left < best.cost - tolerance_) {
-        best = {last_right + last_left, rows.column[rows.first_column[c] + count - 1]};
+        best = {last_right + last_left, rows.column[rows.first_column[c] + count - 1], 3};
         if (is_root) root_best_ = best;
       }
     }
@@ -357,7 +356,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::branch(const TreeRows<W>& rows, co
       }
     }
     if (both_exact) {
-      best = {left[next] + right[next], rows.column[next]};
+      best = {left[next] + right[next], rows.column[next], depth};
       if (is_root) root_best_ = best;
     }
     spread_bounds(next);
@@ -366,12 +365,12 @@ typename TreeSearch<W>::Answer TreeSearch<W>::branch(const TreeRows<W>& rows, co
 }
 
 template <class W>
-std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t depth,
-                                    std::int32_t split, std::vector<TreeNode>& tree) {
+std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Answer& answer,
+                                    std::vector<TreeNode>& tree) {
   const std::int32_t at = static_cast<std::int32_t>(tree.size());
   tree.emplace_back();
-  if (split < 0) return at;
-  const std::size_t local = std::find(rows.column.begin(), rows.column.end(), split) - rows.column.begin();
+  if (answer.split < 0) return at;
+  const std::size_t local = std::find(rows.column.begin(), rows.column.end(), answer.split) - rows.column.begin();
   std::size_t chain = 0;
   while (rows.first_column[chain + 1] <= static_cast<std::int32_t>(local)) ++chain;
   const std::int32_t count = static_cast<std::int32_t>(local) - rows.first_column[chain] + 1;
@@ -379,15 +378,11 @@ std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<s
   for (const std::int32_t a : chosen) sides[rows.passes(a, chain, count)].push_back(a);
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
-    // The sides of a split that was taken have been solved, and are known with the depth they were solved to.
-    Answer answer = solve(rows, sides[side].data(), sides[side].size(), depth - 1, infinity);
-    std::int32_t searched = depth - 1;
-    std::vector<std::uint64_t> key;
-    const std::uint64_t hash = key_of(rows, sides[side].data(), sides[side].size(), key);
-    if (const Known* known = look_up(depth - 1, hash, key); known && known->exact) searched = known->depth;
-    children[side] = extract(rows, sides[side], searched, answer.split, tree);
+    // Known already where the split was found by branching, and quickly solved where a pair table gave it.
+    const Answer below = solve(rows, sides[side].data(), sides[side].size(), answer.depth - 1, infinity);
+    children[side] = extract(rows, sides[side], below, tree);
   }
-  tree[at] = {split, children[0], children[1]};
+  tree[at] = {answer.split, children[0], children[1]};
   return at;
 }
 
@@ -397,21 +392,22 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   std::iota(everything.begin(), everything.end(), 0);
   TreeAnswer answer;
   Answer best = solve(rows_, everything.data(), rows_.n_rows, 0, infinity);
-  std::int32_t best_depth = 0, depth = 0;
+  std::int32_t searched = 0, depth = 0;
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
   try {
     // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
     for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
-      if (best.cost <= (best_depth + 2) * penalty_ + tolerance_) break;  // deeper trees have more leaves than that
+      if (best.cost <= (searched + 2) * penalty_ + tolerance_) break;  // deeper trees have more leaves than that
       root_best_ = {infinity, none}, root_bound_ = 0;
       const Answer found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);
-      if (found.split != none) best = found, best_depth = root_depth_;
+      if (found.split != none) best = found;
+      searched = depth;
       if (root_depth_ < depth) break;  // no deeper tree could pay
     }
     answer.optimal = true;
     answer.bound = best.cost;
   } catch (const Stopped&) {
-    if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_, best_depth = root_depth_;
+    if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_;
     // The search at this depth bounds the trees up to it; deeper ones have depth + 2 leaves at least.
     const double deeper = depth < max_depth ? (depth + 2) * penalty_ : infinity;
     answer.bound = std::min({best.cost, std::max(root_bound_, 2 * penalty_), deeper});
@@ -420,7 +416,7 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   answer.nodes = nodes_;
   finishing_ = true;
   try {
-    extract(rows_, everything, best_depth, best.split, answer.tree);
+    extract(rows_, everything, best, answer.tree);
   } catch (const Stopped&) {  // cancelled: nobody will look at the tree
     answer.tree.assign(1, TreeNode{});
   }

@@ -38,11 +38,11 @@ class TreeSearch {
   struct Answer {
     double cost;
     std::int32_t split;
+    std::int32_t depth = 0;  // to which the sides of the split have to be solved, and one more
   };
   struct Known {
     std::vector<std::uint64_t> rows;  // the row set itself: a hash alone could mistake one set for another
     Answer answer;
-    std::int32_t depth;  // that was searched; less than was asked for where no deeper tree could pay
     bool exact;
   };
   struct Stopped {};
@@ -56,7 +56,7 @@ class TreeSearch {
   Answer solve_depth_one(const TreeRows<W>& rows, double total, Answer best) const;
   Answer sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& gains, Answer best, bool is_root);
   Answer branch(const TreeRows<W>& rows, const std::vector<double>& gains, std::int32_t depth, Answer best, bool is_root);
-  std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, std::int32_t depth, std::int32_t split,
+  std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Answer& answer,
                        std::vector<TreeNode>& tree);
   std::int32_t worthwhile_depth(std::int32_t depth, double cost) const;
   std::uint64_t key_of(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::vector<std::uint64_t>& key) const;
@@ -65,7 +65,7 @@ class TreeSearch {
   double bound_without_search(double heaviest, const std::vector<double>& sums) const;
   SplitOrder sorted_by(const TreeRows<W>& rows, std::size_t chain) const;
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
-  void remember(std::int32_t asked, std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer);
+  void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer);
   void check_stop() const {
     const bool time_is_up = stop_.now();
     if (finishing_ ? stop_.cancelled() : time_is_up) throw Stopped{};
