@@ -71,7 +71,7 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} cannot be read. Supported classifiers: {', '.join(supported_models())}; also behind "
-        f"{', '.join(_wrappers.AFFINE_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator."
+        f"{', '.join(_wrappers.PUBLIC_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator."
     )
 
 

@@ -45,6 +45,9 @@ AFFINE_SCALERS: dict[str, Callable[[Any, int], Affine]] = {
 }
 
 
+# Those to recommend: the power of two is what fcca puts before its own default classifier.
+PUBLIC_SCALERS = [name for name in AFFINE_SCALERS if name != "PowerOfTwoScaler"]
+
 # What these learn, extremes, does not depend on weights.
 WEIGHTLESS_SCALERS = frozenset({"MinMaxScaler", "MaxAbsScaler", "PowerOfTwoScaler"})
 
@@ -67,7 +70,7 @@ def check_scaler(scaler: Any) -> None:
     if name not in AFFINE_SCALERS or not type(scaler).__module__.startswith(("sklearn.preprocessing", "fcca.")):
         raise UnsupportedModelError(
             f"The pipeline step {name} is not supported before a classifier. Supported steps: "
-            f"{', '.join(AFFINE_SCALERS)} and 'passthrough'."
+            f"{', '.join(PUBLIC_SCALERS)} and 'passthrough'."
         )
     if getattr(scaler, "clip", False):
         raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
