@@ -13,6 +13,7 @@
 #include "fixed_charge.hpp"
 #include "optimal_tree.hpp"
 #include "parallel.hpp"
+#include "tree_scores.hpp"
 
 namespace nb = nanobind;
 
@@ -158,6 +159,39 @@ void score_additive(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low,
   }
 }
 
+using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Number>
+void score_rows(const Trees& trees, const Parts& parts, const double* base, double divisor, const Matrix& rows, MutableMatrix& out) {
+  std::vector<Number> sum(trees.n_outputs), part_sum(trees.n_outputs);
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    score_row<Number>(trees, parts, base, divisor, rows.data() + i * rows.shape(1), sum.data(), part_sum.data(),
+                      out.data() + i * trees.n_outputs);
+  }
+}
+
+void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints left, Ints right, Matrix value, Doubles base,
+                 Longs part_size, Doubles part_divisor, Doubles part_weight, bool nested, double divisor, bool single_precision,
+                 MutableMatrix out) {
+  const std::size_t n_nodes = feature.shape(0);
+  require(threshold.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && value.shape(0) == n_nodes,
+          "the nodes' arrays disagree");
+  require(value.shape(1) == base.shape(0) && out.shape(1) == base.shape(0) && out.shape(0) == rows.shape(0),
+          "value, base and out disagree");
+  require(part_size.shape(0) == part_divisor.shape(0) && part_size.shape(0) == part_weight.shape(0), "the parts disagree");
+  std::int64_t n_trees = 0;
+  for (std::size_t part = 0; part < part_size.shape(0); ++part) n_trees += part_size(part);
+  require(n_trees == static_cast<std::int64_t>(roots.shape(0)), "the parts do not add up to the trees");
+  const Trees trees{roots.shape(0), roots.data(), feature.data(), threshold.data(), left.data(), right.data(), base.shape(0), value.data()};
+  const Parts parts{part_size.shape(0), part_size.data(), part_divisor.data(), part_weight.data(), nested};
+  nb::gil_scoped_release no_gil;
+  if (single_precision) {
+    score_rows<float>(trees, parts, base.data(), divisor, rows, out);
+  } else {
+    score_rows<double>(trees, parts, base.data(), divisor, rows, out);
+  }
+}
+
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
@@ -205,6 +239,9 @@ NB_MODULE(_core, m) {
         nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
         nb::arg("box_high"), nb::arg("values"), nb::arg("base"), nb::arg("out"));
+  m.def("score_trees", &fcca::score_trees, nb::arg("rows"), nb::arg("roots"), nb::arg("feature"), nb::arg("threshold"),
+        nb::arg("left"), nb::arg("right"), nb::arg("value"), nb::arg("base"), nb::arg("part_size"), nb::arg("part_divisor"),
+        nb::arg("part_weight"), nb::arg("nested"), nb::arg("divisor"), nb::arg("single_precision"), nb::arg("out"));
   m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
         nb::arg("box_high"), nb::arg("smallest"), nb::arg("largest"));
 }

@@ -67,6 +67,23 @@ def score_additive(
     base: _Floats,
     out: _Floats,
 ) -> None: ...
+def score_trees(
+    rows: _Floats,
+    roots: _Longs,
+    feature: _Ints,
+    threshold: _Floats,
+    left: _Ints,
+    right: _Ints,
+    value: _Floats,
+    base: _Floats,
+    part_size: _Longs,
+    part_divisor: _Floats,
+    part_weight: _Floats,
+    nested: bool,
+    divisor: float,
+    single_precision: bool,
+    out: _Floats,
+) -> None: ...
 def widen_cells(
     rows: _Floats,
     first_cut: _Longs,

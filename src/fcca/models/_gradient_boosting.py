@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models._model import Link, TreeEnsemble
+from fcca.models._links import Logistic, Softmax
+from fcca.models._model import TreeEnsemble
 from fcca.models._precision import largest_float64_below_float32_cut
 
 
@@ -36,7 +37,7 @@ def read(estimator: Any) -> TreeEnsemble:
     trees = estimator.estimators_  # (stages, outputs)
     n_outputs = trees.shape[1]
     base = estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0]
-    link: Link = "softmax" if n_outputs > 1 else "half-logistic" if estimator.loss == "exponential" else "logistic"
+    link = Softmax() if n_outputs > 1 else Logistic(2.0 if estimator.loss == "exponential" else 1.0)
 
     structures = [(tree.tree_, output) for stage in trees for output, tree in enumerate(stage)]
     sizes = [tree.node_count for tree, _ in structures]

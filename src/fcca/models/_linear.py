@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from fcca.exceptions import UnsupportedModelError
+from fcca.models._links import Logistic
 from fcca.models._model import LinearModel
 
 
@@ -27,7 +28,7 @@ def read(estimator: Any) -> LinearModel:
     return LinearModel(
         classes=estimator.classes_,
         n_features=n_features,
-        link="logistic",
+        link=Logistic(),
         coef=coef,
         intercept=intercept,
         centre=np.zeros(n_features),

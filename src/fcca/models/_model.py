@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+
+from fcca import _core
+from fcca.models._links import Link
 
 Floats = NDArray[np.float64]
-Link = Literal["logistic", "half-logistic", "softmax"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Model:
     """A classifier by its scores.
 
-    With one output, the second class is answered where the score is above 0, the first where it is below. With more
-    outputs, one per class, the largest wins.
+    With one output, the second class is answered where the score is above the boundary, the first elsewhere. With more
+    outputs, one per class, the largest wins and the first of equals.
 
     Attributes
     ----------
@@ -26,30 +27,41 @@ class Model:
         The labels, in the order of the classifier's ``classes_``.
     n_features : int
         Number of columns of X.
-    link : str
-        How scores turn into the probability of a class.
+    link : Link
+        How scores turn into probabilities.
+    boundary : float
+        The largest score that is answered with the first class, for models with one output.
     """
 
     classes: NDArray[np.generic]
     n_features: int
     link: Link
+    boundary: float = 0.0
 
     @property
     def n_outputs(self) -> int:
         """Number of scores per row."""
         raise NotImplementedError
 
+    def scores(self, X: Floats) -> Floats:
+        """Scores of rows, one column per output."""
+        raise NotImplementedError
+
+    def answers(self, scores: Floats) -> NDArray[np.intp]:
+        """Positions in ``classes`` of what rows with these scores are answered with."""
+        if scores.shape[1] == 1:
+            return (scores[:, 0] > self.boundary).astype(np.intp)
+        return np.argmax(self.link.ranking(scores), axis=1)
+
     def confidence(self, scores: Floats) -> Floats:
         """Probability of the class that each row of ``scores`` answers, .5 on the boundary between two classes."""
-        if self.link == "softmax":
-            largest: Floats = softmax(scores, axis=1).max(axis=1)
-            return largest
-        steepness = 2.0 if self.link == "half-logistic" else 1.0
-        probability: Floats = expit(steepness * np.abs(scores[:, 0]))
-        return probability
+        if scores.shape[1] == 1:
+            return self.link.certainty(scores[:, 0], self.boundary)
+        largest: Floats = self.link.every_class(scores).max(axis=1)
+        return largest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LinearModel(Model):
     """Scores ``(X - centre) @ coef.T + intercept``, in raw units.
 
@@ -71,10 +83,23 @@ class LinearModel(Model):
         """Number of scores per row."""
         return len(self.intercept)
 
+    def scores(self, X: Floats) -> Floats:
+        """Scores of rows, one column per output."""
+        scores: Floats = (X - self.centre) @ self.coef.T + self.intercept
+        return scores
 
-@dataclass(frozen=True)
+
+class Part(NamedTuple):
+    """Some consecutive trees of an ensemble whose sum is divided and weighted before it is added."""
+
+    n_trees: int
+    divisor: float
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model):
-    """Scores ``base`` plus the sum of one leaf vector per tree; all trees' nodes stand in one set of arrays.
+    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; all trees' nodes stand in one set of arrays.
 
     Attributes
     ----------
@@ -96,6 +121,12 @@ class TreeEnsemble(Model):
         Whether a missing value goes to the left; None where the classifier takes no missing values.
     categories : dict of int to ndarray
         For a node that splits by category: the category codes it sends to the left.
+    divisor : float
+        Forests average: their number of trees.
+    parts : tuple of Part
+        For ensembles of ensembles, how each part's sum is divided and weighted; empty where trees are simply summed.
+    single_precision : bool
+        Whether the classifier sums in float32.
     """
 
     base: Floats
@@ -108,8 +139,43 @@ class TreeEnsemble(Model):
     value: Floats
     missing_left: NDArray[np.bool_] | None = None
     categories: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    divisor: float = 1.0
+    parts: tuple[Part, ...] = ()
+    single_precision: bool = False
 
     @property
     def n_outputs(self) -> int:
         """Number of scores per row."""
         return len(self.base)
+
+    def scores(self, X: Floats) -> Floats:
+        """Scores of rows, one column per output, added up in the order and precision that the classifier uses."""
+        out = np.empty((len(X), self.n_outputs))
+        parts = self.parts or (Part(len(self.roots), 1.0, 1.0),)
+        _core.score_trees(
+            rows=np.ascontiguousarray(X, dtype=np.float64),
+            roots=self.roots,
+            feature=self.feature,
+            threshold=self.threshold,
+            left=self.left,
+            right=self.right,
+            value=self.value,
+            base=self.base,
+            part_size=np.array([part.n_trees for part in parts], dtype=np.int64),
+            part_divisor=np.array([part.divisor for part in parts]),
+            part_weight=np.array([part.weight for part in parts]),
+            nested=bool(self.parts),
+            divisor=self.divisor,
+            single_precision=self.single_precision,
+            out=out,
+        )
+        return out
+
+    def shares(self) -> Floats:
+        """Leaf vectors as they count in the score: divided and weighted, so that ``base / divisor`` plus one per tree is it."""
+        share = np.full(len(self.roots), 1.0 / self.divisor)
+        if self.parts:
+            share *= np.repeat([part.weight / part.divisor for part in self.parts], [part.n_trees for part in self.parts])
+        tree = np.searchsorted(self.roots, np.arange(len(self.feature)), side="right") - 1
+        shares: Floats = self.value * share[tree, None]
+        return shares
