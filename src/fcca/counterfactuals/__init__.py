@@ -1,6 +1,6 @@
 """Exact counterfactuals: the problem, the engine that solves it and what it returns."""
 
-from fcca.counterfactuals._additive import AdditiveTables
+from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._problem import CounterfactualProblem
@@ -13,5 +13,6 @@ __all__ = [
     "CounterfactualEngine",
     "CounterfactualProblem",
     "Counterfactuals",
+    "EnsembleTables",
     "Moves",
 ]

@@ -46,6 +46,8 @@ class Counterfactuals:
         Cost of the answer and a proven lower bound on it; equal where optimal.
     nodes : ndarray of shape (n_points,)
         Size of the search.
+    seconds : ndarray of shape (n_points,)
+        Wall time of the search.
     moves : Moves
         Which feature went from where to where, sparsely.
     feature_names : sequence of str
@@ -58,6 +60,7 @@ class Counterfactuals:
     cost: Floats
     bound: Floats
     nodes: NDArray[np.int64]
+    seconds: Floats
     moves: Moves
     feature_names: Sequence[str]
 
@@ -96,8 +99,32 @@ class Counterfactuals:
         found = np.bincount(self.status_code, minlength=len(STATUSES))
         return {name: int(n) for name, n in zip(STATUSES, found, strict=True) if n}
 
+    def take(self, which: NDArray[np.int64]) -> Counterfactuals:
+        """Some of the answers, in the order given; one may be taken twice."""
+        first = np.searchsorted(self.moves.point, which)
+        n_moves = np.searchsorted(self.moves.point, which, side="right") - first
+        begin = np.cumsum(n_moves) - n_moves
+        kept = np.repeat(first - begin, n_moves) + np.arange(n_moves.sum())
+        point = np.repeat(np.arange(len(which)), n_moves)
+        return Counterfactuals(
+            rows=self.rows[which],
+            classes=self.classes,
+            target_code=self.target_code[which],
+            status_code=self.status_code[which],
+            cost=self.cost[which],
+            bound=self.bound[which],
+            nodes=self.nodes[which],
+            seconds=self.seconds[which],
+            moves=Moves(point, *(column[kept] for column in self.moves[1:])),
+            feature_names=self.feature_names,
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """One line per move; an answer without moves (``infeasible``, ``unknown``) has one line without a feature."""
+        return self._frame_of_moves({name: getattr(self, name) for name in ("target", "status", "cost", "bound")})
+
+    def _frame_of_moves(self, per_answer: dict[str, NDArray[Any]]) -> pd.DataFrame:
+        """One line per move, or one for an answer without any, with these columns of its answer after the row."""
         n_moves = np.bincount(self.moves.point, minlength=len(self))
         still = np.flatnonzero(n_moves == 0)
         point = np.concatenate([self.moves.point, still])
@@ -111,14 +138,63 @@ class Counterfactuals:
         names = np.asarray(self.feature_names, dtype=object)[self.moves.feature]
         return pd.DataFrame(
             {
-                "row": self.rows[point],
-                "target": self.target[point],
-                "status": self.status[point],
-                "cost": self.cost[point],
-                "bound": self.bound[point],
+                "row": self._row_labels()[point],
+                **{name: values[point] for name, values in per_answer.items()},
                 "feature": pd.array(np.concatenate([names, np.full(len(still), None)])[order], dtype="string"),
                 "from": per_move(self.moves.origin),
                 "to": per_move(self.moves.landing),
                 "cut": per_move(self.moves.cut),
             }
         )
+
+    def _row_labels(self) -> NDArray[Any]:
+        """What the rows are called in frames."""
+        return self.rows
+
+
+def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
+    """All answers of several results about the same model and table, after each other; there must be one part or more."""
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+
+    def chained(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])
+    columns = (np.concatenate(column) for column in zip(*(part.moves[1:] for part in parts), strict=True))
+    return Counterfactuals(
+        rows=chained("rows"),
+        classes=parts[0].classes,
+        target_code=chained("target_code"),
+        status_code=chained("status_code"),
+        cost=chained("cost"),
+        bound=chained("bound"),
+        nodes=chained("nodes"),
+        seconds=chained("seconds"),
+        moves=Moves(point, *columns),
+        feature_names=parts[0].feature_names,
+    )
+
+
+def without_moves(
+    rows: NDArray[np.int64],
+    classes: NDArray[np.generic],
+    target_code: NDArray[np.int32],
+    status: str,
+    bound: Floats,
+    feature_names: Sequence[str],
+) -> Counterfactuals:
+    """Answers that move nothing: for rows that need not change, and for those where nothing was found."""
+    n = len(rows)
+    nothing = np.empty(0)
+    return Counterfactuals(
+        rows=rows,
+        classes=classes,
+        target_code=target_code,
+        status_code=np.full(n, STATUSES.index(status), dtype=np.int8),
+        cost=np.full(n, 0.0 if status == "optimal" else np.inf),
+        bound=bound,
+        nodes=np.zeros(n, dtype=np.int64),
+        seconds=np.zeros(n),
+        moves=Moves(nothing.astype(np.int64), nothing.astype(np.int32), nothing, nothing, nothing),
+        feature_names=feature_names,
+    )
