@@ -19,48 +19,26 @@ void AdditiveModel::score(const double* row, double* out) const {
   }
 }
 
-AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost, double margin)
-    : model_(model), cost_(cost), margin_(margin), scores_(model.n_outputs), own_cells_(model.cells.n_features) {
-  const Cells& cells = model.cells;
-  const std::size_t n_cells = cells.first_cell(cells.n_features);
-  up_.resize(n_cells), down_.resize(n_cells);
-  for (std::size_t j = 0; j < cells.n_features; ++j) {
-    if (cells.n_cuts(j) == 0) continue;
-    movable_.push_back(j);
-    for (std::int64_t cell = 0; cell <= cells.n_cuts(j); ++cell) {
-      // As seen from the far edges of the box: inside it, a landing depends on the direction alone.
-      up_[cells.first_cell(j) + cell] = cells.landing(j, cell, -1, cells.box.low[j]);
-      down_[cells.first_cell(j) + cell] = cells.landing(j, cell, cells.n_cuts(j) + 1, cells.box.high[j]);
-    }
+AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost)
+    : model_(model), cost_(cost), landings_(model.cells), scores_(model.n_outputs), own_cells_(model.cells.n_features) {
+  for (std::size_t j = 0; j < model.cells.n_features; ++j) {
+    if (model.cells.n_cuts(j) > 0) movable_.push_back(j);
   }
-}
-
-double AdditiveSearch::landing(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const {
-  const Cells& cells = model_.cells;
-  if (x0 < cells.box.low[j] || x0 > cells.box.high[j]) return cells.landing(j, cell, own, x0);
-  return (cell > own ? up_ : down_)[cells.first_cell(j) + cell];
 }
 
 // Walks outwards from the own cell, the nearer side first and the lower one on a tie, and hands every reachable cell to
 // visit(distance, cell) until that says stop.
-template <class Landing, class Visit>
-static void walk_outwards(const Cells& cells, std::size_t j, double x0, std::int64_t own, Landing landing, Visit visit) {
-  const std::int64_t n_cuts = cells.n_cuts(j);
-  const double range = cells.box.range(j);
-  auto distance = [&](std::int64_t cell) {
-    if (cell < 0 || cell > n_cuts) return infinity;
-    const double to = landing(cell);  // NaN: the box does not reach this cell, nor any beyond it
-    return std::isnan(to) ? infinity : std::abs(to - x0) / range;
-  };
+template <class Visit>
+static void walk_outwards(const Landings& landings, std::size_t j, double x0, std::int64_t own, Visit visit) {
   std::int64_t lower = own - 1, upper = own + 1;
-  double below = distance(lower), above = distance(upper);
+  double below = landings.distance(j, lower, own, x0), above = landings.distance(j, upper, own, x0);
   while (below < infinity || above < infinity) {
     if (!(above < below)) {
       if (!visit(below, lower)) return;
-      below = distance(--lower);
+      below = landings.distance(j, --lower, own, x0);
     } else {
       if (!visit(above, upper)) return;
-      above = distance(++upper);
+      above = landings.distance(j, ++upper, own, x0);
     }
   }
 }
@@ -69,50 +47,49 @@ static void walk_outwards(const Cells& cells, std::size_t j, double x0, std::int
 void AdditiveSearch::offer_gains(std::size_t j, double sign, double needed, double x0, std::int64_t own) {
   const double here = *model_.value(j, own);
   double best = 0;
-  walk_outwards(
-      model_.cells, j, x0, own, [&](std::int64_t cell) { return landing(j, cell, own, x0); },
-      [&](double distance, std::int64_t cell) {
-        const double gain = sign * (*model_.value(j, cell) - here);
-        if (gain > best) {
-          best = gain;
-          knapsack_.add_option(static_cast<std::int32_t>(j), {cost_.of(distance), gain, static_cast<std::int32_t>(cell)});
-        }
-        return best < needed;
-      });
+  walk_outwards(landings_, j, x0, own, [&](double distance, std::int64_t cell) {
+    const double gain = sign * (*model_.value(j, cell) - here);
+    if (gain > best) {
+      best = gain;
+      knapsack_.add_option(static_cast<std::int32_t>(j), {cost_.of(distance), gain, static_cast<std::int32_t>(cell)});
+    }
+    return best < needed;
+  });
 }
 
 void AdditiveSearch::reach(std::size_t j, double x0, std::int64_t own) {
   reach_.clear();
-  walk_outwards(
-      model_.cells, j, x0, own, [&](std::int64_t cell) { return landing(j, cell, own, x0); },
-      [&](double distance, std::int64_t cell) {
-        reach_.push_back({cost_.of(distance), static_cast<std::int32_t>(cell)});
-        return true;
-      });
+  walk_outwards(landings_, j, x0, own, [&](double distance, std::int64_t cell) {
+    reach_.push_back({cost_.of(distance), static_cast<std::int32_t>(cell)});
+    return true;
+  });
 }
 
 void AdditiveSearch::add_moves(const double* row, const std::vector<Choice>& choices, Outcome& outcome) const {
   for (const Choice& choice : choices) {
     const std::size_t j = choice.feature;
-    outcome.moves.push_back({choice.feature, landing(j, choice.cell, own_cells_[j], row[j]),
+    outcome.moves.push_back({choice.feature, landings_.of(j, choice.cell, own_cells_[j], row[j]),
                              model_.cells.last_cut_crossed(j, choice.cell, own_cells_[j])});
   }
   std::sort(outcome.moves.begin(), outcome.moves.end(), [](const Move& a, const Move& b) { return a.feature < b.feature; });
 }
 
-Outcome AdditiveSearch::solve_binary(const double* row, std::int32_t target, const Stop& stop) {
+Outcome AdditiveSearch::solve_binary(const Query& query, const Stop& stop) {
+  const std::int32_t target = query.target == any_other_class ? 1 - query.own_class : query.target;
   const double sign = target == 1 ? 1.0 : -1.0;
-  const double needed = margin_ - sign * scores_[0];
+  const double needed = query.margin - sign * scores_[0];
   if (needed <= 0) return already_there(target);
   knapsack_.clear();
-  for (const std::size_t j : movable_) offer_gains(j, sign, needed, row[j], own_cells_[j]);
+  for (const std::size_t j : movable_) {
+    if (query.may_move(j)) offer_gains(j, sign, needed, query.row[j], own_cells_[j]);
+  }
   Outcome outcome = knapsack_.solve(needed, stop);
   outcome.target = target;
-  add_moves(row, knapsack_.choices(), outcome);
+  add_moves(query.row, knapsack_.choices(), outcome);
   return outcome;
 }
 
-Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop) {
+Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
   const std::int32_t n_classes = static_cast<std::int32_t>(model_.n_outputs);
   std::vector<double> needed(n_classes - 1), gains(n_classes - 1);
   Outcome best;
@@ -122,7 +99,7 @@ Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, 
   // The class that is closest to winning is likely the cheapest: its cost prunes the searches for the others.
   std::vector<std::int32_t> targets;
   for (std::int32_t t = 0; t < n_classes; ++t) {
-    if (t != own_class && (target == any_other_class || t == target)) targets.push_back(t);
+    if (query.target == any_other_class ? t != query.own_class : t == query.target) targets.push_back(t);
   }
   std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
   for (const std::int32_t t : targets) {
@@ -132,11 +109,12 @@ Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, 
         if (k != t) out[r++] = difference(k);
       }
     };
-    against_rivals([&](std::int32_t k) { return margin_ - (scores_[t] - scores_[k]); }, needed);
+    against_rivals([&](std::int32_t k) { return query.margin - (scores_[t] - scores_[k]); }, needed);
     rivals_.clear(n_classes - 1);
     for (const std::size_t j : movable_) {
+      if (!query.may_move(j)) continue;
       const double* here = model_.value(j, own_cells_[j]);
-      reach(j, row[j], own_cells_[j]);
+      reach(j, query.row[j], own_cells_[j]);
       for (const Reach& other : reach_) {
         const double* there = model_.value(j, other.cell);
         against_rivals([&](std::int32_t k) { return (there[t] - here[t]) - (there[k] - here[k]); }, gains);
@@ -149,7 +127,7 @@ Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, 
     if (outcome.cost < best.cost) {
       best = outcome;
       best.target = t;
-      add_moves(row, rivals_.choices(), best);
+      add_moves(query.row, rivals_.choices(), best);
     }
   }
   best.nodes = nodes;
@@ -163,16 +141,15 @@ Outcome AdditiveSearch::solve_rivals(const double* row, std::int32_t own_class, 
   return best;
 }
 
-Outcome AdditiveSearch::solve(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop) {
+Outcome AdditiveSearch::solve(const Query& query, const Stop& stop) {
   const Cells& cells = model_.cells;
   std::copy(model_.base, model_.base + model_.n_outputs, scores_.begin());
   for (const std::size_t j : movable_) {
-    own_cells_[j] = cells.cell_of(j, row[j]);
+    own_cells_[j] = cells.cell_of(j, query.row[j]);
     const double* v = model_.value(j, own_cells_[j]);
     for (std::size_t k = 0; k < model_.n_outputs; ++k) scores_[k] += v[k];
   }
-  if (model_.n_outputs == 1) return solve_binary(row, 1 - own_class, stop);
-  return solve_rivals(row, own_class, target, stop);
+  return model_.n_outputs == 1 ? solve_binary(query, stop) : solve_rivals(query, stop);
 }
 
 }  // namespace fcca

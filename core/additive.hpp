@@ -8,8 +8,10 @@
 
 #include "cells.hpp"
 #include "knapsack.hpp"
+#include "landings.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
+#include "query.hpp"
 #include "rival_knapsack.hpp"
 
 namespace fcca {
@@ -27,13 +29,11 @@ struct AdditiveModel {
   void score(const double* row, double* out) const;
 };
 
-inline constexpr std::int32_t any_other_class = -1;
-
 // One per thread: keeps its buffers from point to point.
 class AdditiveSearch {
  public:
-  AdditiveSearch(const AdditiveModel& model, const Cost& cost, double margin);
-  Outcome solve(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop);
+  AdditiveSearch(const AdditiveModel& model, const Cost& cost);
+  Outcome solve(const Query& query, const Stop& stop);
 
  private:
   struct Reach {  // another cell that the feature can be moved to
@@ -41,17 +41,15 @@ class AdditiveSearch {
     std::int32_t cell;
   };
 
-  double landing(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const;
   void reach(std::size_t j, double x0, std::int64_t own);
   void offer_gains(std::size_t j, double sign, double needed, double x0, std::int64_t own);
-  Outcome solve_binary(const double* row, std::int32_t target, const Stop& stop);
-  Outcome solve_rivals(const double* row, std::int32_t own_class, std::int32_t target, const Stop& stop);
+  Outcome solve_binary(const Query& query, const Stop& stop);
+  Outcome solve_rivals(const Query& query, const Stop& stop);
   void add_moves(const double* row, const std::vector<Choice>& choices, Outcome& outcome) const;
 
   const AdditiveModel& model_;
   Cost cost_;
-  double margin_;
-  std::vector<double> up_, down_;  // by cell: landing when entered from below, from above, for x0 inside the box
+  Landings landings_;
   std::vector<std::size_t> movable_;  // features with cuts
   std::vector<double> scores_;
   std::vector<std::int64_t> own_cells_;

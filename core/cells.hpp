@@ -33,6 +33,8 @@ struct Cells {
   const double* cuts_of(std::size_t j) const { return cuts + first_cut[j]; }
   std::int64_t first_cell(std::size_t j) const { return first_cut[j] + static_cast<std::int64_t>(j); }
 
+  std::size_t n_cells() const { return static_cast<std::size_t>(first_cell(n_features)); }
+
   std::int64_t cell_of(std::size_t j, double x) const;
 
   // Where a move of feature j from x0 into another cell lands: on the training value nearest to x0, or on the middle of

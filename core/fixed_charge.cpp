@@ -12,8 +12,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double no_distance = 1e-14;  // of the range: what rounding leaves of a distance of 0
 }  // namespace
 
-FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin)
-    : model_(model), cost_(cost), margin_(margin) {}
+FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Cost& cost) : model_(model), cost_(cost) {}
 
 // Where a move of feature j ends at the latest.
 double FixedChargeSearch::edge(std::size_t j, bool upwards, double x0) const {
@@ -200,24 +199,26 @@ void FixedChargeSearch::descend() {
   fate = Fate::open;
 }
 
-Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, const Stop& stop) {
-  const double sign = own_class == 1 ? -1.0 : 1.0;
+Outcome FixedChargeSearch::solve(const Query& query, const Stop& stop) {
+  const double* row = query.row;
+  const std::int32_t target = query.target == any_other_class ? 1 - query.own_class : query.target;
+  const double sign = target == 1 ? 1.0 : -1.0;
   double score = model_.intercept;
   items_.clear();
   for (std::size_t j = 0; j < model_.n_features; ++j) {
     score += model_.coef[j] * (row[j] - model_.centre[j]);
     const double slope = sign * model_.coef[j];
-    if (slope == 0) continue;
+    if (slope == 0 || !query.may_move(j)) continue;
     const double room = std::abs(edge(j, slope > 0, row[j]) - row[j]) / model_.box.range(j);
     if (room > 0) items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * model_.box.range(j), room, Fate::open});
   }
-  needed_ = margin_ - sign * score;
-  if (needed_ <= 0) return already_there(1 - own_class);
+  needed_ = query.margin - sign * score;
+  if (needed_ <= 0) return already_there(target);
   stop_ = &stop, stopped_ = false, nodes_ = 0, best_cost_ = infinity;
   best_distances_.clear();
 
   Outcome outcome;
-  outcome.target = 1 - own_class;
+  outcome.target = target;
   const Relaxation root = relax();
   if (!root.feasible) {
     outcome.status = Status::infeasible;
@@ -227,7 +228,7 @@ Outcome FixedChargeSearch::solve(const double* row, std::int32_t own_class, cons
   descend();
   const bool found = best_cost_ < infinity;
   outcome = finished(found, stopped_, best_cost_, root.cost, nodes_);
-  outcome.target = 1 - own_class;
+  outcome.target = target;
   for (std::size_t i = 0; found && i < items_.size(); ++i) {
     const double d = best_distances_[i];
     if (!(d > no_distance)) continue;

@@ -9,6 +9,7 @@
 #include "cells.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
+#include "query.hpp"
 
 namespace fcca {
 
@@ -24,9 +25,9 @@ struct LinearModel {
 
 class FixedChargeSearch {
  public:
-  FixedChargeSearch(const LinearModel& model, const Cost& cost, double margin);
+  FixedChargeSearch(const LinearModel& model, const Cost& cost);
   // Among equally cheap answers the first that the search meets wins; it depends on nothing but the model, the row and the costs.
-  Outcome solve(const double* row, std::int32_t own_class, const Stop& stop);
+  Outcome solve(const Query& query, const Stop& stop);
 
  private:
   enum class Fate : std::int8_t { open, moves, stays };
@@ -60,7 +61,6 @@ class FixedChargeSearch {
 
   const LinearModel& model_;
   Cost cost_;
-  double margin_;
   double needed_ = 0;
   std::vector<Item> items_;
   std::vector<Event> events_;

@@ -1,15 +1,18 @@
 // Arrays in, arrays out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
 
 #include "additive.hpp"
 #include "cells.hpp"
+#include "ensemble_search.hpp"
 #include "fixed_charge.hpp"
 #include "optimal_tree.hpp"
 #include "parallel.hpp"
@@ -24,9 +27,11 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MaybeBytes = std::optional<Bytes>;
 using MutableDoubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::size_t points_per_chunk = 128;
+constexpr std::size_t many_points = 128;  // per chunk, where a point takes microseconds
 
 void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
@@ -49,15 +54,46 @@ Cells cells_of(const Longs& first_cut, const Doubles& cuts, const double* smalle
   return {m, first_cut.data(), cuts.data(), smallest, largest, {box_low.data(), box_high.data()}};
 }
 
+// What is asked, about which rows.
+struct Questions {
+  const Matrix& rows;
+  const Longs& points;
+  const Ints& own_class;
+  const Ints& target;
+  const Doubles& margin;
+  const MaybeBytes& frozen;
+
+  std::size_t size() const { return points.shape(0); }
+  void check(std::size_t n_features) const {
+    require(rows.shape(1) == n_features, "rows have another number of features than the model");
+    require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
+            "one class, target and margin per point");
+    require(!frozen || (frozen->shape(0) == size() && frozen->shape(1) == n_features), "one line of frozen features per point");
+  }
+  Query operator[](std::size_t point) const {
+    return {rows.data() + points(point) * static_cast<std::int64_t>(rows.shape(1)), own_class(point), target(point), margin(point),
+            frozen ? frozen->data() + point * rows.shape(1) : nullptr};
+  }
+};
+
+// How much may be spent on it.
+struct Effort {
+  std::size_t n_threads;
+  double time_limit;            // seconds for all points
+  double time_limit_per_point;  // seconds for each
+};
+
 // What the searches of all points found, in the order of the points.
 struct Results {
-  explicit Results(std::size_t n)
-      : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), status(n, static_cast<std::int8_t>(Status::unknown)),
-        target(n, -1), nodes(n, 0), n_moves(n, 0), moves((n + points_per_chunk - 1) / points_per_chunk) {}
+  Results(std::size_t n, std::size_t points_per_chunk)
+      : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), seconds(n, 0.0),
+        status(n, static_cast<std::int8_t>(Status::unknown)), target(n, -1), nodes(n, 0), n_moves(n, 0),
+        moves((n + points_per_chunk - 1) / points_per_chunk) {}
 
   void put(std::size_t point, std::size_t chunk, const Outcome& outcome) {
     cost[point] = outcome.cost;
     bound[point] = outcome.bound;
+    seconds[point] = outcome.seconds;
     status[point] = static_cast<std::int8_t>(outcome.status);
     target[point] = outcome.target;
     nodes[point] = outcome.nodes;
@@ -77,74 +113,93 @@ struct Results {
     }
     return std::make_tuple(to_numpy(std::move(cost)), to_numpy(std::move(bound)), to_numpy(std::move(status)),
                            to_numpy(std::move(target)), to_numpy(std::move(nodes)), to_numpy(std::move(first_move)),
-                           to_numpy(std::move(feature)), to_numpy(std::move(landing)), to_numpy(std::move(cut)));
+                           to_numpy(std::move(feature)), to_numpy(std::move(landing)), to_numpy(std::move(cut)),
+                           to_numpy(std::move(seconds)));
   }
 
-  std::vector<double> cost, bound;
+  std::vector<double> cost, bound, seconds;
   std::vector<std::int8_t> status;
   std::vector<std::int32_t> target;
   std::vector<std::int64_t> nodes, n_moves;
   std::vector<std::vector<Move>> moves;  // by chunk
 };
 
-// solve(search, point, stop) answers one point; make_search() makes one thread's search.
-template <class MakeSearch, class Solve>
-Results solve_all(std::size_t n, std::size_t n_threads, double time_limit, const nb::object& progress, MakeSearch make_search,
-                  Solve solve) {
-  Results results(n);
-  Stop stop(time_limit);
+// make_search() makes one thread's search, and search.solve(query, stop) answers one point.
+template <class MakeSearch>
+auto solve_all(const Questions& questions, const Effort& effort, std::size_t points_per_chunk, const nb::object& progress,
+               MakeSearch make_search) {
+  Results results(questions.size(), points_per_chunk);
+  Stop stop(effort.time_limit);
   auto look_up = [&](std::size_t done) {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!progress.is_none()) progress(done);
   };
-  nb::gil_scoped_release no_gil;
-  for_each_chunk(
-      n, points_per_chunk, n_threads, stop,
-      [&] {
-        return [&, search = make_search()](std::size_t chunk, std::size_t begin, std::size_t end) mutable {
-          for (std::size_t point = begin; point < end && !stop.now(); ++point) {
-            results.put(point, chunk, solve(search, point, stop));
-          }
-        };
-      },
-      look_up);
-  return results;
+  {
+    nb::gil_scoped_release no_gil;
+    for_each_chunk(
+        questions.size(), points_per_chunk, effort.n_threads, stop,
+        [&] {
+          return [&, search = make_search()](std::size_t chunk, std::size_t begin, std::size_t end) mutable {
+            for (std::size_t point = begin; point < end && !stop.now(); ++point) {
+              const Clock::time_point start = Clock::now();
+              const Stop point_stop(stop, effort.time_limit_per_point);
+              Outcome outcome = search.solve(questions[point], point_stop);
+              outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+              results.put(point, chunk, outcome);
+            }
+          };
+        },
+        look_up);
+  }
+  return results.to_tuple();
 }
 
-auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Longs first_cut, Doubles cuts, Doubles smallest,
-                    Doubles largest, Doubles box_low, Doubles box_high, Matrix values, Doubles base, double lambda0,
-                    double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
-                    nb::object progress) {
+auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, MaybeBytes frozen, Longs first_cut,
+                    Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high, Matrix values,
+                    Doubles base, double lambda0, double lambda1, double lambda2, std::size_t n_threads, double time_limit,
+                    double time_limit_per_point, nb::object progress) {
   const AdditiveModel model{cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high),
                             base.shape(0), values.data(), base.data()};
-  require(rows.shape(1) == model.cells.n_features, "rows have another number of features than the model");
   require(values.shape(0) == smallest.shape(0) && values.shape(1) == base.shape(0), "values and base disagree");
-  require(own_class.shape(0) == points.shape(0) && target.shape(0) == points.shape(0), "one class and target per point");
-  return solve_all(
-             points.shape(0), n_threads, time_limit, progress,
-             [&] { return AdditiveSearch(model, {lambda0, lambda1, lambda2}, margin); },
-             [&](AdditiveSearch& search, std::size_t point, const Stop& stop) {
-               return search.solve(rows.data() + points(point) * rows.shape(1), own_class(point), target(point), stop);
-             })
-      .to_tuple();
+  const Questions questions{rows, points, own_class, target, margin, frozen};
+  questions.check(model.cells.n_features);
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
+                   [&] { return AdditiveSearch(model, {lambda0, lambda1, lambda2}); });
 }
 
-auto solve_linear(Matrix rows, Longs points, Ints own_class, Doubles coef, Doubles centre, double intercept, Doubles box_low,
-                  Doubles box_high, double lambda0, double lambda1, double lambda2, double margin, std::size_t n_threads, double time_limit,
-                  nb::object progress) {
+auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, MaybeBytes frozen, Doubles coef,
+                  Doubles centre, double intercept, Doubles box_low, Doubles box_high, double lambda0, double lambda1,
+                  double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_point, nb::object progress) {
   const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}};
-  require(rows.shape(1) == model.n_features && centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features &&
-              box_high.shape(0) == model.n_features,
-          "rows, coef, centre and box disagree");
-  require(own_class.shape(0) == points.shape(0), "one class per point");
-  return solve_all(
-             points.shape(0), n_threads, time_limit, progress,
-             [&] { return FixedChargeSearch(model, {lambda0, lambda1, lambda2}, margin); },
-             [&](FixedChargeSearch& search, std::size_t point, const Stop& stop) {
-               return search.solve(rows.data() + points(point) * rows.shape(1), own_class(point), stop);
-             })
-      .to_tuple();
+  require(centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
+          "coef, centre and box disagree");
+  const Questions questions{rows, points, own_class, target, margin, frozen};
+  questions.check(model.n_features);
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
+                   [&] { return FixedChargeSearch(model, {lambda0, lambda1, lambda2}); });
+}
+
+auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, MaybeBytes frozen, Longs first_cut,
+                    Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high, Longs roots, Ints feature,
+                    Ints cut, Ints left, Ints right, Matrix values, Doubles base, Matrix examples, double lambda0, double lambda1,
+                    double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_point, nb::object progress) {
+  const Cells cells = cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high);
+  const std::size_t n_nodes = feature.shape(0);
+  require(cut.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && values.shape(0) == n_nodes,
+          "the nodes' arrays disagree");
+  require(values.shape(1) == base.shape(0), "values and base disagree");
+  require(examples.shape(1) == cells.n_features, "examples have another number of features than the model");
+  const Questions questions{rows, points, own_class, target, margin, frozen};
+  questions.check(cells.n_features);
+  const CellTrees trees{roots.shape(0), roots.data(), n_nodes, feature.data(), cut.data(), left.data(), right.data(), base.shape(0), values.data()};
+  const Ensemble ensemble(trees, base.data(), cells);
+  Examples example_cells(examples.shape(0), std::vector<std::int32_t>(cells.n_features));
+  for (std::size_t i = 0; i < examples.shape(0); ++i) {
+    for (const std::size_t j : ensemble.movable) example_cells[i][j] = static_cast<std::int32_t>(cells.cell_of(j, examples(i, j)));
+  }
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, 1, progress,
+                   [&] { return EnsembleSearch(ensemble, {lambda0, lambda1, lambda2}, example_cells); });
 }
 
 void score_additive(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles box_high, Matrix values, Doubles base,
@@ -192,8 +247,6 @@ void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints
   }
 }
 
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
                 double time_limit) {
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
@@ -229,12 +282,18 @@ void widen(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles 
 NB_MODULE(_core, m) {
   m.doc() = "The searches of fcca: arrays in, arrays out.";
   m.def("solve_additive", &fcca::solve_additive, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
-        nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"), nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"),
-        nb::arg("values"), nb::arg("base"), nb::arg("lambda0"), nb::arg("lambda1"), nb::arg("lambda2"), nb::arg("margin"),
-        nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
-  m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("coef"),
-        nb::arg("centre"), nb::arg("intercept"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("margin"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("progress").none());
+        nb::arg("margin"), nb::arg("frozen").none(), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"),
+        nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("values"), nb::arg("base"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
+  m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
+        nb::arg("margin"), nb::arg("frozen").none(), nb::arg("coef"), nb::arg("centre"), nb::arg("intercept"),
+        nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
+  m.def("solve_ensemble", &fcca::solve_ensemble, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
+        nb::arg("margin"), nb::arg("frozen").none(), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"),
+        nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"), nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"),
+        nb::arg("right"), nb::arg("values"), nb::arg("base"), nb::arg("examples"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),

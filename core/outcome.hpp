@@ -27,6 +27,7 @@ struct Outcome {
   double bound = 0;
   std::int32_t target = -1;
   std::int64_t nodes = 0;
+  double seconds = 0;
   std::vector<Move> moves;  // by feature
 };
 

@@ -22,13 +22,14 @@ using Clock = std::chrono::steady_clock;
 // Searches ask this now and then whether to stop. What they have proven by then stays valid.
 class Stop {
  public:
-  explicit Stop(double seconds) {
-    if (seconds < 1e9) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  }
+  explicit Stop(double seconds) : deadline_(in(seconds)) {}
+  // A part of the work that has its own, shorter deadline.
+  Stop(const Stop& whole, double seconds) : deadline_(in(seconds)), whole_(&whole) {}
+  Stop(const Stop&) = delete;
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   bool now() const {
-    if (cancelled()) return true;
+    if (cancelled() || (whole_ && whole_->now())) return true;
     const Clock::time_point time = Clock::now();
     if (look_up_ && time >= next_look_) {
       next_look_ = time + between_looks;
@@ -45,8 +46,14 @@ class Stop {
   static constexpr auto between_looks = std::chrono::milliseconds(50);
 
  private:
+  static Clock::time_point in(double seconds) {
+    if (!(seconds < 1e9)) return Clock::time_point::max();
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
   std::atomic<bool> cancelled_{false};
-  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point deadline_;
+  const Stop* whole_ = nullptr;
   std::function<void()> look_up_;
   mutable Clock::time_point next_look_ = Clock::time_point::max();
 };

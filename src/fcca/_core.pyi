@@ -7,14 +7,18 @@ _Floats = NDArray[np.float64]
 _Longs = NDArray[np.int64]
 _Ints = NDArray[np.int32]
 
-# cost, bound, status, target, nodes, first_move, feature, landing, cut
-_Found = tuple[_Floats, _Floats, NDArray[np.int8], _Ints, _Longs, _Longs, _Ints, _Floats, _Floats]
+_Frozen = NDArray[np.uint8] | None
+
+# cost, bound, status, target, nodes, first_move, feature, landing, cut, seconds
+_Found = tuple[_Floats, _Floats, NDArray[np.int8], _Ints, _Longs, _Longs, _Ints, _Floats, _Floats, _Floats]
 
 def solve_additive(
     rows: _Floats,
     points: _Longs,
     own_class: _Ints,
     target: _Ints,
+    margin: _Floats,
+    frozen: _Frozen,
     first_cut: _Longs,
     cuts: _Floats,
     smallest: _Floats,
@@ -26,15 +30,18 @@ def solve_additive(
     lambda0: float,
     lambda1: float,
     lambda2: float,
-    margin: float,
     n_threads: int,
     time_limit: float,
+    time_limit_per_point: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
 def solve_linear(
     rows: _Floats,
     points: _Longs,
     own_class: _Ints,
+    target: _Ints,
+    margin: _Floats,
+    frozen: _Frozen,
     coef: _Floats,
     centre: _Floats,
     intercept: float,
@@ -43,9 +50,38 @@ def solve_linear(
     lambda0: float,
     lambda1: float,
     lambda2: float,
-    margin: float,
     n_threads: int,
     time_limit: float,
+    time_limit_per_point: float,
+    progress: Callable[[int], None] | None,
+) -> _Found: ...
+def solve_ensemble(
+    rows: _Floats,
+    points: _Longs,
+    own_class: _Ints,
+    target: _Ints,
+    margin: _Floats,
+    frozen: _Frozen,
+    first_cut: _Longs,
+    cuts: _Floats,
+    smallest: _Floats,
+    largest: _Floats,
+    box_low: _Floats,
+    box_high: _Floats,
+    roots: _Longs,
+    feature: _Ints,
+    cut: _Ints,
+    left: _Ints,
+    right: _Ints,
+    values: _Floats,
+    base: _Floats,
+    examples: _Floats,
+    lambda0: float,
+    lambda1: float,
+    lambda2: float,
+    n_threads: int,
+    time_limit: float,
+    time_limit_per_point: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
 def solve_tree(

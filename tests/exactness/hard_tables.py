@@ -38,6 +38,8 @@ class HardTable:
             points=np.zeros(1, dtype=np.int64),
             own_class=np.zeros(1, dtype=np.int32),
             target=np.full(1, -1, dtype=np.int32),
+            margin=np.array([MARGIN]),
+            frozen=None,
             first_cut=np.arange(m + 1, dtype=np.int64) * n_cuts,
             cuts=np.ascontiguousarray(cuts.ravel()),
             smallest=np.ascontiguousarray(self.landings.ravel()),
@@ -49,9 +51,9 @@ class HardTable:
             lambda0=self.costs[0],
             lambda1=self.costs[1],
             lambda2=self.costs[2],
-            margin=MARGIN,
             n_threads=1,
             time_limit=time_limit,
+            time_limit_per_point=np.inf,
             progress=None,
         )
         return cost[0], bound[0], status[0], nodes[0]

@@ -92,8 +92,11 @@ class CounterfactualEngine:
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
         """The classifier's own answers."""
-        answers = [np.asarray(self.estimator.predict(as_fitted_on(self.estimator, X[piece]))) for piece in _pieces(len(X))]
-        return np.concatenate(answers)
+        return np.concatenate([self._answers(X[piece]) for piece in _pieces(len(X))])
+
+    def _answers(self, X: Floats) -> NDArray[np.generic]:
+        # Flat, because CatBoost answers with a column where there are many classes.
+        return np.asarray(self.estimator.predict(as_fitted_on(self.estimator, X))).ravel()
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
         """Positions in ``model.classes``, -1 for labels that the model does not know."""
@@ -222,7 +225,6 @@ class CounterfactualEngine:
             begin, end = first_move[chosen[0]], first_move[chosen[-1] + 1]
             within = np.searchsorted(chosen, found.moves.point[begin:end])
             changed[within, found.moves.feature[begin:end]] = found.moves.landing[begin:end]
-            answers = np.asarray(self.estimator.predict(as_fitted_on(self.estimator, changed)))
-            flipped = answers == self.model.classes[found.target_code[chosen]]
+            flipped = self._answers(changed) == self.model.classes[found.target_code[chosen]]
             status[chosen[~flipped]] = STATUSES.index("unverified")
         return replace(found, status_code=status)

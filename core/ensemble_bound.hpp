@@ -1,0 +1,106 @@
+// The lower bound of the branch and bound.
+//
+// The score rows are dualised by multipliers μ_r >= 0, and every (tree, feature) slot has messages M(segment) that move cost
+// between the feature's own table φ_j and the tree, so that  fixed_j + φ_j(k) + Σ_t M_tj(k) = cost_j(k)  always. Then
+//
+//   g = Σ_r μ_r·needed_r + Σ_j (fixed_j + min_k φ_j(k)) + Σ_t min_leaf ( Σ_j min_{k in leaf} M_tj(k) − Σ_r μ_r·lead_r(leaf) )
+//
+// is a lower bound for any messages and any μ >= 0: every answer pays at least the three minima, and its leads are at least
+// what is needed. Passes over the features raise it; cells and leaves whose own bound reaches the incumbent are dropped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ensemble.hpp"
+#include "ensemble_start.hpp"
+#include "parallel.hpp"
+#include "range_minimum.hpp"
+
+namespace fcca {
+
+class Bound {
+ public:
+  explicit Bound(const Ensemble& ensemble);
+
+  // What a node hands to its children; costs in units of the incumbent's.
+  struct State {
+    std::vector<double> message;          // by segment
+    std::vector<double> own;              // φ, by cell; excluded for cells that are dropped
+    std::vector<std::int32_t> low, high;  // by feature: the box
+    double fixed = 0;
+    std::vector<double> multiplier;  // by rival
+    std::vector<double> settled;     // by rival: leads of the trees that have one leaf left
+  };
+
+  // The trees, leaves and sides that a box has left, one tree's after the other's.
+  struct Live {
+    struct Run {  // a leaf that admits only some of a slot's segments
+      std::int32_t leaf;  // position in leaves
+      std::int32_t first, last;
+      double extra;  // least message of these segments, less that of all
+      double rest;   // what the leaf costs besides, while the slot is passed
+    };
+    std::vector<std::int32_t> trees;
+    std::vector<std::int32_t> first_leaf, leaves;  // by tree; dropped leaves are -1
+    std::vector<std::int32_t> slots, slot_tree;    // slot_tree: positions in trees
+    std::vector<std::int32_t> first_run;           // by slot
+    std::vector<Run> runs;
+    std::vector<std::int32_t> first_of_feature, by_feature;  // positions in slots
+  };
+
+  static constexpr double excluded = 1e15;
+  static bool is_excluded(double value) { return value >= excluded / 2; }
+
+  // Sets state and all to the whole box of the task. From here on costs are in units, limits too.
+  void begin(const Task& task, double unit, Live& all);
+
+  // Raises the bound of the box in state by so many passes and shrinks it; lists in live what is left. True if nothing in
+  // it can cost less than limit. After that, bound() is the best bound proven.
+  bool exhausted(const Live& parent, Live& live, double limit, int passes, bool root, const Stop& stop);
+  double bound() const { return bound_; }
+
+  // Where the trees' best leaves disagree most: the feature, and the last cell of the lower part.
+  struct Split {
+    std::int32_t feature = -1, cell = 0;
+  };
+  Split split(const Live& live);
+
+  // Takes off cells that are dropped at the ends of a feature's range; false if none is left.
+  bool trim(std::size_t j);
+
+  State state;
+
+ private:
+  bool clip_to_budget(double limit);
+  bool refresh(const Live& parent, Live& live);
+  void fold_messages(std::int32_t slot);
+  bool choose_multiplier(const Live& live, std::size_t rival);
+  void set_multiplier(const Live& live, std::size_t rival, double multiplier);
+  double total(const Live& live) const;
+  void add_steps(double* own, std::int32_t low, std::int32_t high);
+  double pass(Live& live, std::size_t j, double g, double limit);
+  void drop_leaves(Live& live, double gap);
+
+  const Ensemble& ensemble_;
+  const Task* task_ = nullptr;
+  std::vector<double> cost_;  // of the task, in units
+  double bound_ = 0;
+  Live spare_;
+  // Costs under the present state. A tree costs base + the least of its leaves, base the sum of its slots' least messages;
+  // so a leaf's cost is what its sides cost extra, less what its leads are worth.
+  std::vector<double> base_, least_;  // by position in trees
+  std::vector<double> leaf_cost_;     // by position in leaves
+  std::vector<double> lead_;          // by position in leaves × rivals
+  std::vector<double> slot_cost_;     // by slot: its least message
+  std::vector<double> side_cost_, marginal_, previous_least_;
+  std::vector<double> steps_;  // by cell of a feature
+  RangeMinimum ranges_;
+  std::vector<std::int32_t> first_segment_, last_segment_;  // by slot: what the box leaves of it
+  std::vector<std::int32_t> cheap_leaf_, strong_leaf_;      // by tree: best leaf just below and above the multiplier chosen
+  std::vector<std::int32_t> trial_leaf_, next_, position_;
+  std::vector<double> ends_, begins_;  // by cell: how much the best leaves want the box cut there
+};
+
+}  // namespace fcca

@@ -1,0 +1,239 @@
+#include "ensemble_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fcca {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int passes_at_root = 40, passes_below = 3;
+constexpr std::size_t deepest_greedy = 1;  // below that, greedy runs cost more than they save
+constexpr std::size_t most_examples_polished = 8;
+// What is not cheaper than the incumbent by this share of it is not looked for: far above the rounding of the bound, far below
+// the 1e-9 to which optimality is promised.
+constexpr double proof_tolerance = 1e-11;
+// Costs are computed in units of the incumbent. One that is so much cheaper than the unit calls for a new unit.
+constexpr double much_cheaper = 1e-3;
+
+}  // namespace
+
+EnsembleSearch::EnsembleSearch(const Ensemble& ensemble, const Cost& cost, const Examples& examples)
+    : ensemble_(ensemble), cost_(cost), examples_(examples), landings_(ensemble.cells), start_(ensemble), bound_(ensemble),
+      scores_(ensemble.trees.n_outputs) {
+  task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
+}
+
+// Own cells, what the box reaches, and what every cell costs.
+void EnsembleSearch::measure(const Query& query) {
+  const Cells& cells = ensemble_.cells;
+  task_.cost.assign(cells.n_cells(), 0.0);
+  task_.own.assign(cells.n_features, 0);
+  for (const std::size_t j : ensemble_.movable) task_.own[j] = static_cast<std::int32_t>(cells.cell_of(j, query.row[j]));
+  task_.low = task_.high = task_.own;
+  for (const std::size_t j : ensemble_.movable) {
+    if (!query.may_move(j)) continue;
+    double* cost = task_.cost.data() + cells.first_cell(j);
+    auto reach = [&](std::int32_t& edge, std::int32_t step) {
+      for (;; edge += step) {
+        const double distance = landings_.distance(j, edge + step, task_.own[j], query.row[j]);
+        if (distance == infinity) return;
+        cost[edge + step] = cost_.of(distance);
+      }
+    };
+    reach(task_.low[j], -1), reach(task_.high[j], +1);
+  }
+  std::copy(ensemble_.base, ensemble_.base + scores_.size(), scores_.begin());
+  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
+    const double* value = ensemble_.value_of(ensemble_.leaf_at(tree, task_.own.data()));
+    for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k] += value[k];
+  }
+}
+
+// The leads over the rivals of a target. With one output, the only rival of a class is the other one.
+void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
+  const std::size_t K = scores_.size(), R = std::max<std::size_t>(1, K - 1);
+  auto for_each_lead = [&](const double* value, auto use) {
+    if (K == 1) return use(0, target == 1 ? value[0] : -value[0]);
+    for (std::size_t k = 0, r = 0; k < K; ++k) {
+      if (static_cast<std::int32_t>(k) != target) use(r++, value[target] - value[k]);
+    }
+  };
+  task_.n_rivals = R;
+  task_.lead.resize(ensemble_.n_leaves() * R);
+  task_.needed.resize(R);
+  task_.slack.assign(R, std::abs(query.margin));
+  for_each_lead(ensemble_.base, [&](std::size_t r, double lead) {
+    task_.needed[r] = query.margin - lead;
+    task_.slack[r] += std::abs(lead);
+  });
+  std::vector<double> largest(R);
+  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
+    std::fill(largest.begin(), largest.end(), 0.0);
+    for (std::int32_t leaf = ensemble_.first_leaf[tree]; leaf < ensemble_.first_leaf[tree + 1]; ++leaf) {
+      for_each_lead(ensemble_.value_of(leaf), [&](std::size_t r, double lead) {
+        task_.lead[leaf * R + r] = lead;
+        largest[r] = std::max(largest[r], std::abs(lead));
+      });
+    }
+    for (std::size_t r = 0; r < R; ++r) task_.slack[r] += largest[r];
+  }
+  for (double& slack : task_.slack) slack *= 1e-14;
+}
+
+double EnsembleSearch::limit() const {
+  return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
+}
+
+// One tree: its leaves are all the boxes there are, and the cells of a leaf nearest to the point are its cheapest.
+double EnsembleSearch::try_leaves(Answer& answer) {
+  for (std::size_t leaf = 0; leaf < ensemble_.n_leaves(); ++leaf) {
+    if (!Start::beaten(task_, task_.lead_of(leaf))) continue;
+    ++nodes_;
+    nearest_ = task_.own;
+    bool reached = true;
+    for (std::int32_t x = ensemble_.first_side[leaf]; x < ensemble_.first_side[leaf + 1] && reached; ++x) {
+      const Side& side = ensemble_.sides[x];
+      const std::int32_t j = ensemble_.slot_feature[side.slot], offset = ensemble_.first_segment[side.slot];
+      const std::int32_t low = std::max(task_.low[j], ensemble_.segment_low[offset + side.first]);
+      const std::int32_t high = std::min(task_.high[j], ensemble_.segment_high[offset + side.last]);
+      reached = low <= high;
+      if (reached) nearest_[j] = std::clamp(task_.own[j], low, high);
+    }
+    if (!reached) continue;
+    const double price = start_.cost(task_, nearest_.data());
+    if (price < strictly_below(answer.cost)) answer.cost = price, answer.cells = nearest_;
+  }
+  return infinity;
+}
+
+void EnsembleSearch::begin_from_examples(Answer& answer) {
+  std::vector<std::pair<double, std::vector<std::int32_t>>> usable;
+  for (const auto& example : examples_) {
+    auto cells = example;
+    for (const std::size_t j : ensemble_.movable) cells[j] = std::clamp(cells[j], task_.low[j], task_.high[j]);
+    start_.leads(task_, cells.data(), sums_.data());
+    if (Start::beaten(task_, sums_.data())) usable.push_back({start_.cost(task_, cells.data()), std::move(cells)});
+  }
+  std::sort(usable.begin(), usable.end());
+  if (usable.size() > most_examples_polished) usable.resize(most_examples_polished);
+  for (auto& [price, cells] : usable) start_.offer(task_, std::move(cells), answer);
+}
+
+double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
+  sums_.resize(task_.n_rivals);
+  return ensemble_.trees.n_trees == 1 ? try_leaves(answer) : branch_and_bound(answer, stop);
+}
+
+double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
+  best_ = {answer.cost, {}};
+  start_.run(task_, task_.own, best_);
+  if (!best_.found()) begin_from_examples(best_);
+  stop_ = &stop, stopped_ = false, open_bound_ = infinity;
+  do {
+    restart_ = false;
+    if (!(best_.cost > 0)) break;
+    unit_ = best_.cost;
+    if (unit_ == infinity) {
+      unit_ = 0;
+      for (const std::size_t j : ensemble_.movable) {
+        const double* cost = task_.cost.data() + ensemble_.cells.first_cell(j);
+        unit_ += std::max(cost[task_.low[j]], cost[task_.high[j]]);
+      }
+      if (!(unit_ > 0)) unit_ = 1;
+    }
+    if (live_.empty()) live_.resize(2);
+    bound_.begin(task_, unit_, live_[0]);
+    sums_.resize(task_.n_rivals);
+    start_.leads(task_, task_.own.data(), sums_.data());
+    for (std::size_t r = 0; r < task_.n_rivals; ++r) {
+      const double missing = task_.needed[r] - sums_[r];
+      if (missing > 0) bound_.state.multiplier[r] = 1 / (missing * static_cast<double>(task_.n_rivals));
+    }
+    descend(0, 0.0);
+  } while (restart_ && !stopped_);
+  if (best_.found()) answer = best_;
+  return stopped_ ? open_bound_ : infinity;
+}
+
+// The children of a box partition it, its bound is valid, and its point nearest to x0 is its cheapest: so the search is exact.
+void EnsembleSearch::descend(std::size_t depth, double inherited) {
+  ++nodes_;
+  if (live_.size() <= depth + 2) live_.resize(depth + 40);
+  const bool done = bound_.exhausted(live_[depth], live_[depth + 1], limit(), depth == 0 ? passes_at_root : passes_below, depth == 0, *stop_);
+  if (done) return;
+  const double node_bound = std::max(inherited, bound_.bound());
+  auto leave_open = [&] { open_bound_ = std::min(open_bound_, node_bound * unit_); };
+  if (stop_->now()) {
+    stopped_ = true;
+    return leave_open();
+  }
+  const Bound::State& box = bound_.state;
+  nearest_ = task_.own;
+  for (const std::size_t j : ensemble_.movable) nearest_[j] = std::clamp(task_.own[j], box.low[j], box.high[j]);
+  start_.leads(task_, nearest_.data(), sums_.data());
+  if (Start::beaten(task_, sums_.data())) {
+    const double price = start_.cost(task_, nearest_.data());
+    if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = nearest_;
+    restart_ = best_.cost < much_cheaper * unit_;
+    return;
+  }
+  if (depth <= deepest_greedy) start_.run_once(task_, nearest_, best_);
+  const Bound::Split split = bound_.split(live_[depth + 1]);
+  if (split.feature < 0) return;  // a single point, and no answer
+
+  if (saved_.size() <= depth) saved_.resize(depth + 20);
+  saved_[depth] = bound_.state;
+  const bool far_is_low = task_.own[split.feature] > split.cell;
+  for (const bool low_part : {far_is_low, !far_is_low}) {
+    if (low_part != far_is_low) bound_.state = saved_[depth];
+    if (low_part) bound_.state.high[split.feature] = split.cell;
+    else bound_.state.low[split.feature] = split.cell + 1;
+    if (bound_.trim(split.feature)) descend(depth + 1, node_bound);
+    if (restart_) return;
+    if (stopped_) {
+      if (low_part == far_is_low) leave_open();  // the other part was not looked at
+      return;
+    }
+  }
+}
+
+Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
+  measure(query);
+  const std::int32_t n_classes = std::max<std::int32_t>(2, static_cast<std::int32_t>(scores_.size()));
+  std::vector<std::int32_t> targets;
+  for (std::int32_t t = 0; t < n_classes; ++t) {
+    if (query.target == any_other_class ? t != query.own_class : t == query.target) targets.push_back(t);
+  }
+  if (scores_.size() > 1) {  // the class that is closest to winning is likely the cheapest, and its cost prunes the other searches
+    std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
+  }
+  nodes_ = 0;
+  Answer answer;
+  Outcome outcome;
+  double open_bound = infinity;
+  for (const std::int32_t target : targets) {
+    aim_at(query, target);
+    sums_.resize(task_.n_rivals);
+    start_.leads(task_, task_.own.data(), sums_.data());
+    if (Start::beaten(task_, sums_.data())) return already_there(target);
+    const double before = answer.cost;
+    open_bound = std::min(open_bound, improve(answer, stop));
+    if (answer.cost < before) outcome.target = target;
+  }
+  outcome.nodes = nodes_;
+  outcome.cost = answer.cost;
+  const bool proven = !(open_bound < answer.cost);
+  outcome.bound = proven ? answer.cost : open_bound;
+  outcome.status = answer.found() ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
+  if (!answer.found()) return outcome;
+  for (const std::size_t j : ensemble_.movable) {
+    if (answer.cells[j] == task_.own[j]) continue;
+    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(j, answer.cells[j], task_.own[j], query.row[j]),
+                             ensemble_.cells.last_cut_crossed(j, answer.cells[j], task_.own[j])});
+  }
+  return outcome;
+}
+
+}  // namespace fcca

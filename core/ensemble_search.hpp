@@ -1,0 +1,62 @@
+// Exact counterfactuals of any tree ensemble: depth-first branch and bound over boxes of cells.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "ensemble.hpp"
+#include "ensemble_bound.hpp"
+#include "ensemble_start.hpp"
+#include "landings.hpp"
+#include "outcome.hpp"
+#include "parallel.hpp"
+#include "query.hpp"
+
+namespace fcca {
+
+// Training rows, in cells: where the greedy start finds no answer, one of them may be one.
+using Examples = std::vector<std::vector<std::int32_t>>;
+
+// One per thread: keeps its buffers from point to point. What it answers depends on the query alone, and among equally cheap
+// answers it is the first that the search meets.
+class EnsembleSearch {
+ public:
+  EnsembleSearch(const Ensemble& ensemble, const Cost& cost, const Examples& examples);
+  Outcome solve(const Query& query, const Stop& stop);
+
+ private:
+  void measure(const Query& query);
+  void aim_at(const Query& query, std::int32_t target);
+  // Searches for an answer cheaper than the one given. The bound is on all that is cheaper than it, infinite if that is nothing.
+  double improve(Answer& answer, const Stop& stop);
+  double try_leaves(Answer& answer);
+  double branch_and_bound(Answer& answer, const Stop& stop);
+  void begin_from_examples(Answer& answer);
+  void descend(std::size_t depth, double inherited);
+  double limit() const;
+
+  const Ensemble& ensemble_;
+  Cost cost_;
+  const Examples& examples_;
+  Landings landings_;
+  Task task_;
+  Start start_;
+  Bound bound_;
+  std::vector<double> scores_;
+
+  // Of the search that is running.
+  Answer best_;
+  double unit_ = 1;
+  double open_bound_ = 0;  // least bound of the boxes that were left open
+  bool stopped_ = false, restart_ = false;
+  std::int64_t nodes_ = 0;
+  const Stop* stop_ = nullptr;
+  std::vector<Bound::Live> live_;    // by depth
+  std::vector<Bound::State> saved_;  // by depth
+  std::vector<std::int32_t> nearest_;
+  std::vector<double> sums_;
+};
+
+}  // namespace fcca

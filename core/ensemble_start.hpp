@@ -1,0 +1,66 @@
+// The problem of one point and one target class, and greedy answers to begin from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "ensemble.hpp"
+
+namespace fcca {
+
+// minimise Σ_j cost_j(cell_j)  subject to, for every rival class r,  Σ_t lead_r(leaf of t) >= needed_r.
+// The lead of a leaf over a rival is its value for the target less its value for the rival.
+struct Task {
+  std::size_t n_rivals = 0;
+  std::vector<double> lead;    // leaves × n_rivals
+  std::vector<double> needed;  // by rival
+  std::vector<double> slack;   // by rival: far above the rounding of a sum of leads, far below any margin
+  std::vector<double> cost;    // by cell; 0 for the own cell, rising outwards
+  double small_cost = 0;       // what does not count beside the cost of a usual move
+  std::vector<std::int32_t> own;        // by feature: the cell the point is in
+  std::vector<std::int32_t> low, high;  // by feature: the cells that can be reached
+
+  const double* lead_of(std::size_t leaf) const { return lead.data() + leaf * n_rivals; }
+};
+
+struct Answer {
+  double cost = std::numeric_limits<double>::infinity();
+  std::vector<std::int32_t> cells;
+  bool found() const { return !cells.empty(); }
+};
+
+class Start {
+ public:
+  explicit Start(const Ensemble& ensemble) : ensemble_(ensemble) {}
+
+  // From these cells, moves one feature after the other until every rival is beaten, three ways of choosing; keeps in best
+  // what is cheaper than it.
+  void run(const Task& task, const std::vector<std::int32_t>& cells, Answer& best);
+  // One way only.
+  void run_once(const Task& task, const std::vector<std::int32_t>& cells, Answer& best);
+  // Keeps the cells in best, polished, if they are an answer and cheaper than it.
+  void offer(const Task& task, std::vector<std::int32_t> cells, Answer& best);
+
+  // Sums of leads over all trees.
+  void leads(const Task& task, const std::int32_t* cells, double* sums) const;
+  double cost(const Task& task, const std::int32_t* cells) const;
+  static bool beaten(const Task& task, const double* sums);
+
+ private:
+  enum class Measure { gain, capped_gain, squared_gain };
+
+  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, Answer& best);
+  void lead_along(const Task& task, const std::int32_t* cells, std::size_t j);
+
+  const Ensemble& ensemble_;
+  std::vector<double> along_;  // cells of a feature × n_rivals: the leads of the trees that test it, were it in that cell
+  struct Open {
+    std::int32_t node, low, high;
+  };
+  std::vector<Open> open_;
+  std::vector<double> sums_, moved_;
+};
+
+}  // namespace fcca

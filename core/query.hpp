@@ -1,0 +1,21 @@
+// What is asked about one point.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fcca {
+
+inline constexpr std::int32_t any_other_class = -1;
+
+struct Query {
+  const double* row;
+  std::int32_t own_class;
+  std::int32_t target;  // a class, or any_other_class
+  double margin;        // by how much of the score the target must win
+  const std::uint8_t* frozen;  // per feature, whether it may not move; null: all may
+
+  bool may_move(std::size_t j) const { return frozen == nullptr || frozen[j] == 0; }
+};
+
+}  // namespace fcca
