@@ -39,6 +39,7 @@ bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, pystreed, gosdt, 
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/paper_figures.py
 	$(BIN)/python benchmarks/paper_milp.py
+	$(BIN)/python benchmarks/other_targets.py
 
 wheel: $(INSTALLED)  ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --no-deps -w dist .

@@ -24,6 +24,15 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost)
   for (std::size_t j = 0; j < model.cells.n_features; ++j) {
     if (model.cells.n_cuts(j) > 0) movable_.push_back(j);
   }
+  for (std::size_t k = 0; k < model.n_outputs; ++k) {
+    double largest = std::abs(model.base[k]);
+    for (const std::size_t j : movable_) {
+      double most = 0;
+      for (std::int64_t cell = 0; cell <= model.cells.n_cuts(j); ++cell) most = std::max(most, std::abs(model.value(j, cell)[k]));
+      largest += most;
+    }
+    rounding_.push_back(2 * std::numeric_limits<double>::epsilon() * static_cast<double>(movable_.size() + 4) * largest);
+  }
 }
 
 // Walks outwards from the own cell, the nearer side first and the lower one on a tie, and hands every reachable cell to
@@ -77,7 +86,7 @@ void AdditiveSearch::add_moves(const double* row, const std::vector<Choice>& cho
 Outcome AdditiveSearch::solve_binary(const Query& query, const Stop& stop) {
   const std::int32_t target = query.target == any_other_class ? 1 - query.own_class : query.target;
   const double sign = target == 1 ? 1.0 : -1.0;
-  const double needed = query.margin - sign * scores_[0];
+  const double needed = query.margin - sign * scores_[0] - rounding_[0];
   if (needed <= 0) return already_there(target);
   knapsack_.clear();
   for (const std::size_t j : movable_) {
@@ -109,7 +118,7 @@ Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
         if (k != t) out[r++] = difference(k);
       }
     };
-    against_rivals([&](std::int32_t k) { return query.margin - (scores_[t] - scores_[k]); }, needed);
+    against_rivals([&](std::int32_t k) { return query.margin - (scores_[t] - scores_[k]) - rounding_[t] - rounding_[k]; }, needed);
     rivals_.clear(n_classes - 1);
     for (const std::size_t j : movable_) {
       if (!query.may_move(j)) continue;

@@ -51,7 +51,7 @@ class AdditiveSearch {
   Cost cost_;
   Landings landings_;
   std::vector<std::size_t> movable_;  // features with cuts
-  std::vector<double> scores_;
+  std::vector<double> scores_, rounding_;  // by output; what a score may be off by rounding
   std::vector<std::int64_t> own_cells_;
   std::vector<Reach> reach_;
   Knapsack knapsack_;

@@ -37,7 +37,7 @@ void Ensemble::compile_tree(std::size_t tree) {
     const std::int32_t node = pending.back();
     pending.pop_back();
     if (trees.feature[node] < 0) continue;
-    if (trees.cut[node] >= 0) tests.push_back({trees.feature[node], trees.cut[node]});
+    if (divides(node)) tests.push_back({trees.feature[node], trees.cut[node]});
     pending.push_back(trees.left[node]), pending.push_back(trees.right[node]);
   }
   std::sort(tests.begin(), tests.end());
@@ -80,8 +80,8 @@ void Ensemble::compile_tree(std::size_t tree) {
       first_side.push_back(static_cast<std::int32_t>(sides.size()));
       continue;
     }
-    if (trees.cut[node] < 0) {  // nothing goes to the left
-      open.push_back({trees.right[node], std::move(runs)});
+    if (!divides(node)) {
+      open.push_back({trees.cut[node] < 0 ? trees.right[node] : trees.left[node], std::move(runs)});
       continue;
     }
     const auto slots = slot_feature.begin();

@@ -69,6 +69,8 @@ class Ensemble {
   std::vector<std::int32_t> first_tree_of, tree_of;  // by feature, the trees that test it
 
  private:
+  // A cut before the first cell sends nothing to the left, one behind the last everything.
+  bool divides(std::int32_t node) const { return trees.cut[node] >= 0 && trees.cut[node] < cells.n_cuts(trees.feature[node]); }
   void compile_tree(std::size_t tree);
 };
 

@@ -13,8 +13,6 @@ constexpr int passes_between_refreshes = 4;
 constexpr double worthwhile_at_root = 0.08, worthwhile_below = 0.05;
 // Early passes at the root move messages only: a multiplier chosen for unpassed messages is a poor one.
 constexpr int passes_before_multiplier = 2;
-// Cutting off the own cell decides whether a feature moves at all, which is worth more than other cuts.
-constexpr double own_cell_bonus = 2.0;
 
 // Four at a time, which the processor can do side by side.
 double least_of(const double* begin, const double* end) {
@@ -215,96 +213,6 @@ double Bound::total(const Live& live) const {
   return g;
 }
 
-void Bound::set_multiplier(const Live& live, std::size_t rival, double multiplier) {
-  const double change = multiplier - state.multiplier[rival];
-  state.multiplier[rival] = multiplier;
-  const double* lead = lead_.data() + rival;
-  const std::size_t R = task_->n_rivals;
-  for (std::size_t i = 0; i < live.trees.size(); ++i) {
-    double least = infinity;
-    for (std::int32_t p = live.first_leaf[i]; p < live.first_leaf[i + 1]; ++p) {
-      leaf_cost_[p] -= change * lead[p * R];
-      least = std::min(least, leaf_cost_[p]);
-    }
-    least_[i] = least;
-  }
-}
-
-// Maximises the bound over one multiplier, the messages and the other multipliers staying: a concave function of one
-// variable, by cutting planes from both sides. False if no choice of leaves reaches what is needed.
-bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
-  const std::size_t n = live.trees.size(), R = task_->n_rivals;
-  const double needed = task_->needed[rival] - state.settled[rival], slack = task_->slack[rival];
-  if (n == 0) return needed <= slack;
-  const double present = state.multiplier[rival];
-  const double* lead = lead_.data() + rival;
-
-  struct Plane {  // the bound is at most cost + multiplier·(needed − sum), up to what does not depend on the multiplier
-    double cost = 0, sum = 0;
-  };
-  auto best_leaves = [&](double multiplier, std::vector<std::int32_t>& chosen) {
-    Plane plane;
-    const double change = multiplier - present;
-    for (std::size_t i = 0; i < n; ++i) {
-      double least = infinity;
-      std::int32_t best = live.first_leaf[i];
-      for (std::int32_t p = live.first_leaf[i]; p < live.first_leaf[i + 1]; ++p) {
-        const double cost = leaf_cost_[p] - change * lead[p * R];
-        if (cost < least) least = cost, best = p;
-      }
-      chosen[live.trees[i]] = live.leaves[best];
-      plane.cost += leaf_cost_[best] + present * lead[best * R];
-      plane.sum += lead[best * R];
-    }
-    return plane;
-  };
-  auto strongest_leaves = [&](std::vector<std::int32_t>& chosen) {
-    Plane plane;
-    for (std::size_t i = 0; i < n; ++i) {
-      double most = -infinity, least = 0;
-      std::int32_t best = live.first_leaf[i];
-      for (std::int32_t p = live.first_leaf[i]; p < live.first_leaf[i + 1]; ++p) {
-        if (live.leaves[p] < 0) continue;
-        const double value = lead[p * R], cost = leaf_cost_[p] + present * value;
-        if (value > most || (value == most && cost < least)) most = value, least = cost, best = p;
-      }
-      chosen[live.trees[i]] = live.leaves[best];
-      plane.cost += least, plane.sum += most;
-    }
-    return plane;
-  };
-
-  Plane below, above;  // those whose sum falls short of what is needed, and those that reach it
-  const Plane here = best_leaves(present, trial_leaf_);
-  if (here.sum < needed) {
-    below = here;
-    cheap_leaf_ = trial_leaf_;
-    above = strongest_leaves(strong_leaf_);
-    if (above.sum < needed - slack) return false;
-  } else {
-    above = here;
-    strong_leaf_ = trial_leaf_;
-    const Plane free = best_leaves(0, trial_leaf_);
-    if (free.sum >= needed) {
-      cheap_leaf_ = strong_leaf_ = trial_leaf_;
-      set_multiplier(live, rival, present / 2);  // zero is best for these messages; they will change
-      return true;
-    }
-    below = free;
-    cheap_leaf_ = trial_leaf_;
-  }
-  double chosen = present;
-  for (int step = 0; step < 40 && above.sum - below.sum > slack; ++step) {
-    chosen = std::max(0.0, (above.cost - below.cost) / (above.sum - below.sum));  // where the two planes meet
-    const Plane plane = best_leaves(chosen, trial_leaf_);
-    if (plane.cost + chosen * (needed - plane.sum) >= below.cost + chosen * (needed - below.sum) - 1e-11) break;
-    if (plane.sum >= needed) above = plane, strong_leaf_ = trial_leaf_;
-    else below = plane, cheap_leaf_ = trial_leaf_;
-  }
-  set_multiplier(live, rival, chosen);
-  return true;
-}
-
 // Adds to a feature's table what was noted as steps between its cells; cells that are dropped stay so.
 void Bound::add_steps(double* own, std::int32_t low, std::int32_t high) {
   double level = 0;
@@ -461,65 +369,6 @@ bool Bound::exhausted(const Live& parent, Live& live, double limit, int passes, 
     }
     drop_leaves(live, limit - g);
   }
-}
-
-Bound::Split Bound::split(const Live& live) {
-  const Ensemble& e = ensemble_;
-  const std::size_t R = task_->n_rivals;
-  ends_.assign(e.cells.n_cells() + 1, 0.0), begins_.assign(e.cells.n_cells() + 1, 0.0);
-  auto worth = [&](std::int32_t leaf) {
-    if (R == 1) return task_->lead[leaf];
-    double sum = 0;
-    for (std::size_t r = 0; r < R; ++r) sum += state.multiplier[r] * task_->lead_of(leaf)[r];
-    return sum;
-  };
-  for (std::size_t i = 0; i < live.trees.size(); ++i) {
-    double most = -infinity, least = infinity;
-    for (std::int32_t p = live.first_leaf[i]; p < live.first_leaf[i + 1]; ++p) {
-      if (live.leaves[p] < 0) continue;
-      most = std::max(most, worth(live.leaves[p])), least = std::min(least, worth(live.leaves[p]));
-    }
-    const double weight = most - least + 1e-9;
-    for (const std::int32_t leaf : {cheap_leaf_[live.trees[i]], strong_leaf_[live.trees[i]]}) {
-      for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
-        const Side& s = e.sides[side];
-        const std::int32_t j = e.slot_feature[s.slot], offset = e.first_segment[s.slot];
-        const std::int32_t from = std::max(state.low[j], e.segment_low[offset + s.first]);
-        const std::int32_t to = std::min(state.high[j], e.segment_high[offset + s.last]);
-        const std::int64_t cells = e.cells.first_cell(j);
-        if (to < state.high[j] && to >= state.low[j]) ends_[cells + to] += weight;
-        if (from > state.low[j] && from <= state.high[j]) begins_[cells + from - 1] += weight;
-      }
-    }
-  }
-  Split best;
-  double best_weight = 0;
-  for (const std::size_t j : e.movable) {
-    const std::int64_t cells = e.cells.first_cell(j);
-    double below = 0, above = 0;  // weight of the leaves that want the lower part, and the upper one
-    for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) above += begins_[cells + k];
-    for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
-      below += ends_[cells + k];
-      const double weight = std::min(below, above) * (k == task_->own[j] || k == task_->own[j] - 1 ? own_cell_bonus : 1.0);
-      if (weight > best_weight) best_weight = weight, best = {static_cast<std::int32_t>(j), k};
-      above -= begins_[cells + k];
-    }
-  }
-  if (best.feature >= 0) return best;
-  for (const std::size_t j : e.movable) {  // no disagreement: wherever a leaf ends
-    const std::int64_t cells = e.cells.first_cell(j);
-    for (std::int32_t k = state.low[j]; k < state.high[j]; ++k) {
-      const double weight = std::max(ends_[cells + k], begins_[cells + k]);
-      if (weight > best_weight) best_weight = weight, best = {static_cast<std::int32_t>(j), k};
-    }
-  }
-  if (best.feature >= 0) return best;
-  std::int32_t widest = 0;
-  for (const std::size_t j : e.movable) {
-    const std::int32_t width = state.high[j] - state.low[j];
-    if (width > widest) widest = width, best = {static_cast<std::int32_t>(j), (state.low[j] + state.high[j]) / 2};
-  }
-  return best;
 }
 
 }  // namespace fcca

@@ -79,7 +79,9 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
     }
     for (std::size_t r = 0; r < R; ++r) task_.slack[r] += largest[r];
   }
-  for (double& slack : task_.slack) slack *= 1e-14;
+  // A lead that misses the margin by no more than sums of so many numbers are rounded by, reaches it.
+  const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
+  for (std::size_t r = 0; r < R; ++r) task_.slack[r] *= rounding, task_.needed[r] -= task_.slack[r];
 }
 
 double EnsembleSearch::limit() const {

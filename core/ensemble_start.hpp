@@ -16,7 +16,7 @@ struct Task {
   std::size_t n_rivals = 0;
   std::vector<double> lead;    // leaves × n_rivals
   std::vector<double> needed;  // by rival
-  std::vector<double> slack;   // by rival: far above the rounding of a sum of leads, far below any margin
+  std::vector<double> slack;   // by rival: what a sum of leads may be off by rounding
   std::vector<double> cost;    // by cell; 0 for the own cell, rising outwards
   double small_cost = 0;       // what does not count beside the cost of a usual move
   std::vector<std::int32_t> own;        // by feature: the cell the point is in

@@ -26,6 +26,12 @@ def distill(*args: object, **kwargs: int):
     return result
 
 
+def explain(*args: object, **kwargs: int):
+    result = run("explain", *args, **kwargs)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
 def run_process(*args: object, **kwargs: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, encoding="utf-8", **kwargs)
 

@@ -344,7 +344,6 @@ def put(value):
         ({"margin": 0.0}, ValueError, "margin"),
         ({"n_jobs": 0}, InvalidInputError, "n_jobs"),
         ({"merge_tolerance": "much"}, ValueError, "merge_tolerance"),
-        ({"estimator": GradientBoostingClassifier(max_depth=3)}, UnsupportedModelError, "max_depth=1"),
         ({"estimator": LinearSVC}, (TypeError, ValueError), "estimator|LinearSVC|type"),
         ({"p0": 0.9999999, "p1": 1.0}, NoCounterfactualError, "widen the band"),
     ],

@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fcca.classifier import FCCAClassifier
+    from fcca.counterfactuals import CounterfactualExplainer
     from fcca.discretizers import FCCADiscretizer
     from fcca.models import read_model
     from fcca.thresholds import ThresholdTable
     from fcca.trees import OptimalTreeClassifier
 
-__all__ = ["FCCAClassifier", "FCCADiscretizer", "OptimalTreeClassifier", "ThresholdTable", "read_model"]
+__all__ = [
+    "CounterfactualExplainer",
+    "FCCAClassifier",
+    "FCCADiscretizer",
+    "OptimalTreeClassifier",
+    "ThresholdTable",
+    "read_model",
+]
 __version__ = version("fcca")
 
 # Imported when first asked for, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
 _HOMES = {
+    "CounterfactualExplainer": "counterfactuals",
     "FCCAClassifier": "classifier",
     "FCCADiscretizer": "discretizers",
     "OptimalTreeClassifier": "trees",

@@ -7,10 +7,16 @@ from oracles import contract
 MOST_COMBINATIONS = 200_000
 
 
-def least_cost(estimator, X_train, x0, problem):
-    """Least cost at which the real model answers another class by the margin, infinity where no combination does."""
+def least_cost(estimator, X_train, x0, problem, *, target=None, margin=None, frozen=None):
+    """Least cost at which the real model answers another class by the margin, infinity where no combination does.
+
+    ``target`` is a position in ``classes_`` where one class is asked for, ``frozen`` says which features may not move.
+    """
+    margin = problem.margin if margin is None else margin
     cuts = contract.cuts_by_feature(estimator)
     offered = [contract.options(j, x0[j], mine, X_train, problem) for j, mine in enumerate(cuts)]
+    if frozen is not None:
+        offered = [[mine[0]] if still else mine for mine, still in zip(offered, frozen, strict=True)]
     sizes = [len(mine) for mine in offered]
     if np.prod(sizes) > MOST_COMBINATIONS:
         raise ValueError(f"{np.prod(sizes)} combinations of cells are too many to enumerate.")
@@ -21,8 +27,9 @@ def least_cost(estimator, X_train, x0, problem):
     costs = np.sum([price[at] for price, at in zip(prices, combinations, strict=True)], axis=0)
     scores, answers = contract.scores_of(estimator, points), estimator.predict(points)
     least = np.inf
-    for target in contract.other_classes(estimator, x0):
-        reached = (contract.leads(scores, target) >= problem.margin).all(axis=1)
-        reached &= answers == estimator.classes_[target]
+    for target_class in contract.other_classes(estimator, x0) if target is None else [target]:
+        # A lead that misses the margin by rounding reaches it.
+        reached = (contract.leads(scores, target_class) >= margin - 1e-12).all(axis=1)
+        reached &= answers == estimator.classes_[target_class]
         least = min(least, costs[reached].min(initial=np.inf))
     return float(least)

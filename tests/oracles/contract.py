@@ -1,6 +1,6 @@
 """The contract of a counterfactual in plain numpy: cells, box, where a move lands, what it costs.
 
-Nothing here comes from the package's cells or core. For scikit-learn's boosting even the cuts are derived here; behind a
+Nothing here comes from the package's cells or core. For scikit-learn's trees even the cuts are derived here; behind a
 scaler they are the reader's, which is tested by itself.
 """
 
@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from fcca import read_model
 
@@ -40,15 +47,33 @@ def last_float64_sent_left(threshold):
             failing = middle
 
 
+def sklearn_trees(estimator):
+    """The trees of scikit-learn's boosting, forests and single trees; None for all else."""
+    if type(estimator) in (DecisionTreeClassifier, ExtraTreeClassifier):
+        return [estimator.tree_]
+    if type(estimator) in (GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, AdaBoostClassifier):
+        return [tree.tree_ for tree in np.ravel(estimator.estimators_)]
+    return None
+
+
 @lru_cache(maxsize=64)
 def cuts_by_feature(estimator):
     """Sorted cuts t* of every feature: the model sends x to the left where x <= t* in float64."""
-    if isinstance(estimator, GradientBoostingClassifier):
+    trees = sklearn_trees(estimator)
+    if trees is not None:
         tests = [
             (int(feature), last_float64_sent_left(threshold))
-            for tree in estimator.estimators_.ravel()
-            for feature, threshold in zip(tree.tree_.feature, tree.tree_.threshold, strict=True)
+            for tree in trees
+            for feature, threshold in zip(tree.feature, tree.threshold, strict=True)
             if feature >= 0
+        ]
+    elif isinstance(estimator, HistGradientBoostingClassifier):  # compares in float64
+        tests = [
+            (int(node["feature_idx"]), float(node["num_threshold"]))
+            for stage in estimator._predictors
+            for tree in stage
+            for node in tree.nodes
+            if not node["is_leaf"] and np.isfinite(node["num_threshold"])
         ]
     else:
         model = read_model(estimator)
@@ -98,9 +123,9 @@ def options(j, x0, cuts, X_train, problem):
 
 
 def scores_of(estimator, points):
-    """The real model's decision function, always with two dimensions."""
-    scores = np.asarray(estimator.decision_function(points), dtype=np.float64)
-    return scores.reshape(len(points), -1)
+    """The real model's decision function, or its probabilities where it has none; always with two dimensions."""
+    score = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict_proba
+    return np.asarray(score(points), dtype=np.float64).reshape(len(points), -1)
 
 
 def leads(scores, target):

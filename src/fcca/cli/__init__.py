@@ -1,4 +1,4 @@
-"""The command line: ``fcca distill``."""
+"""The command line: ``fcca distill`` and ``fcca explain``."""
 
 import os
 import sys

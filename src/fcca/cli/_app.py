@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +18,12 @@ from fcca import __version__
 from fcca._files import atomic_outputs
 from fcca.cli import EXIT_INTERRUPTED
 from fcca.cli._data import bundled_data, read_data
-from fcca.cli._distillation import OUTPUT_NAMES, Distillation, FitTo, Settings, Step, TargetModel, distillation
-from fcca.cli._summary import printable, summary
+from fcca.cli._distillation import OUTPUT_NAMES, Distillation, FitTo, Settings, Step, distillation
+from fcca.cli._explain_summary import explain_summary
+from fcca.cli._explanation import ExplainSettings, Explanation, explanation
+from fcca.cli._models import TargetModel
+from fcca.cli._summary import summary
+from fcca.cli._words import printable
 from fcca.exceptions import FCCAError, InvalidInputError
 
 EXIT_CANNOT_WRITE = 1
@@ -43,12 +48,56 @@ table, counted from 0.
 
 [dim]# another target model, all rows for training[/]
 [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
+
+[dim]# a model that is fitted already[/]
+[cyan]fcca distill loans.csv --model-file booster.json[/]
+"""
+EXPLAIN_HELP = """Say what would have to change in a row for a classifier to answer otherwise: the cheapest change, proven.
+
+A change stays inside the range of DATA and lands on values that occur in it; what it costs is counted in units of each \
+column's range.
+
+[bold]Examples[/]
+
+[dim]# what would get these applicants approved, three different ways each[/]
+[cyan]fcca explain loans.skops loans.csv --rows 0,5,10-20 --target approved --n 3[/]
+
+[dim]# with a probability of at least 80 %, as a table[/]
+[cyan]fcca explain booster.json loans.parquet --rows 17 --target 1 --target-probability 0.8 --out changes.csv[/]
 """
 EPILOG = (
     "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
     "counterfactuals do not flip the model's own predict; 130 interrupted."
 )
-DATA, MODEL, SEARCH = "Data and files", "Model and tree", "Counterfactuals and thresholds"
+DATA, MODEL, SEARCH, QUESTION = "Data and files", "Model and tree", "Counterfactuals and thresholds", "What to ask"
+
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=DATA)]
+Lambda0 = Annotated[float, typer.Option("--lambda0", help="Cost of a change, per column moved.", rich_help_panel=SEARCH)]
+Lambda1 = Annotated[
+    float, typer.Option("--lambda1", help="Cost per distance, in units of the column's range.", rich_help_panel=SEARCH)
+]
+Lambda2 = Annotated[float, typer.Option("--lambda2", help="Cost per squared distance.", rich_help_panel=SEARCH)]
+Margin = Annotated[float, typer.Option(help="Score by which the model must answer the other class.", rich_help_panel=SEARCH)]
+DecisionThreshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Two classes: answer the second from this probability on, instead of the model's own decision.",
+        show_default=False,
+        rich_help_panel=SEARCH,
+    ),
+]
+Jobs = Annotated[
+    int, typer.Option(help="Threads, -1 for all cores; the result does not depend on it.", rich_help_panel=SEARCH)
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Time for all searches together.", show_default=False, rich_help_panel=SEARCH),
+]
+TimeLimitPerRow = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Time for each search of a row.", show_default=False, rich_help_panel=SEARCH),
+]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -101,11 +150,26 @@ def distill(
         ),
     ] = Path("fcca-out"),
     test_size: Annotated[float, typer.Option(help="Share of rows held out; 0 holds out none.", rich_help_panel=DATA)] = 0.2,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=DATA)] = False,
+    quiet: Quiet = False,
     model: Annotated[
-        TargetModel,
-        typer.Option(help="100 boosted stumps, a linear SVM or logistic regression.", rich_help_panel=MODEL),
-    ] = TargetModel.gb,
+        TargetModel | None,
+        typer.Option(
+            help="What to fit and distill: boosted stumps (gb, the default), a random forest, the boostings of "
+            "scikit-learn (hgb), XGBoost, LightGBM or CatBoost, a linear SVM or logistic regression.",
+            show_default=False,
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    model_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A fitted model to distill as it is: .skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json "
+            "of CatBoost.",
+            show_default=False,
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     depth: Annotated[int, typer.Option(help="Depth of the decision tree.", rich_help_panel=MODEL)] = 3,
     regularization: Annotated[
         float | None,
@@ -129,17 +193,11 @@ def distill(
         float,
         typer.Option("--p1", help="Ask for rows predicted with at most this probability.", rich_help_panel=SEARCH),
     ] = 1.0,
-    lambda0: Annotated[
-        float, typer.Option("--lambda0", help="Cost of a change, per column moved.", rich_help_panel=SEARCH)
-    ] = 0.1,
-    lambda1: Annotated[
-        float,
-        typer.Option("--lambda1", help="Cost per distance, in units of the column's range.", rich_help_panel=SEARCH),
-    ] = 1.0,
-    lambda2: Annotated[float, typer.Option("--lambda2", help="Cost per squared distance.", rich_help_panel=SEARCH)] = 0.0,
-    margin: Annotated[
-        float, typer.Option(help="Score by which the model must answer the other class.", rich_help_panel=SEARCH)
-    ] = 1e-4,
+    lambda0: Lambda0 = 0.1,
+    lambda1: Lambda1 = 1.0,
+    lambda2: Lambda2 = 0.0,
+    margin: Margin = 1e-4,
+    decision_threshold: DecisionThreshold = None,
     merge_tolerance: Annotated[
         str,
         typer.Option(
@@ -151,19 +209,18 @@ def distill(
     no_round: Annotated[
         bool, typer.Option("--no-round", help="Keep the model's own numbers as thresholds.", rich_help_panel=SEARCH)
     ] = False,
-    jobs: Annotated[
-        int, typer.Option(help="Threads, -1 for all cores; the result does not depend on it.", rich_help_panel=SEARCH)
-    ] = -1,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Time for all searches together.", show_default=False, rich_help_panel=SEARCH),
-    ] = None,
+    jobs: Jobs = -1,
+    time_limit: TimeLimit = None,
+    time_limit_per_row: TimeLimitPerRow = None,
 ) -> None:
     """Run ``fcca distill``; the help is in HELP."""
-    console, errors = _console(stderr=False), _console(stderr=True)
-    try:
+
+    def work(console: Console, errors: Console) -> int:
+        if model is not None and model_file is not None:
+            raise InvalidInputError(f"Both --model {model} and --model-file {model_file} were given. Expected one of them.")
         settings = Settings(
-            model=model,
+            model=(model or TargetModel.gb) if model_file is None else None,
+            model_file=model_file,
             q=q,
             p0=p0,
             p1=p1,
@@ -171,6 +228,7 @@ def distill(
             lambda1=lambda1,
             lambda2=lambda2,
             margin=margin,
+            decision_threshold=decision_threshold,
             merge_tolerance=merge_tolerance,
             round_thresholds=not no_round,
             test_size=test_size,
@@ -180,8 +238,114 @@ def distill(
             fit_to=fit_to,
             jobs=jobs,
             time_limit=time_limit,
+            time_limit_per_row=time_limit_per_row,
         )
-        code = _distill(data, label, settings, out, console, errors, quiet)
+        return _distill(data, label, settings, out, console, errors, quiet)
+
+    _run(work)
+
+
+@app.command(help=EXPLAIN_HELP, epilog=EPILOG)
+def explain(
+    model_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="The fitted classifier: .skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Table with the columns that the model was fitted on: .csv, .csv.gz or .parquet.",
+            show_default=False,
+        ),
+    ],
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows of DATA to explain, the first is 0, such as 0,5,10-20. Without it: all.",
+            show_default=False,
+            rich_help_panel=QUESTION,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="The class to reach. Without it: any other one, whichever is cheapest.",
+            show_default=False,
+            rich_help_panel=QUESTION,
+        ),
+    ] = None,
+    target_probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Two classes: the probability that the target must have at least.",
+            show_default=False,
+            rich_help_panel=QUESTION,
+        ),
+    ] = None,
+    n: Annotated[
+        int,
+        typer.Option("--n", help="Answers per row, the cheapest that change different columns.", rich_help_panel=QUESTION),
+    ] = 1,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="Label column of DATA, which is left out.", show_default=False, rich_help_panel=DATA
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write every change to a .csv or .parquet file.", show_default=False, rich_help_panel=DATA
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=DATA)] = False,
+    quiet: Quiet = False,
+    lambda0: Lambda0 = 0.1,
+    lambda1: Lambda1 = 1.0,
+    lambda2: Lambda2 = 0.0,
+    margin: Margin = 1e-4,
+    decision_threshold: DecisionThreshold = None,
+    jobs: Jobs = -1,
+    time_limit: TimeLimit = None,
+    time_limit_per_row: TimeLimitPerRow = None,
+) -> None:
+    """Run ``fcca explain``; the help is in EXPLAIN_HELP."""
+
+    def work(console: Console, errors: Console) -> int:
+        settings = ExplainSettings(
+            rows=rows,
+            label=label,
+            target=target,
+            target_probability=target_probability,
+            n=n,
+            out=out,
+            lambda0=lambda0,
+            lambda1=lambda1,
+            lambda2=lambda2,
+            margin=margin,
+            decision_threshold=decision_threshold,
+            jobs=jobs,
+            time_limit=time_limit,
+            time_limit_per_row=time_limit_per_row,
+        )
+        return _explain(model_file, data, settings, console, errors, quiet=quiet, as_json=as_json)
+
+    _run(work)
+
+
+def _run(work: Callable[[Console, Console], int]) -> None:
+    """Do the work of a command and leave with its exit code, or with that of what went wrong."""
+    console, errors = _console(stderr=False), _console(stderr=True)
+    try:
+        code = work(console, errors)
     except KeyboardInterrupt:
         errors.print("Interrupted.")
         code = EXIT_INTERRUPTED
@@ -230,6 +394,51 @@ def _distill(
             f"{found.n_unverified} of {len(found.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
             "predict; they are marked 'unverified' in counterfactuals.parquet and left out of all counts."
         )
+        _print_message(errors, "Error", message, "bold red")
+        return EXIT_UNVERIFIED
+    return 0
+
+
+def _explain(
+    model_file: Path,
+    data: Path,
+    settings: ExplainSettings,
+    console: Console,
+    errors: Console,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Load, explain, write and print; returns the exit code."""
+    show_progress = not quiet and not as_json and console.is_terminal
+    step: Step = console.status if show_progress else nullcontext
+    explained: Explanation | None = None
+    failure: OSError | None = None
+    out = settings.out
+    try:
+        with nullcontext() if out is None else atomic_outputs(out.parent) as outputs:
+            if out is not None and outputs is not None:
+                outputs.path(out.name)  # refuses a name that is taken by a directory, before any work
+            explained = explanation(model_file, data, settings, step, show_progress=show_progress)
+            if out is not None and outputs is not None:
+                explained.write(outputs.path(out.name), out.name)
+    except OSError as error:
+        if explained is None:
+            raise
+        failure = error  # what was computed is still worth printing
+
+    if as_json:
+        console.print(explained.to_json(), soft_wrap=True)
+    elif not quiet:
+        for note in explained.notes:
+            _print_message(errors, "Note", note, "yellow")
+        console.print(explain_summary(explained, None if failure else out))
+    if failure is not None:
+        reason = failure.strerror or str(failure)
+        _print_message(errors, "Error", f"Cannot write to {out}: {reason}. Nothing was left half-written there.", "bold red")
+        return EXIT_CANNOT_WRITE
+    if explained.n_unverified:
+        message = f"{explained.n_unverified} of {len(explained.found)} answers are not confirmed by the model's own predict."
         _print_message(errors, "Error", message, "bold red")
         return EXIT_UNVERIFIED
     return 0

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.api import types
 from sklearn.datasets import load_breast_cancer
 
+from fcca._frames import check_columns
 from fcca.exceptions import InvalidInputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
@@ -63,6 +64,40 @@ def read_data(path: Path, label: str | None) -> Dataset:
     data = Dataset(path.name, _numbers(features), y, name)
     _check_classes(data)
     return data
+
+
+def read_features(path: Path, label: str | None, known: Sequence[str] | None, n_known: int, knower: str) -> pd.DataFrame:
+    """The columns of a table that a model was fitted on; a label column beside them is left out.
+
+    Parameters
+    ----------
+    path : Path
+    label : str or None
+        The label column. None: the one that is named like a label, where the model does not know it.
+    known : sequence of str or None
+        The model's columns, None where it has seen no names.
+    n_known : int
+        How many these are.
+    knower : str
+        What a message calls the model, such as "the model in loans.skops was fitted on".
+    """
+    frame = _read_frame(path)
+    columns = [str(column) for column in frame.columns]
+    if label is not None:
+        frame = frame.drop(columns=_label_name(columns, label))
+    elif len(columns) == n_known + 1:
+        unknown = [name for name in columns if known is None or name not in known]
+        found = [name for name in unknown if name.strip().lower() in LABEL_NAMES]
+        frame = frame.drop(columns=found if len(found) == 1 else [])
+    names = [str(column) for column in frame.columns]
+    hint = "" if label is not None else " Is one of them the label? Name it with --label."
+    try:
+        check_columns(names, len(names), known, n_known, table=path.name, knower=knower)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}{hint if len(names) > n_known else ''}") from error
+    if len(frame) == 0:
+        raise InvalidInputError(f"{path.name} has column names but no rows.")
+    return _numbers(frame)
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
@@ -139,7 +174,7 @@ def _check_header(names: Sequence[str]) -> None:
 # --- columns ------------------------------------------------------------------------------------------------------------
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[Any]) -> str:
     """Names in quotes, the first dozen of them."""
     shown = ", ".join(repr(name) for name in names[:NAMES_SHOWN])
     return shown if len(names) <= NAMES_SHOWN else f"{shown}, … ({len(names)} in all)"

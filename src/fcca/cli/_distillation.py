@@ -8,28 +8,26 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from fcca._files import AtomicOutputs
-from fcca._units import PowerOfTwoScaler
 from fcca.classifier import FCCAClassifier
 from fcca.cli._data import Dataset, check_split
+from fcca.cli._models import TargetModel, check_fits, check_installed, model_from_file, target_model
+from fcca.cli._options import SearchSettings, check
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.models import decide_at
 from fcca.trees import OptimalTreeClassifier
 
 Rows = NDArray[np.int64]
@@ -46,14 +44,6 @@ THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
 LARGEST_NUMBER = 1e300
 
 
-class TargetModel(StrEnum):
-    """The models that can be distilled from the command line."""
-
-    gb = "gb"
-    svm = "svm"
-    logistic = "logistic"
-
-
 class FitTo(StrEnum):
     """What the tree learns."""
 
@@ -61,18 +51,15 @@ class FitTo(StrEnum):
     target = "target"
 
 
-@dataclass(frozen=True)
-class Settings:
+@dataclass(frozen=True, kw_only=True)
+class Settings(SearchSettings):
     """Everything that can be chosen; checked when made."""
 
-    model: TargetModel
+    model: TargetModel | None  # None: the one in model_file
+    model_file: Path | None
     q: float
     p0: float
     p1: float
-    lambda0: float
-    lambda1: float
-    lambda2: float
-    margin: float
     merge_tolerance: str
     round_thresholds: bool
     test_size: float
@@ -80,22 +67,13 @@ class Settings:
     depth: int
     regularization: float | None
     fit_to: FitTo
-    jobs: int
-    time_limit: float | None
 
     def __post_init__(self) -> None:
-        def check(option: str, value: Any, fits: bool, expected: str) -> None:
-            if not fits:
-                raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
-
+        super().__post_init__()
         check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
         check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
         check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
         check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
-        for name in ("lambda0", "lambda1", "lambda2"):
-            value = getattr(self, name)
-            check(f"--{name}", value, 0 <= value <= 1e100, "a number of at least 0 and at most 1e100")
-        check("--margin", self.margin, 0 < self.margin <= 1e100, "a number above 0 and up to 1e100, such as 0.0001")
         check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
         check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
         check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
@@ -107,9 +85,8 @@ class Settings:
                 fits,
                 "the cost of a leaf, a finite number of at least 0, such as 0.01",
             )
-        check("--jobs", self.jobs, self.jobs != 0 and abs(self.jobs) <= 1024, "a number of threads, or -1 for all cores")
-        if self.time_limit is not None:
-            check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
+        if self.model is not None:
+            check_installed(self.model)
         tolerance = self.tolerance()
         fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
         check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
@@ -139,6 +116,7 @@ class Distillation:
     """All that ``fcca distill`` found."""
 
     data: Dataset
+    model_file: Path | None
     training_rows: Rows  # rows of the file
     target: Any
     classifier: FCCAClassifier
@@ -173,16 +151,6 @@ class Distillation:
         self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
 
 
-def target_model(settings: Settings) -> Any:
-    """The classifier to be distilled, unfitted."""
-    if settings.model is TargetModel.gb:
-        stumps = GradientBoostingClassifier(n_estimators=100, max_depth=1, random_state=settings.seed)
-        return make_pipeline(PowerOfTwoScaler(), stumps)
-    if settings.model is TargetModel.svm:
-        return make_pipeline(PowerOfTwoScaler(), StandardScaler(), LinearSVC(random_state=settings.seed, max_iter=10_000))
-    return make_pipeline(PowerOfTwoScaler(), StandardScaler(), LogisticRegression(max_iter=1_000))
-
-
 def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
     """Rows to train on and rows to hold out, with the same shares of every class."""
     rows = np.arange(len(data.y))
@@ -202,8 +170,8 @@ def distillation(
     training_rows, held_out_rows = split_rows(data, settings)
     X, y = data.X.iloc[training_rows], data.y[training_rows]
     with collected_notes() as notes:
-        with step("Fitting the target model …"):
-            target, target_seconds = _timed(lambda: target_model(settings).fit(X, y))
+        with step("Loading the target model …" if settings.model is None else "Fitting the target model …"):
+            target, target_seconds = _timed(lambda: _target(data, settings, X, y))
         discretizer = FCCADiscretizer(
             FrozenEstimator(target),
             p0=settings.p0,
@@ -216,6 +184,7 @@ def distillation(
             merge_tolerance=settings.tolerance(),
             round_thresholds=settings.round_thresholds,
             time_limit=settings.time_limit,
+            time_limit_per_point=settings.time_limit_per_row,
             n_jobs=settings.jobs,
             verbose=int(show_progress),
         )
@@ -228,7 +197,7 @@ def distillation(
     def scores(rows: Rows) -> Scores:
         X, y = data.X.iloc[rows], data.y[rows]
         B = classifier.discretizer_.transform(X)
-        answers, tree_answers = target.predict(X), classifier.predict(X)
+        answers, tree_answers = classifier.discretizer_.predict_target(X), classifier.predict(X)
         return Scores(
             rows=len(rows),
             target_accuracy=float(accuracy_score(y, answers)),
@@ -240,6 +209,7 @@ def distillation(
 
     return Distillation(
         data=data,
+        model_file=settings.model_file,
         training_rows=training_rows,
         target=target,
         classifier=classifier,
@@ -263,10 +233,23 @@ def _check_range(data: Dataset) -> None:
 
 def _check_classes(data: Dataset, settings: Settings) -> None:
     n_classes = len(data.class_counts())
-    if n_classes > 2 and settings.model is not TargetModel.gb:
+    if n_classes > 2 and settings.model is not None and settings.model.is_linear:
         raise InvalidInputError(
             f"There are {n_classes} classes; --model {settings.model} takes two. Use --model gb, which takes any number."
         )
+    if n_classes > 2 and settings.decision_threshold is not None:
+        raise InvalidInputError(f"There are {n_classes} classes; --decision-threshold is for two. Leave it out.")
+
+
+def _target(data: Dataset, settings: Settings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
+    """The classifier to be distilled, fitted."""
+    if settings.model is None:
+        assert settings.model_file is not None
+        target = model_from_file(settings.model_file)
+        check_fits(target, data, settings.model_file)
+    else:
+        target = target_model(settings.model, settings.seed).fit(X, y)
+    return target if settings.decision_threshold is None else decide_at(target, settings.decision_threshold)
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +11,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
-from sklearn.ensemble import GradientBoostingClassifier
 
 from fcca._decimals import plain
-from fcca._units import PowerOfTwoScaler
 from fcca.cli._distillation import COUNTERFACTUALS, OUTPUT_NAMES, Distillation, Scores
+from fcca.cli._models import model_name
+from fcca.cli._words import number, printable, seconds, status_counts
 
 THRESHOLDS_SHOWN = 10
 CLASSES_SHOWN = 8
-
-
-def printable(text: object) -> str:
-    """The text with control characters and line breaks written as escapes, so that a terminal only ever shows them."""
-    shown = (c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in str(text))
-    return "".join(shown)
 
 
 def summary(found: Distillation, directory: Path | None) -> RenderableType:
@@ -55,42 +48,39 @@ def _facts(found: Distillation) -> Table:
     def add(title: str, text: str) -> None:
         grid.add_row(title, Text(text))
 
-    add("Data", f"{printable(data.name)}: {_number(len(data.y))} rows × {_number(data.X.shape[1])} columns")
+    add("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns")
     add("Classes", _classes(found))
-    add("Rows", f"{_number(training.rows)} for training, {_number(held_out.rows) if held_out else 'none'} held out")
-    add("Target model", _model_name(found))
+    add("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out")
+    add("Target model", _model(found))
     add("Counterfactuals", _answers(found))
     add("Median cost", _median_cost(found))
     discretizer = found.discretizer
     kept, every = discretizer.thresholds_, discretizer.all_thresholds_
     add(
         "Thresholds",
-        f"{_number(len(kept))} kept of {_number(len(every))} found, "
-        f"on {_number(len(kept.features_used))} of {_number(data.X.shape[1])} columns",
+        f"{number(len(kept))} kept of {number(len(every))} found, "
+        f"on {number(len(kept.features_used))} of {number(data.X.shape[1])} columns",
     )
     add("Tree", _certificate(found))
-    add("Time", f"{_seconds(found.target_seconds)} to fit the target, {_seconds(found.fcca_seconds)} for all that fcca adds")
+    target = f"{seconds(found.target_seconds)} to {'fit' if found.model_file is None else 'load'} the target"
+    add("Time", f"{target}, {seconds(found.fcca_seconds)} for all that fcca adds")
     return grid
 
 
 def _classes(found: Distillation) -> str:
-    counts = [f"{printable(name)} ({_number(count)})" for name, count in found.data.class_counts().items()]
+    counts = [f"{printable(name)} ({number(count)})" for name, count in found.data.class_counts().items()]
     shown = ", ".join(counts[:CLASSES_SHOWN])
     return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
 
 
-def _model_name(found: Distillation) -> str:
-    steps = [step for _, step in found.target.steps if not isinstance(step, PowerOfTwoScaler)]
-    stumps = f", {steps[-1].n_estimators} stumps" if isinstance(steps[-1], GradientBoostingClassifier) else ""
-    return " + ".join(type(step).__name__ for step in steps) + stumps
+def _model(found: Distillation) -> str:
+    name = model_name(found.target)
+    return name if found.model_file is None else f"{name}, as it is in {printable(found.model_file.name)}"
 
 
 def _answers(found: Distillation) -> str:
     counterfactuals = found.discretizer.counterfactuals_
-    counts = counterfactuals.counts()
-    parts = [f"{_number(counts.pop('optimal', 0))} proven optimal", f"{_number(counts.pop('infeasible', 0))} infeasible"]
-    parts += [f"{_number(count)} {status}" for status, count in counts.items()]
-    return f"{_number(len(counterfactuals))} rows asked: {', '.join(parts)}"
+    return f"{number(len(counterfactuals))} rows asked: {status_counts(counterfactuals)}"
 
 
 def _median_cost(found: Distillation) -> str:
@@ -134,7 +124,7 @@ def _thresholds_table(found: Distillation) -> Table:
     names = kept.names()
     for at in order:
         count = kept.count[at]
-        table.add_row(Text(printable(names[at])), _number(round(count)), f"{count / n_optimal:.1%}")
+        table.add_row(Text(printable(names[at])), number(round(count)), f"{count / n_optimal:.1%}")
     return table
 
 
@@ -152,7 +142,7 @@ def tree_of_rules(found: Distillation) -> Tree:
         text = Text("→ ")
         text.append(printable(classes[best]), style="bold green")
         text.append(
-            f"  {_number(round(nodes.weight[node][best]))} of {_number(rows)} row{'s' if rows > 1 else ''}", style="dim"
+            f"  {number(round(nodes.weight[node][best]))} of {number(rows)} row{'s' if rows > 1 else ''}", style="dim"
         )
         return text
 
@@ -199,11 +189,3 @@ def _written(directory: Path) -> Text:
         if name == COUNTERFACTUALS:
             text.append("  (row: of the input table, counted from 0)", style="not bold dim")
     return text
-
-
-def _number(n: int) -> str:
-    return f"{n:,}"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -26,6 +26,8 @@ Progress = Callable[[int], None]
 ROWS_PER_PREDICT = 65_536
 ANY_OTHER_CLASS = -1
 MOST_THREADS = 256
+# The boundary of a classifier that answers one class only may be infinite.
+BEYOND_ANY_SCORE = 1e300
 
 
 def _pieces(n: int) -> Iterator[slice]:
@@ -182,9 +184,9 @@ class CounterfactualEngine:
         """Run the search of the core that fits the model."""
         search |= {"n_threads": n_threads, "box_low": self.cells.box_low, "box_high": self.cells.box_high}
         # The core's boundary between two classes is at 0.
-        boundary = self.model.boundary if self.model.n_outputs == 1 else 0.0
+        boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            intercept = float(self.model.intercept[0]) - boundary
+            intercept = float(self.model.intercept[0] - boundary)
             return _core.solve_linear(**search, coef=self.model.coef[0], centre=self.model.centre, intercept=intercept)
         assert isinstance(self.model, TreeEnsemble)
         assert self.tables is not None

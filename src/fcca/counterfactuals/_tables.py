@@ -58,7 +58,8 @@ class AdditiveTables:
                 if model.feature[node] != tested:
                     return None
                 # Cells up to and including the one that ends at the cut go to the left.
-                split = int(np.searchsorted(cuts, model.threshold[node], side="right"))
+                everything = model.threshold[node] == np.inf
+                split = len(cuts) + 1 if everything else int(np.searchsorted(cuts, model.threshold[node], side="right"))
                 pending.append((int(model.left[node]), begin, min(end, split)))
                 pending.append((int(model.right[node]), max(begin, split), end))
         return cls(cells, native_cuts, values, base)
@@ -77,7 +78,7 @@ class EnsembleTables:
 
     cells: Cells
     native_cuts: Floats
-    cut: NDArray[np.int32]  # per node, position among the cuts of its feature; -1 where nothing goes to the left
+    cut: NDArray[np.int32]  # per node, position among the cuts of its feature; -1 and their number: nothing, everything left
     values: Floats  # (nodes, outputs)
     base: Floats
 
@@ -89,4 +90,6 @@ class EnsembleTables:
         inner = np.flatnonzero((model.feature >= 0) & np.isfinite(model.threshold))
         feature = model.feature[inner]
         cut[inner] = cells.index_of(feature, model.threshold[inner]) - cells.first_cut[feature]
+        everything = np.flatnonzero((model.feature >= 0) & (model.threshold == np.inf))
+        cut[everything] = np.diff(cells.first_cut)[model.feature[everything]]
         return cls(cells, native_cuts, cut, model.shares(), model.base / model.divisor)

@@ -20,10 +20,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from fcca._frames import check_column_names
 from fcca._progress import progress_bar
 from fcca._units import PowerOfTwoScaler
 from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
-from fcca.discretizers._validation import check_column_names, check_same_columns, check_training_data, distinct_rows
+from fcca.discretizers._validation import check_same_columns, check_training_data, distinct_rows
 from fcca.exceptions import (
     ConstantFeatureWarning,
     InvalidInputError,
@@ -74,6 +75,8 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         training rows. The classifier's own number stays in the column ``cut`` of the table.
     time_limit : float, default=None
         Seconds for all searches together. What is not proven by then is left out, with a warning.
+    time_limit_per_point : float, default=None
+        Seconds for the search of each row.
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
@@ -125,6 +128,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "round_thresholds": ["boolean"],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "time_limit_per_point": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -143,6 +147,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         merge_tolerance: float | str = "auto",
         round_thresholds: bool = True,
         time_limit: float | None = None,
+        time_limit_per_point: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -157,6 +162,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         self.merge_tolerance = merge_tolerance
         self.round_thresholds = round_thresholds
         self.time_limit = time_limit
+        self.time_limit_per_point = time_limit_per_point
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -205,6 +211,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
                 feature_names=names,
                 n_jobs=self.n_jobs,
                 time_limit=self.time_limit,
+                time_limit_per_point=self.time_limit_per_point,
                 progress=progress,
             )
         self._warn_about(found)
@@ -388,7 +395,8 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "thresholds_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X)))
+        # CatBoost gives many classes as a column.
+        return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X))).ravel()
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """Names of the output columns, such as ``"RM > 6.94"``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -10,29 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from fcca._frames import check_column_names, check_columns
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
-
-
-def check_column_names(X: Any) -> None:
-    """Refuse column names that cannot name a condition: repeated ones, and numbers other than 0, 1, 2, …"""
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        return
-    names = list(columns)
-    numbered = names == list(range(len(names)))  # what pandas calls columns that nobody named
-    if not numbered:
-        others = [name for name in names if not isinstance(name, str)]
-        if others:
-            raise TypeError(
-                f"Column names must be texts, got {others[0]!r} of type {type(others[0]).__name__}. "
-                "Rename them, for example with X.columns = X.columns.astype(str)."
-            )
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
 
 
 def check_training_data(
@@ -56,17 +37,14 @@ def check_training_data(
 
 def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
     """Refuse a frozen classifier that was fitted on other columns than the discretizer."""
-    if n_features != discretizer.n_features_in_:
-        raise InvalidInputError(
-            f"X has {discretizer.n_features_in_} columns, but the frozen classifier was fitted on {n_features}."
-        )
     seen, given = (getattr(fitted, "feature_names_in_", None) for fitted in (classifier, discretizer))
-    if seen is not None and given is not None and list(seen) != list(given):
-        at = int(np.flatnonzero(np.asarray(seen) != np.asarray(given))[0])
-        raise InvalidInputError(
-            f"The frozen classifier knows other columns: its column {at} is {seen[at]!r}, that of X is {given[at]!r}. "
-            "Give X the columns of the fit, in the same order."
-        )
+    check_columns(
+        None if given is None else list(given),
+        discretizer.n_features_in_,
+        None if seen is None else list(seen),
+        n_features,
+        knower="the frozen classifier was fitted on",
+    )
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+from sklearn.svm import SVC
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models._links import Logistic
+from fcca.models._links import Clipped, Link, Logistic, NoProbability
 from fcca.models._model import LinearModel
 
 
@@ -17,7 +19,7 @@ def read(estimator: Any) -> LinearModel:
     if len(estimator.classes_) > 2:
         raise UnsupportedModelError(
             f"{type(estimator).__name__} was fitted on {len(estimator.classes_)} classes; linear models are supported with "
-            "two classes, gradient boosting with any number."
+            "two classes, trees and their ensembles with any number."
         )
     coef = estimator.coef_
     if sparse.issparse(coef):
@@ -28,11 +30,23 @@ def read(estimator: Any) -> LinearModel:
     return LinearModel(
         classes=estimator.classes_,
         n_features=n_features,
-        link=Logistic(),
+        link=_link(estimator),
         coef=coef,
         intercept=intercept,
         centre=np.zeros(n_features),
     )
+
+
+def _link(estimator: Any) -> Link:
+    if isinstance(estimator, SGDClassifier) and estimator.loss == "modified_huber":
+        return Clipped()
+    if isinstance(estimator, SVC) and estimator.probability is True:
+        return NoProbability(
+            reason="SVC(probability=True) fits its probabilities by a cross-validation of its own and rounds them in its "
+            "own way. Use response_method='decision_function', or calibrate SVC(kernel='linear') by CalibratedClassifierCV "
+            "with ensemble=False."
+        )
+    return Logistic()
 
 
 def read_svc(estimator: Any) -> LinearModel:

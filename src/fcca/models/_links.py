@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
+from sklearn.utils.extmath import softmax as softmax_of_sklearn
+
+from fcca.exceptions import UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +23,14 @@ class Link:
     def second_class(self, score: Floats) -> Floats:
         """Probability of the second class by the only score; never falls as the score rises."""
         raise NotImplementedError
+
+    def both_classes(self, score: Floats) -> NDArray[Any]:
+        """Probabilities of two classes by the only score, bit by bit as the classifier's ``predict_proba`` has them.
+
+        What a decision threshold is compared with, so a classifier that computes in float32 gives float32 here.
+        """
+        second = self.second_class(score)
+        return np.column_stack([1 - second, second])
 
     def every_class(self, scores: Floats) -> Floats:
         """Probabilities by one score per class."""
@@ -54,34 +66,98 @@ class Logistic(Link):
 
 
 @dataclass(frozen=True)
+class Opposed(Logistic):
+    """Log-odds too, but computed as AdaBoost does: half the score against minus half of it."""
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Probabilities of the two classes."""
+        probabilities: Floats = softmax_of_sklearn(np.vstack([-score, score]).T / 2)
+        return probabilities
+
+
+@dataclass(frozen=True)
+class NoProbability(Logistic):
+    """Log-odds for want of anything better: ``predict_proba`` is no function of the score that can be computed exactly."""
+
+    reason: str = ""
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Refuse."""
+        raise UnsupportedModelError(self.reason)
+
+
+@dataclass(frozen=True)
+class Clipped(Link):
+    """A score between -1 and 1 is a probability between 0 and 1, as the modified Huber loss has it."""
+
+    def second_class(self, score: Floats) -> Floats:
+        """Probability of the second class."""
+        probability: Floats = (np.clip(score, -1, 1) + 1.0) / 2.0
+        return probability
+
+
+@dataclass(frozen=True)
 class Softmax(Link):
-    """Logarithms of the classes' probabilities, up to a constant."""
+    """Logarithms of the classes' probabilities, up to a constant and times ``1 / steepness``."""
+
+    steepness: float = 1.0
 
     def every_class(self, scores: Floats) -> Floats:
         """Probabilities of all classes."""
-        probabilities: Floats = softmax(scores, axis=1)
+        probabilities: Floats = softmax(self.steepness * scores, axis=1)
         return probabilities
 
 
 @dataclass(frozen=True)
 class Share(Link):
-    """The scores are probabilities already: averages of leaves or shares of votes."""
+    """The scores are probabilities already: averages of leaves or shares of votes.
+
+    Attributes
+    ----------
+    of_first : bool
+        Where there is one score only: whether it is minus the probability of the first class rather than that of
+        the second.
+    """
+
+    of_first: bool = False
 
     def second_class(self, score: Floats) -> Floats:
         """Probability of the second class."""
-        return np.clip(score, 0.0, 1.0)
+        return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Probabilities of the two classes; of one score only that one is known exactly."""
+        if self.of_first:
+            raise UnsupportedModelError(
+                "The model answers by the probability of its first class, so that of the second is not known to the last "
+                "bit. Put one threshold or calibration around the classifier, not two."
+            )
+        return np.column_stack([1 - score, score])
 
     def every_class(self, scores: Floats) -> Floats:
         """Probabilities of all classes."""
-        return scores / scores.sum(axis=1, keepdims=True)
+        shares: Floats = scores / scores.sum(axis=1, keepdims=True)
+        return shares
 
 
 @dataclass(frozen=True)
 class Calibrated(Link):
-    """A rising function of the only score, fitted afterwards."""
+    """Rising functions of the only score, fitted afterwards.
+
+    Attributes
+    ----------
+    calibrate : callable
+        Probabilities of both classes by the score.
+    """
 
     calibrate: Callable[[Floats], Floats]
 
     def second_class(self, score: Floats) -> Floats:
         """Probability of the second class."""
-        return self.calibrate(score)
+        return self.both_classes(score)[:, 1]
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Probabilities of the two classes."""
+        largest = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            return self.calibrate(np.clip(score, -largest, largest))

@@ -51,7 +51,15 @@ class Model:
         """Positions in ``classes`` of what rows with these scores are answered with."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > self.boundary).astype(np.intp)
-        return np.argmax(self.link.ranking(scores), axis=1)
+        answers: NDArray[np.intp] = np.argmax(self.link.ranking(scores), axis=1)
+        return answers
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Probabilities of the classes, one column for each, by the link."""
+        if scores.shape[1] == 1:
+            second = self.link.second_class(scores[:, 0])
+            return np.column_stack([1 - second, second])
+        return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
         """Probability of the class that each row of ``scores`` answers, .5 on the boundary between two classes."""
@@ -172,7 +180,7 @@ class TreeEnsemble(Model):
         return out
 
     def shares(self) -> Floats:
-        """Leaf vectors as they count in the score: divided and weighted, so that ``base / divisor`` plus one per tree is it."""
+        """Leaf vectors divided and weighted as they count in the score, ``base / divisor`` plus one of them per tree."""
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:
             share *= np.repeat([part.weight / part.divisor for part in self.parts], [part.n_trees for part in self.parts])

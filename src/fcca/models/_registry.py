@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -16,20 +17,51 @@ from fcca.models._model import Model
 
 @dataclass(frozen=True)
 class Reader:
-    """Names of functions in one module: ``read`` a fitted classifier, ``check`` its parameters before it is fitted."""
+    """Names of functions in one module.
+
+    Attributes
+    ----------
+    module : str
+    read : str
+        Reads a fitted classifier.
+    check : str or None
+        Refuses parameters that cannot be read, before the classifier is fitted.
+    weights : str or None
+        Returns the parameters by which ``fit`` takes the rows' weights; None where that is ``sample_weight``.
+    checks_fitted : bool
+        Whether ``read`` itself finds out if the classifier is fitted.
+    """
 
     module: str
     read: str = "read"
     check: str | None = None
+    weights: str | None = None
+    checks_fitted: bool = False
 
-    def function(self, name: str) -> Callable[[Any], Any]:
-        """Import one of the two."""
-        function: Callable[[Any], Any] = getattr(import_module(f"fcca.models.{self.module}"), name)
+    def function(self, name: str) -> Callable[..., Any]:
+        """Import one of them."""
+        function: Callable[..., Any] = getattr(import_module(f"fcca.models.{self.module}"), name)
         return function
 
 
 READERS: dict[str, Reader] = {
+    "catboost.core.CatBoostClassifier": Reader("_catboost", check="check"),
+    "fcca.models.CatBoostModel": Reader("_catboost", read="read_native"),
+    "fcca.models.LightGBMBooster": Reader("_lightgbm", read="read_native"),
+    "fcca.models.XGBoostBooster": Reader("_xgboost", read="read_native"),
+    "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm", check="check"),
+    "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", check="check"),
+    "fcca.models.DecidedAt": Reader("_thresholds", read="read_decided", check="check", weights="no_weights"),
+    "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", check="check", weights="weights"),
+    "sklearn.ensemble.AdaBoostClassifier": Reader("_ensembles", read="read_adaboost", check="check_adaboost"),
+    "sklearn.ensemble.BaggingClassifier": Reader("_ensembles", read="read_bagging", check="check_bagging"),
+    "sklearn.ensemble.ExtraTreesClassifier": Reader("_forests", read="read_forest"),
     "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting", check="check"),
+    "sklearn.ensemble.HistGradientBoostingClassifier": Reader("_hist_gradient_boosting", check="check"),
+    "sklearn.ensemble.RandomForestClassifier": Reader("_forests", read="read_forest"),
+    "sklearn.ensemble.VotingClassifier": Reader(
+        "_ensembles", read="read_voting", check="check_voting", weights="voting_weights"
+    ),
     "sklearn.linear_model.LogisticRegression": Reader("_linear"),
     "sklearn.linear_model.LogisticRegressionCV": Reader("_linear"),
     "sklearn.linear_model.PassiveAggressiveClassifier": Reader("_linear"),
@@ -37,8 +69,17 @@ READERS: dict[str, Reader] = {
     "sklearn.linear_model.RidgeClassifier": Reader("_linear"),
     "sklearn.linear_model.RidgeClassifierCV": Reader("_linear"),
     "sklearn.linear_model.SGDClassifier": Reader("_linear"),
+    "sklearn.model_selection.FixedThresholdClassifier": Reader(
+        "_thresholds", read="read_fixed", check="check", weights="weights", checks_fitted=True
+    ),
+    "sklearn.model_selection.TunedThresholdClassifierCV": Reader(
+        "_thresholds", read="read_tuned", check="check", weights="weights", checks_fitted=True
+    ),
     "sklearn.svm.LinearSVC": Reader("_linear"),
     "sklearn.svm.SVC": Reader("_linear", read="read_svc", check="check_svc"),
+    "sklearn.tree.DecisionTreeClassifier": Reader("_forests", read="read_tree"),
+    "sklearn.tree.ExtraTreeClassifier": Reader("_forests", read="read_tree"),
+    "xgboost.sklearn.XGBClassifier": Reader("_xgboost", check="check"),
 }
 
 SEARCHES = frozenset(
@@ -50,10 +91,10 @@ PIPELINE = "sklearn.pipeline.Pipeline"
 
 
 def _public_names(estimator: Any) -> list[str]:
-    """Dotted names of the class and its bases, without private modules: sklearn.svm._classes.SVC is sklearn.svm.SVC."""
+    """Dotted names of the class and its bases, down to private modules: sklearn.svm._classes.SVC is sklearn.svm.SVC."""
     names = []
     for cls in type(estimator).__mro__:
-        parts = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+        parts = takewhile(lambda part: not part.startswith("_"), cls.__module__.split("."))
         names.append(".".join([*parts, cls.__name__]))
     return names
 
@@ -73,6 +114,14 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
         f"{type(estimator).__name__} cannot be read. Supported classifiers: {', '.join(supported_models())}; also behind "
         f"{', '.join(_wrappers.PUBLIC_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator."
     )
+
+
+def unwrapped(estimator: Any) -> Any:
+    """Return the classifier inside pipelines, parameter searches and FrozenEstimator."""
+    name, reader = _find(estimator)
+    if reader is not None:
+        return estimator
+    return unwrapped(estimator.steps[-1][1] if name == PIPELINE else estimator.estimator)
 
 
 def check_supported(estimator: Any) -> None:
@@ -100,6 +149,9 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
         return {}
     if reader is None:
         return weight_parameters(estimator.estimator, weight)
+    if reader.weights is not None:
+        found: dict[str, Any] = reader.function(reader.weights)(estimator, weight)
+        return found
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} takes no sample_weight. Fit without weights, or fit it yourself and freeze it."
@@ -107,13 +159,29 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
     return {"sample_weight": weight}
 
 
-def read_model(estimator: Any) -> Model:
+def read_part(estimator: Any) -> Model:
+    """Read what may be a part of a classifier only, such as a tree of an ensemble that has seen one of the classes."""
+    name, reader = _find(estimator)
+    if reader is None or not reader.checks_fitted:
+        check_is_fitted(estimator)
+    if reader is not None:
+        model: Model = reader.function(reader.read)(estimator)
+        return model
+    if name == PIPELINE:
+        return _wrappers.read_pipeline(estimator, read_part)
+    return read_part(estimator.estimator if name == FROZEN else _wrappers.best_estimator(estimator))
+
+
+def read_model(estimator: Any, decision_threshold: float | None = None) -> Model:
     """Read a fitted classifier into the neutral model.
 
     Parameters
     ----------
     estimator : fitted classifier
         One of :func:`supported_models`, alone or inside a Pipeline with scalers, a parameter search or FrozenEstimator.
+    decision_threshold : float or None, default=None
+        For two classes: answer the second where its probability is at least this, as :func:`fcca.models.decide_at` lets the
+        classifier itself do. None leaves the decision to the classifier.
 
     Returns
     -------
@@ -128,11 +196,17 @@ def read_model(estimator: Any) -> Model:
     >>> read_model(RidgeClassifier().fit(X, y)).coef.shape
     (1, 30)
     """
-    name, reader = _find(estimator)
-    check_is_fitted(estimator)
-    if reader is not None:
-        model: Model = reader.function(reader.read)(estimator)
-        return model
-    if name == PIPELINE:
-        return _wrappers.read_pipeline(estimator, read_model)
-    return read_model(estimator.estimator if name == FROZEN else _wrappers.best_estimator(estimator))
+    if decision_threshold is not None:
+        estimator = _decide_at(estimator, decision_threshold)
+    model = read_part(estimator)
+    if len(model.classes) < 2:
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} was fitted on rows of one class ({model.classes[0]}) and answers nothing else: "
+            "there is no other class to change to. Fit it on rows of two classes or more."
+        )
+    return model
+
+
+def _decide_at(estimator: Any, threshold: float) -> Any:
+    _find(estimator)  # what cannot be read at all says so first
+    return import_module("fcca.models._thresholds").decide_at(estimator, threshold)

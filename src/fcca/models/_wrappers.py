@@ -97,24 +97,33 @@ def _read_through_scaler(scaler: Any, inner: Model) -> Model:
     assert isinstance(inner, TreeEnsemble)
     nodes = np.flatnonzero(inner.feature >= 0)
     columns = inner.feature[nodes]
-    every = np.arange(len(nodes))
-
-    def scaled(x: Floats) -> Floats:
-        rows = np.zeros((len(nodes), m))
-        rows[every, columns] = x
-        with np.errstate(over="ignore", invalid="ignore"):
-            # The scaler's own arithmetic, so that its rounding is the model's.
-            out = np.asarray(scaler.transform(as_fitted_on(scaler, rows)))
-        return np.asarray(out[every, columns], dtype=np.float64)
-
     threshold, native = inner.threshold.copy(), inner.native_threshold.copy()
     if len(nodes):
         if isinstance(scaler, PowerOfTwoScaler):  # exact both ways
             threshold[nodes] = inner.threshold[nodes] / affine.slope[columns]
         else:
-            threshold[nodes] = largest_passing(lambda x: scaled(x) <= inner.threshold[nodes], len(nodes))
+            threshold[nodes] = _cuts_before(scaler, columns, inner.threshold[nodes], m)
         native[nodes] = (native[nodes] - affine.offset[columns]) / affine.slope[columns] + affine.centre[columns]
     return replace(inner, threshold=threshold, native_threshold=native)
+
+
+def _cuts_before(scaler: Any, columns: NDArray[np.int32], cuts: Floats, m: int) -> Floats:
+    """For each cut of a scaled column, the largest float64 of the column itself that the scaler does not take above it."""
+    (column, cut), where = np.unique(np.stack([columns.astype(np.float64), cuts]), axis=1, return_inverse=True)
+    column = column.astype(np.int64)
+    # One cut of every column in each row that the scaler is shown.
+    row = np.arange(len(column)) - np.searchsorted(column, column)
+
+    def scaled(x: Floats) -> Floats:
+        rows = np.zeros((int(row.max()) + 1, m))
+        rows[row, column] = x
+        with np.errstate(over="ignore", invalid="ignore"):
+            # The scaler's own arithmetic, so that its rounding is the model's.
+            out = np.asarray(scaler.transform(as_fitted_on(scaler, rows)))
+        return np.asarray(out[row, column], dtype=np.float64)
+
+    found: Floats = largest_passing(lambda x: scaled(x) <= cut, len(cut))[where.ravel()]
+    return found
 
 
 def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:

@@ -1,0 +1,304 @@
+"""The peers of ``ensembles.py``: each solves one point of a case and says how long its solver took.
+
+Gurobi, HiGHS and CP-SAT get the package's own tight program (cells instead of a big M), cut down to what the cost of a greedy
+answer leaves; treecf gets the classifier.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier
+
+from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _milp
+from fcca.counterfactuals._milp import Aim, MilpSearch
+from fcca.counterfactuals._milp_program import Program, Reach
+
+Floats = NDArray[np.float64]
+PROBLEM = CounterfactualProblem(lambda0=0.1, lambda1=1.0, lambda2=0.0, margin=1e-4)
+LAMBDAS = (PROBLEM.lambda0, PROBLEM.lambda1, PROBLEM.lambda2)
+GUROBI_TOO_LARGE = 10010
+
+
+class Answer(NamedTuple):
+    """What a peer says about one point."""
+
+    outcome: str  # "proven", "given up" (time), "too large" (licence) or "wrong" (misses the margin)
+    cost: float = np.nan  # infinite where it is proven that there is no counterfactual
+    solver: float = np.nan  # seconds of its solve call alone
+    build: float = 0.0  # seconds of all else that it needs for the point
+
+
+@dataclass(frozen=True)
+class Case:
+    """One classifier and the rows that are asked about."""
+
+    data: str
+    configuration: str
+    estimator: Any
+    X: Floats  # the training rows; the points are among them
+    rows: NDArray[np.int64]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"f{j}" for j in range(self.X.shape[1])]
+
+    @cached_property
+    def own_class(self) -> NDArray[np.int32]:
+        return self.engine().class_index(self.estimator.predict(self.X[self.rows]))
+
+    def engine(self, method: str = "search", *, lands_on_edges: bool = False) -> CounterfactualEngine:
+        """An engine; where it lands on edges, a move costs as far as the nearest number in its cell, as in treecf."""
+        engine = CounterfactualEngine(self.estimator, PROBLEM, method=method)
+        engine.observe(self.X)
+        if lands_on_edges:
+            engine.cells.observe(edges_of(engine))
+        return engine
+
+    def solve(self, engine: CounterfactualEngine, which: Any = slice(None), **options: Any) -> Any:
+        """Answers for some of the points."""
+        return engine.solve(self.X, self.rows[which], self.own_class[which], feature_names=self.names, **options)
+
+
+def edges_of(engine: CounterfactualEngine) -> Floats:
+    """Rows in which every cut of every feature occurs, and the number next above it."""
+    cells = engine.cells
+    n_cuts = np.diff(cells.first_cut)
+    rows = np.tile(cells.box_low, (2 * int(n_cuts.max()), 1))
+    for j, n in enumerate(n_cuts):
+        cuts = cells.cuts[cells.first_cut[j] : cells.first_cut[j + 1]]
+        rows[:n, j], rows[n : 2 * n, j] = cuts, np.nextafter(cuts, np.inf)
+    return rows
+
+
+# --- on the tight program ---------------------------------------------------------------------------------------------
+
+
+class Tight(NamedTuple):
+    """The program of one point."""
+
+    aim: Aim
+    reach: Reach
+    program: Program | None  # None: proven out of reach
+
+
+class TightPeer:
+    """What the solvers of the tight program share: it is built by the package and its answer is costed in float64."""
+
+    def __init__(self, case: Case, time_limit: float) -> None:
+        self.case, self.time_limit = case, time_limit
+        engine = case.engine()
+        self.search = MilpSearch(engine.model, engine.cells, LAMBDAS)
+
+    def __call__(self, i: int) -> Answer:
+        begin = time.perf_counter()
+        tight = self._tight(self.case.X[self.case.rows[i]], int(self.case.own_class[i]))
+        if tight.program is None:
+            return Answer("proven", np.inf, 0.0, time.perf_counter() - begin)
+        status, crossed, solver = self.run(tight.program)
+        build = time.perf_counter() - begin - solver
+        if status != "proven" or crossed is None:
+            return Answer(status, np.inf if status == "proven" else np.nan, solver, build)
+        chosen = self.search._cells_of(tight.program, tight.reach, crossed)
+        if not tight.aim.is_met(chosen):
+            return Answer("wrong", np.nan, solver, build)
+        return Answer("proven", self.search._cost(tight.reach, chosen), solver, build)
+
+    def _tight(self, row: Floats, own_class: int) -> Tight:
+        reach = self.search.reach(row, None)
+        aim = Aim(self.search.forest, 1 - own_class, PROBLEM.margin)
+        greedy = self.search._greedy(aim, reach, np.inf)
+        if greedy is not None:
+            reach = reach.up_to(self.search.cells, self.search._cost(reach, greedy) * (1 + _milp.PROMISE))
+        return Tight(aim, reach, aim.program(reach))
+
+    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+        """Status, the crossings and the seconds of the solve call."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nothing to end here."""
+
+
+class Gurobi(TightPeer):
+    """Gurobi, one thread, no gap allowed; rows and prices scaled as the package scales them for HiGHS."""
+
+    name, module = "Gurobi", "gurobipy"
+
+    def __init__(self, case: Case, time_limit: float) -> None:
+        super().__init__(case, time_limit)
+        import gurobipy
+
+        self.gurobipy = gurobipy
+        settings = {"OutputFlag": 0, "Threads": 1, "MIPGap": 0.0, "MIPGapAbs": 0.0, "TimeLimit": time_limit}
+        self.environment = gurobipy.Env(params=settings)
+
+    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+        grb, n_cuts = self.gurobipy.GRB, len(program.price)
+        model = self.gurobipy.Model(env=self.environment)
+        price = program.price * (_milp.OBJECTIVE_SCALE / program.price.max())
+        kinds = np.repeat([grb.BINARY, grb.CONTINUOUS], [n_cuts, len(program.leaf)])
+        cost = np.concatenate([price, np.zeros(len(program.leaf))])
+        columns = model.addMVar(len(cost), lb=0.0, ub=1.0, obj=cost, vtype=kinds)
+        matrix, least, most = program.rows
+        is_exact = least == most
+        model.addMConstr(matrix[is_exact], columns, "=", most[is_exact])
+        model.addMConstr(matrix[~is_exact], columns, "<", most[~is_exact])
+        unit = _milp.ROW_SCALE / program.gains[:, 0].max()
+        model.addConstr((program.gains[:, 0] * unit) @ columns[n_cuts:] >= program.needed[0] * unit)
+        model.update()
+        begin = time.perf_counter()
+        try:
+            model.optimize()
+        except self.gurobipy.GurobiError as error:
+            if error.errno != GUROBI_TOO_LARGE:
+                raise
+            return "too large", None, np.nan
+        seconds = time.perf_counter() - begin
+        if model.Status == grb.OPTIMAL:
+            return "proven", columns.X[:n_cuts] > 0.5, seconds
+        return ("proven" if model.Status == grb.INFEASIBLE else "given up"), None, seconds
+
+    def close(self) -> None:
+        self.environment.dispose()
+
+
+class CpSat(TightPeer):
+    """CP-SAT, one worker, in a process of its own."""
+
+    name, module = "CP-SAT", "ortools"
+
+    def __init__(self, case: Case, time_limit: float) -> None:
+        super().__init__(case, time_limit)
+        command = [sys.executable, str(Path(__file__).with_name("_cp_sat.py"))]
+        self.worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+        matrix, least, most = program.rows
+        question = {
+            "n_columns": matrix.shape[1],
+            "begin": matrix.indptr,
+            "column": matrix.indices,
+            "sign": matrix.data,
+            "is_exact": least == most,
+            "price": program.price,
+            "gains": program.gains[:, 0],
+            "needed": float(program.needed[0]),
+            "time_limit": self.time_limit,
+        }
+        pickle.dump(question, self.worker.stdin)
+        self.worker.stdin.flush()
+        answer = pickle.load(self.worker.stdout)
+        status = "proven" if answer["status"] in ("OPTIMAL", "INFEASIBLE") else "given up"
+        return status, answer["crossed"], answer["solver"]
+
+    def close(self) -> None:
+        self.worker.stdin.close()
+        self.worker.wait()
+
+
+class Highs:
+    """HiGHS as the package itself runs it: ``method="milp"``, which checks its answers and solves again where they fail."""
+
+    name, module = "HiGHS", "scipy"
+
+    def __init__(self, case: Case, time_limit: float) -> None:
+        self.case, self.time_limit = case, time_limit
+        self.engine = case.engine("milp")
+
+    def __call__(self, i: int) -> Answer:
+        spent = 0.0
+        original = _milp.milp
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            nonlocal spent
+            begin = time.perf_counter()
+            answer = original(*arguments, **options)
+            spent += time.perf_counter() - begin
+            return answer
+
+        with mock.patch.object(_milp, "milp", timed):
+            found = self.case.solve(self.engine, [i], time_limit_per_point=self.time_limit)
+        is_proven = bool(found.is_status("optimal", "infeasible")[0])
+        return Answer("proven" if is_proven else "given up", float(found.cost[0]), spent, float(found.seconds[0]) - spent)
+
+    def close(self) -> None:
+        """Nothing to end here."""
+
+
+# --- on the classifier ------------------------------------------------------------------------------------------------
+
+
+class Treecf:
+    """treecf's exact search, with its warm start: weighted l1 in units of the range plus λ0 per feature, within the box.
+
+    A move goes to the number of its cell that is nearest to x0, not to a training value. There is no setting for that, so its
+    costs are compared with those of this engine on the same landings.
+    """
+
+    name, module = "treecf", "treecf"
+
+    def __init__(self, case: Case, time_limit: float) -> None:
+        import treecf
+        from treecf.backends import exact_rust
+
+        self.case, self.time_limit, self.treecf, self.solver = case, time_limit, treecf, exact_rust
+        low, high = case.X.min(axis=0), case.X.max(axis=0)
+        box = [treecf.Range(name, float(low[j]), float(high[j])) for j, name in enumerate(case.names)]
+        width = np.where(high > low, high - low, 1.0)
+        self.explainer = treecf.Explainer(case.estimator, normalizers=width / PROBLEM.lambda1, constraints=box)
+
+    def target(self, own_class: int) -> Any:
+        """The side of the raw score that the other class is on; a forest's is its probability of class 1."""
+        is_boosted = isinstance(self.case.estimator, GradientBoostingClassifier)
+        # Two probabilities that add up to 1 differ by the margin where each is half of it away from 1/2.
+        middle, step = (0.0, PROBLEM.margin) if is_boosted else (0.5, PROBLEM.margin / 2)
+        if own_class == 0:
+            return self.treecf.Target.raw(op=">=", value=middle + step)
+        return self.treecf.Target.raw(op="<=", value=middle - step)
+
+    def __call__(self, i: int) -> Answer:
+        row, spent = self.case.X[self.case.rows[i]], 0.0
+        original = self.solver.solve_exact_rust
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            nonlocal spent
+            begin = time.perf_counter()
+            answer = original(*arguments, **options)
+            spent = time.perf_counter() - begin
+            return answer
+
+        options = {"time_budget_s": self.time_limit, "node_budget": 10**15, "sparsity_weight": PROBLEM.lambda0, "seed": 0}
+        begin = time.perf_counter()
+        with warnings.catch_warnings(), mock.patch.object(self.solver, "solve_exact_rust", timed):
+            warnings.simplefilter("ignore", self.treecf.TreecfWarning)
+            found = self.explainer.explain(row, self.target(int(self.case.own_class[i])), backend="exact", **options)
+        build = time.perf_counter() - begin - spent
+        if isinstance(found, self.treecf.Infeasible):
+            is_proven = found.proof == "certified"
+            return Answer("proven" if is_proven else "given up", np.inf if is_proven else np.nan, spent, build)
+        cost = found.distance + PROBLEM.lambda0 * found.n_changed
+        return Answer("proven" if found.proof == "optimal" else "given up", cost, spent, build)
+
+    def close(self) -> None:
+        """Nothing to end here."""
+
+
+PEERS: tuple[Any, ...] = (Gurobi, Highs, CpSat, Treecf)
+
+
+def is_installed(peer: Any) -> bool:
+    """Whether the library of a peer can be imported; ortools is not imported to find out."""
+    return importlib.util.find_spec(peer.module) is not None

@@ -1,0 +1,186 @@
+"""What ``fcca explain`` computes: the cheapest changes of some rows of a file, for a classifier from a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fcca.cli._data import listed, read_features
+from fcca.cli._distillation import Step, collected_notes
+from fcca.cli._models import columns_of, model_from_file
+from fcca.cli._options import SearchSettings, check
+from fcca.counterfactuals import CounterfactualExplainer, Explanations
+from fcca.exceptions import InvalidInputError
+
+TABLE_FORMATS = (".csv", ".parquet")
+MOST_ANSWERS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainSettings(SearchSettings):
+    """Everything that can be chosen; checked when made."""
+
+    rows: str | None
+    label: str | None
+    target: str | None
+    target_probability: float | None
+    n: int
+    out: Path | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rows is not None:
+            chosen_rows(self.rows)
+        if self.target_probability is not None:
+            fits = 0 < self.target_probability < 1
+            check("--target-probability", self.target_probability, fits, "a probability between 0 and 1, such as 0.8")
+        check("--n", self.n, 1 <= self.n <= MOST_ANSWERS, f"a number of answers per row, from 1 to {MOST_ANSWERS}")
+        if self.out is not None:
+            fits = self.out.name.lower().endswith(TABLE_FORMATS)
+            check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
+
+
+def chosen_rows(text: str) -> list[range]:
+    """``0,5,10-20`` as ranges; both ends of a range count."""
+    ranges = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise InvalidInputError(
+                f"--rows is {text}. Expected row numbers and ranges, the first row is 0, such as 0,5,10-20."
+            )
+        ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return ranges
+
+
+def _rows(text: str | None, n_rows: int) -> list[int]:
+    """The rows that are asked for, each once."""
+    if text is None:
+        return list(range(n_rows))
+    ranges = chosen_rows(text)
+    last = max(chosen[-1] for chosen in ranges)
+    if last >= n_rows:
+        raise InvalidInputError(
+            f"--rows is {text}, but there are {n_rows} rows, counted from 0: the last one is {n_rows - 1}."
+        )
+    return list(dict.fromkeys(row for chosen in ranges for row in chosen))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that ``fcca explain`` found."""
+
+    model: Any
+    model_file: Path
+    data_file: Path
+    shape: tuple[int, int]
+    found: Explanations  # its rows are called by their numbers in the file
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def n_unverified(self) -> int:
+        """Answers that the classifier itself does not confirm."""
+        return int(self.found.is_status("unverified").sum())
+
+    def write(self, path: Path, name: str) -> None:
+        """Write one line per move to ``path``, in the format that the final name asks for."""
+        frame = self.found.to_frame()
+        if name.lower().endswith(".parquet"):
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False, lineterminator="\n")
+
+    def to_json(self) -> str:
+        """Everything as one JSON document; numbers that JSON does not have are null."""
+        document = {
+            "model": str(self.model_file),
+            "data": str(self.data_file),
+            "classes": self.found.classes.tolist(),
+            "target_probability": self.found.target_probability,
+            "seconds": self.seconds,
+            "answers": list(self._answers()),
+            "notes": list(self.notes),
+        }
+        return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+
+    def _answers(self) -> Iterator[dict[str, Any]]:
+        found = self.found
+        begin = np.searchsorted(found.moves.point, np.arange(len(found) + 1))
+        numbers = ("cost", "bound", "seconds", "probability_before", "probability_after")
+        per_answer = zip(found.labels[found.rows].tolist(), found.predicted.tolist(), found.target.tolist(), strict=True)
+        for i, ((row, predicted, target), sentence) in enumerate(zip(per_answer, found.sentences(), strict=True)):
+            yield {
+                "row": row,
+                "answer": int(found.answer[i]),
+                "predicted": predicted,
+                "target": target,
+                "status": str(found.status[i]),
+                **{name: _json_number(getattr(found, name)[i]) for name in numbers},
+                "nodes": int(found.nodes[i]),
+                "sentence": sentence,
+                "moves": [
+                    {
+                        "feature": found.feature_names[found.moves.feature[k]],
+                        "from": float(found.moves.origin[k]),
+                        "to": float(found.moves.landing[k]),
+                        "cut": float(found.moves.cut[k]),
+                    }
+                    for k in range(begin[i], begin[i + 1])
+                ],
+            }
+
+
+def _json_number(x: float) -> float | None:
+    return float(x) if math.isfinite(x) else None
+
+
+def explanation(
+    model_file: Path, data_file: Path, settings: ExplainSettings, step: Step = nullcontext, *, show_progress: bool = False
+) -> Explanation:
+    """Load, read and explain."""
+    with step("Loading the model …"):
+        model = model_from_file(model_file)
+        names, n_features = columns_of(model)
+    with step("Reading the data …"):
+        knower = f"the model in {model_file.name} was fitted on"
+        X = read_features(data_file, settings.label, names, n_features, knower)
+    rows = _rows(settings.rows, len(X))
+    with collected_notes() as notes:
+        explainer = CounterfactualExplainer(
+            model,
+            X,
+            lambda0=settings.lambda0,
+            lambda1=settings.lambda1,
+            lambda2=settings.lambda2,
+            margin=settings.margin,
+            decision_threshold=settings.decision_threshold,
+            n_jobs=settings.jobs,
+            time_limit=settings.time_limit,
+            time_limit_per_point=settings.time_limit_per_row,
+            verbose=int(show_progress),
+        )
+        target = _class_named(settings.target, explainer.classes.tolist())
+        began = perf_counter()
+        found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
+        seconds = perf_counter() - began
+    return Explanation(explainer.estimator, model_file, data_file, X.shape, found, seconds, tuple(notes))
+
+
+def _class_named(text: str | None, classes: list[Any]) -> Any:
+    """The class whose label reads like this."""
+    if text is None:
+        return None
+    named = [label for label in classes if str(label) == text]
+    if not named:
+        raise InvalidInputError(f"--target is {text}, which is not a class of the model. Its classes are {listed(classes)}.")
+    return named[0]

@@ -1,0 +1,336 @@
+"""CounterfactualExplainer: what would have to change for a classifier to answer otherwise."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields, replace
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from fcca._frames import check_column_names, check_columns, column_names
+from fcca._progress import progress_bar
+from fcca.counterfactuals._alternatives import cheapest_alternatives
+from fcca.counterfactuals._engine import ANY_OTHER_CLASS, CounterfactualEngine, Progress
+from fcca.counterfactuals._explanations import Explanations
+from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
+from fcca.counterfactuals._problem import CounterfactualProblem
+from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
+from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.models import as_fitted_on, decide_at
+from fcca.models._native import as_classifier
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+PROBABILITY_TOLERANCE = 1e-6
+FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
+
+
+class CounterfactualExplainer:
+    """The cheapest change of a row that makes a fitted classifier answer otherwise, exactly and with proof.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Anything that :func:`fcca.read_model` reads, and boosters of XGBoost, LightGBM and CatBoost themselves. It is used
+        as it is.
+    X : array-like or data frame of shape (n_rows, n_features)
+        Training data, or other data like it: a change stays inside its range, lands on its values, and its range is the
+        unit of distances.
+    lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
+        Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
+        distances in units of the range.
+    margin : float, default=1e-4
+        By how much of its score the classifier must answer the other class.
+    decision_threshold : float, default=None
+        For two classes: the second is answered where its probability is at least this, whatever the classifier's own
+        ``predict`` says.
+    n_jobs : int, default=None
+        Threads; None is 1, -1 all cores. The result does not depend on it.
+    time_limit : float, default=None
+        Seconds for all searches of a call together. What is not proven by then says so in its status.
+    time_limit_per_point : float, default=None
+        Seconds for each search: one per row and, for more answers than one, a few for each.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    See Also
+    --------
+    FCCADiscretizer : the thresholds that the changes of all training rows cross.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from fcca import CounterfactualExplainer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> found = CounterfactualExplainer(classifier, X).explain(X.iloc[[5]])
+    >>> found.sentences({0: "malignant", 1: "benign"})
+    ['benign if worst concave points falls from 0.1741 to 0.1357']
+    >>> found.status.tolist()
+    ['optimal']
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        *,
+        lambda0: float = 0.1,
+        lambda1: float = 1.0,
+        lambda2: float = 0.0,
+        margin: float = 1e-4,
+        decision_threshold: float | None = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        time_limit_per_point: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        for name, number in (("lambda0", lambda0), ("lambda1", lambda1), ("lambda2", lambda2), ("margin", margin)):
+            _check_real(name, number)
+        problem = CounterfactualProblem(float(lambda0), float(lambda1), float(lambda2), float(margin))
+        for name, limit in (("time_limit", time_limit), ("time_limit_per_point", time_limit_per_point)):
+            if limit is not None:
+                _check_real(name, limit)
+                if not limit >= 0:
+                    raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
+        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+            raise InvalidInputError(
+                f"n_jobs must be None for one thread, a number of threads or -1 for all, got {n_jobs!r}."
+            )
+        if isinstance(estimator, type):
+            raise UnsupportedModelError(f"estimator is the class {estimator.__name__}; expected a fitted one of it.")
+        self.estimator = as_classifier(estimator)
+        if decision_threshold is not None:
+            _check_real("decision_threshold", decision_threshold)
+            self.estimator = decide_at(self.estimator, float(decision_threshold))
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.time_limit_per_point = time_limit_per_point
+        self.verbose = verbose
+        self.engine = CounterfactualEngine(self.estimator, problem)
+        self.classes = self.engine.model.classes
+
+        check_column_names(X)
+        reference = check_array(X, dtype=np.float64, order="C", input_name="X")
+        known = getattr(self.estimator, "feature_names_in_", None)
+        names = column_names(X)
+        check_columns(
+            names, reference.shape[1], None if known is None else list(known), self.engine.model.n_features, knower=FITTED_ON
+        )
+        self._given_names = names if names is not None or known is None else list(known)
+        self.feature_names = tuple(self._given_names or (f"x{j}" for j in range(reference.shape[1])))
+        self.engine.observe(reference)
+
+    def explain(self, X: Any, target: Any = None, target_probability: float | None = None, n: int = 1) -> Explanations:
+        """The cheapest changes of some rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or Series
+            Rows to explain, or one row. Columns as in the data that the explainer was given.
+        target : label or array-like of labels, default=None
+            The class to reach, for all rows or one for each; None is any other class, whichever is cheapest. A row that is
+            answered with it already has an answer of cost 0.
+        target_probability : float, default=None
+            For two classes: the probability that the target must have at least. For classifiers without ``predict_proba``
+            it is the logistic of the decision function.
+        n : int, default=1
+            How many answers per row: the n cheapest none of which changes all the features of an earlier one.
+
+        Returns
+        -------
+        Explanations
+        """
+        table, labels = self._rows(X)
+        if not isinstance(n, Integral) or n < 1:
+            raise InvalidInputError(f"n must be a number of answers of at least 1, got {n!r}.")
+        began = perf_counter()
+        own = self.engine.class_index(self.engine.predict(table))
+        wanted = self._wanted(target, own)
+        margin = np.full(len(table), self.engine.problem.margin)
+        if target_probability is not None:
+            margin = self._probability_margins(target_probability, wanted)
+        there = self._already_there(table, own, wanted, target_probability)
+        first, open_rows = self._split(there, wanted, margin)
+
+        def solve(
+            rows: NDArray[np.int64], frozen: NDArray[np.bool_] | None, progress: Progress | None = None
+        ) -> Counterfactuals:
+            left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began))
+            found = self.engine.solve(
+                table,
+                rows,
+                own[rows],
+                feature_names=self.feature_names,
+                target=wanted[rows],
+                margin=margin[rows],
+                frozen=frozen,
+                n_jobs=self.n_jobs,
+                time_limit=left,
+                time_limit_per_point=self.time_limit_per_point,
+                progress=progress,
+            )
+            return self._with_probability_checked(table, found, target_probability)
+
+        if len(open_rows):
+            with progress_bar("Counterfactuals", len(open_rows), bool(self.verbose)) as progress:
+                first = joined([first, solve(open_rows, None, progress)])
+        answers = first.take(np.argsort(first.rows))
+        number = np.ones(len(answers), dtype=np.int64)
+        if n > 1:
+            with progress_bar("Further answers", int(n) * len(answers), bool(self.verbose)) as progress:
+                answers, number = cheapest_alternatives(answers, wanted, int(n), table.shape[1], solve, progress)
+        return self._explanations(answers, number, own, wanted, table, labels, target_probability)
+
+    # --- what is given ------------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
+        """The rows as a table of float64, and what they are called."""
+        check_column_names(X)
+        labels = np.asarray(X.index) if isinstance(X, pd.DataFrame) else None
+        names = column_names(X)
+        if isinstance(X, pd.Series):
+            labels = None if X.name is None else np.array([X.name], dtype=object)
+            X = X.to_numpy()
+        if np.ndim(X) == 1:
+            X = np.reshape(X, (1, -1))
+        table = check_array(X, dtype=np.float64, order="C", input_name="X")
+        check_columns(names, table.shape[1], self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
+        return table, np.arange(len(table)) if labels is None else labels
+
+    def _wanted(self, target: Any, own: Codes) -> Codes:
+        """Positions of the classes asked for; -1 for any other class where there are several."""
+        n_rows = len(own)
+        if target is None:
+            return 1 - own if len(self.classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
+        classes = self.classes.tolist()
+        if np.ndim(target) == 0:
+            target = [target] * n_rows
+        elif np.ndim(target) > 1 or len(target) != n_rows:
+            raise InvalidInputError(
+                f"target must be one label or one per row: {n_rows} row(s), got shape {np.shape(target)}."
+            )
+        labels = [label.item() if isinstance(label, np.generic) else label for label in target]
+        unknown = [label for label in labels if label not in classes]
+        if unknown:
+            raise InvalidInputError(f"{unknown[0]!r} is not a class of the classifier. Its classes are {classes}.")
+        return np.array([classes.index(label) for label in labels], dtype=np.int32)
+
+    # --- probabilities ------------------------------------------------------------------------------------------------
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return hasattr(self.estimator, "predict_proba")
+
+    def _own_probabilities(self, X: Floats) -> Floats:
+        """What ``predict_proba`` says or, where there is none, the logistic of the decision function."""
+        given = as_fitted_on(self.estimator, X)
+        if self._has_probabilities:
+            return np.asarray(self.estimator.predict_proba(given), dtype=np.float64)
+        score = (
+            self.estimator.decision_function(given)
+            if hasattr(self.estimator, "decision_function")
+            else self.engine.scores(X)
+        )
+        return probabilities(self.engine.model.link, np.asarray(score, dtype=np.float64).ravel())
+
+    def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
+        """By how much of the score each row must reach its class."""
+        _check_real("target_probability", probability)
+        if not 0 < probability < 1:
+            raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
+        model = self.engine.model
+        check_two_classes(model)
+        needed = np.array(
+            [score_margin(model, code, float(probability), has_probabilities=self._has_probabilities) for code in (0, 1)]
+        )
+        margin: Floats = np.maximum(self.engine.problem.margin, needed[wanted])
+        return margin
+
+    def _already_there(self, table: Floats, own: Codes, wanted: Codes, probability: float | None) -> NDArray[np.bool_]:
+        there: NDArray[np.bool_] = own == wanted
+        if probability is not None and there.any():
+            rows = np.flatnonzero(there)
+            there[rows] = self._own_probabilities(table[rows])[np.arange(len(rows)), wanted[rows]] >= probability
+        return there
+
+    def _with_probability_checked(self, table: Floats, found: Counterfactuals, probability: float | None) -> Counterfactuals:
+        """The same, those whose probability the classifier itself puts lower labelled as unverified."""
+        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        if probability is None or len(answered) == 0:
+            return found
+        points = found.take(answered).apply(table)
+        reached = self._own_probabilities(points)[np.arange(len(answered)), found.target_code[answered]]
+        status = found.status_code.copy()
+        status[answered[reached < probability - PROBABILITY_TOLERANCE]] = STATUSES.index("unverified")
+        return replace(found, status_code=status)
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _split(self, there: NDArray[np.bool_], wanted: Codes, margin: Floats) -> tuple[Counterfactuals, NDArray[np.int64]]:
+        """Answers that need no search, and the rows that need one."""
+        unreachable = ~there & np.isinf(margin)
+        answers = [
+            without_moves(
+                np.flatnonzero(rows), self.classes, wanted[rows], status, np.full(rows.sum(), bound), self.feature_names
+            )
+            for rows, status, bound in ((there, "optimal", 0.0), (unreachable, "infeasible", np.inf))
+        ]
+        return joined(answers), np.flatnonzero(~there & ~unreachable)
+
+    def _explanations(
+        self,
+        answers: Counterfactuals,
+        number: NDArray[np.int64],
+        own: Codes,
+        wanted: Codes,
+        table: Floats,
+        labels: NDArray[Any],
+        probability: float | None,
+    ) -> Explanations:
+        columns = {field.name: getattr(answers, field.name) for field in fields(Counterfactuals)}
+        unknown = np.full(len(answers), np.nan)
+        found = Explanations(
+            **columns,
+            answer=number,
+            own_code=own[answers.rows],
+            wanted_code=wanted[answers.rows],
+            table=table,
+            labels=labels,
+            probability_before=unknown,
+            probability_after=unknown,
+            target_probability=None if probability is None else float(probability),
+            box=(self.engine.cells.box_low, self.engine.cells.box_high),
+            has_cuts=self.engine.has_cuts,
+        )
+        if unverified := found.counts().get("unverified", 0):
+            warnings.warn(
+                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier itself; they are marked "
+                "'unverified'.",
+                UnverifiedCounterfactualWarning,
+                stacklevel=3,
+            )
+        return self._with_probabilities(found) if self._has_probabilities else found
+
+    def _with_probabilities(self, found: Explanations) -> Explanations:
+        code = np.where(found.target_code >= 0, found.target_code, found.wanted_code)
+        before, after = np.full(len(found), np.nan), np.full(len(found), np.nan)
+        known = np.flatnonzero(code >= 0)
+        before[known] = self._own_probabilities(found.table)[found.rows[known], code[known]]
+        answered = np.flatnonzero(~found.is_status("infeasible", "unknown"))
+        if len(answered):
+            after[answered] = self._own_probabilities(found.x[answered])[np.arange(len(answered)), code[answered]]
+        return replace(found, probability_before=before, probability_after=after)
+
+
+def _check_real(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool) or np.isnan(float(value)):
+        raise InvalidInputError(f"{name} must be a number, got {value!r}.")

@@ -1,0 +1,229 @@
+"""What the explainer returns: answers that read themselves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.counterfactuals._result import Counterfactuals
+from fcca.counterfactuals._sentences import Move, sentence
+from fcca.exceptions import InvalidInputError
+
+Floats = NDArray[np.float64]
+
+ANSWERS_SHOWN = 10
+ANSWERS_IN_HTML = 50
+
+
+@dataclass(frozen=True, repr=False)
+class Explanations(Counterfactuals):
+    """Answers for the rows that were asked for; those of a row stand together, the cheapest first.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_answers,)
+        Which row of the table that was given each answer is for.
+    answer : ndarray of shape (n_answers,)
+        1 for the cheapest of a row, 2 for the next. A row with fewer answers than were asked for ends with one that says
+        why: ``infeasible`` where it is proven that there is no other, ``unknown`` where time ran out.
+    predicted, target : ndarray of shape (n_answers,)
+        The class that the row is answered with, and the class that is reached.
+    status : ndarray of shape (n_answers,)
+        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. The second answer of a row is ``optimal``
+        where it is proven that nothing cheaper changes a set of features that does not contain the first one's, and so on.
+    cost, bound : ndarray of shape (n_answers,)
+        Cost of the answer, and a proven lower bound on it; equal where optimal.
+    nodes, seconds : ndarray of shape (n_answers,)
+        Size and wall time of the searches for it.
+    moves : Moves
+        Which feature went from where to where, sparsely.
+    probability_before, probability_after : ndarray of shape (n_answers,)
+        What the classifier's own ``predict_proba`` gives the target at the row and at the changed point; NaN where it has
+        none, or where there is no answer.
+    feature_names : sequence of str
+    """
+
+    answer: NDArray[np.int64]
+    own_code: NDArray[np.int32]  # position in classes of what the classifier answers the row with
+    wanted_code: NDArray[np.int32]  # position in classes of what was asked for, -1 for any other class
+    table: Floats  # the rows that were given
+    labels: NDArray[Any]  # what they are called
+    probability_before: Floats
+    probability_after: Floats
+    target_probability: float | None
+    box: tuple[Floats, Floats]  # smallest and largest value of each feature in the data
+    has_cuts: bool
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """The class that the row of every answer is answered with as it is."""
+        predicted: NDArray[Any] = self.classes[self.own_code]
+        return predicted
+
+    @property
+    def original(self) -> Floats:
+        """The row of every answer, in raw units."""
+        original: Floats = self.table[self.rows]
+        return original
+
+    @property
+    def x(self) -> Floats:
+        """The changed points in raw units; NaN where there is no answer."""
+        points: Floats = self.apply(self.table)
+        points[self.is_status("infeasible", "unknown")] = np.nan
+        return points
+
+    def _row_labels(self) -> NDArray[Any]:
+        labels: NDArray[Any] = self.labels[self.rows]
+        return labels
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per move: row, answer, target, status, cost, bound, seconds, feature, from, to, cut.
+
+        An answer without moves has one line without a feature. ``row`` is the label of the row where the table was a
+        data frame with an index, its position elsewhere.
+        """
+        names = ("answer", "target", "status", "cost", "bound", "seconds")
+        return self._frame_of_moves({name: getattr(self, name) for name in names})
+
+    def changed(self, *, all_features: bool = False) -> pd.DataFrame:
+        """Original and changed values side by side, one line per answer.
+
+        Parameters
+        ----------
+        all_features : bool, default=False
+            All columns, instead of those that some answer changes.
+
+        Returns
+        -------
+        DataFrame
+            Rows by ``(row, answer)``, columns by ``(feature, "original" or "changed")``.
+        """
+        kept = range(len(self.feature_names)) if all_features else np.unique(self.moves.feature).tolist()
+        original, x = self.original, self.x
+        columns = {
+            (self.feature_names[j], kind): values[:, j]
+            for j in kept
+            for kind, values in (("original", original), ("changed", x))
+        }
+        index = pd.MultiIndex.from_arrays([self._row_labels(), self.answer], names=["row", "answer"])
+        frame = pd.DataFrame(columns, index=index)
+        frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["feature", "value"])
+        return frame
+
+    def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
+        """One sentence per answer, such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``.
+
+        A number is printed in as few digits as leave it where the classifier gives the same answer: the sentence is true
+        of the numbers in it.
+
+        Parameters
+        ----------
+        class_names : mapping, optional
+            What to call the classes, such as ``{0: "declined", 1: "approved"}``; a class that is not in it is called by
+            its label.
+
+        Returns
+        -------
+        list of str
+        """
+        names = self._class_names(class_names)
+        begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
+        status, cuts = self.status, self.moves.cut if self.has_cuts else np.full(len(self.moves.cut), np.nan)
+        texts = []
+        for i in range(len(self)):
+            moves = [
+                Move(
+                    self.feature_names[self.moves.feature[k]],
+                    float(self.moves.origin[k]),
+                    float(self.moves.landing[k]),
+                    float(cuts[k]),
+                    float(self.box[int(self.moves.landing[k] > self.moves.origin[k])][self.moves.feature[k]]),
+                )
+                for k in range(begin[i], begin[i + 1])
+            ]
+            code = self.target_code[i] if self.target_code[i] >= 0 else self.wanted_code[i]
+            texts.append(
+                sentence(
+                    str(status[i]),
+                    names[code] if code >= 0 else None,
+                    moves,
+                    cost=float(self.cost[i]),
+                    bound=float(self.bound[i]),
+                    number=int(self.answer[i]),
+                    probability=self.target_probability,
+                )
+            )
+        return texts
+
+    def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
+        labels = self.classes.tolist()
+        given = {} if given is None else given
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
+        return [str(given.get(label, label)) for label in labels]
+
+    def __repr__(self) -> str:
+        title = _title(self)
+        lines = [
+            f"  {label}: {text}" if number == 1 else f"  {label}, answer {number}: {text}"
+            for label, number, text in _first(self, ANSWERS_SHOWN)
+        ]
+        more = [f"  … {len(self) - ANSWERS_SHOWN} more"] if len(self) > ANSWERS_SHOWN else []
+        return "\n".join([title, *lines, *more])
+
+    def _repr_html_(self) -> str:
+        def cells(tag: str, texts: list[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+        texts = self.sentences()[:ANSWERS_IN_HTML]
+        labels, status = self._row_labels(), self.status
+        lines = [
+            cells(
+                "td",
+                [
+                    str(labels[i]),
+                    str(self.answer[i]),
+                    text,
+                    str(status[i]),
+                    _number(self.cost[i]),
+                    _from_to(self.probability_before[i], self.probability_after[i]),
+                ],
+            )
+            for i, text in enumerate(texts)
+        ]
+        head = cells("th", ["row", "answer", "what would have to change", "status", "cost", "probability"])
+        more = f"<p>… {len(self) - ANSWERS_IN_HTML} more</p>" if len(self) > ANSWERS_IN_HTML else ""
+        return f"<p>{escape(_title(self))}</p><table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>{more}"
+
+
+def _first(found: Explanations, n: int) -> list[tuple[str, int, str]]:
+    """Row, number and sentence of the first n answers."""
+    some = found.sentences()[:n]
+    return [
+        (f"row {label}", int(number), text)
+        for label, number, text in zip(found._row_labels(), found.answer, some, strict=False)
+    ]
+
+
+def _title(found: Explanations) -> str:
+    n_rows = len(np.unique(found.rows))
+    counts = ", ".join(f"{count} {status}" for status, count in found.counts().items())
+    return f"Explanations of {n_rows} row{'s' if n_rows != 1 else ''}: {counts}"
+
+
+def _number(x: float) -> str:
+    return f"{x:.4g}" if np.isfinite(x) else "–"
+
+
+def _from_to(before: float, after: float) -> str:
+    if np.isnan(before):
+        return "–"
+    return f"{before:.2f} → {after:.2f}" if np.isfinite(after) else f"{before:.2f}"

@@ -1,0 +1,74 @@
+"""From a probability that is asked for to the score by which the target must win."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models import Model
+from fcca.models._links import Link, NoProbability, Share
+from fcca.models._precision import largest_passing
+
+Floats = NDArray[np.float64]
+
+# A probability this little below the one asked for counts as reached: a sum of a hundred trees' shares that should be .8
+# may come out one rounding below it.
+ROUNDING = 1e-9
+
+
+def check_two_classes(model: Model) -> None:
+    """Refuse a probability for more than two classes."""
+    if len(model.classes) != 2:
+        raise UnsupportedModelError(
+            f"target_probability is for two classes; the classifier has {len(model.classes)}, and the probability of one "
+            "among several is no function of its lead alone. Leave target_probability out, or raise margin."
+        )
+
+
+def score_margin(model: Model, target: int, probability: float, *, has_probabilities: bool) -> float:
+    """By how much of the score the target must win so that its probability is at least this; infinite where it never is.
+
+    Parameters
+    ----------
+    model : Model
+        With two classes.
+    target : int
+        Position in ``model.classes``.
+    probability : float
+        Between 0 and 1.
+    has_probabilities : bool
+        Whether the classifier has a ``predict_proba``. One that has none gets the logistic of its score.
+    """
+    if has_probabilities and isinstance(model.link, NoProbability):
+        raise UnsupportedModelError(model.link.reason)
+    enough = probability - ROUNDING
+    if model.n_outputs == 2 and isinstance(model.link, Share):
+        return 2 * enough - 1  # the two shares sum to 1
+
+    def too_low(lead: Floats) -> NDArray[np.bool_]:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(_probability(model, target, lead) < enough)
+
+    largest = largest_passing(too_low, 1)[0]
+    return float("inf") if largest == np.finfo(np.float64).max else float(np.nextafter(largest, np.inf))
+
+
+def _probability(model: Model, target: int, lead: Floats) -> Floats:
+    """Probability of the target where it wins by ``lead`` of score; rises with it."""
+    if model.n_outputs == 2:
+        scores = np.zeros((len(lead), 2))
+        scores[:, target] = lead
+        return model.link.every_class(scores)[:, target]
+    score = model.boundary + (lead if target == 1 else -lead)
+    return probabilities(model.link, score)[:, target]
+
+
+def probabilities(link: Link, score: Floats) -> NDArray[Any]:
+    """Probabilities of two classes by the only score."""
+    if isinstance(link, Share | NoProbability):
+        second = link.second_class(score)
+        return np.column_stack([1 - second, second])
+    return link.both_classes(score)

@@ -1,0 +1,137 @@
+"""Answers in words: ``approved if income rises from 2,100 to 2,340 and open loans falls from 4 to 2``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+from fcca._decimals import plain, shortest_decimal
+
+# A number that has no cut to stay clear of is rounded by at most this share of the move.
+ROUNDED_BY = 0.01
+DIGITS_AS_GIVEN = 6
+SMALLEST_PLAIN, LARGEST_PLAIN = 1e-5, 1e16
+
+
+class Move(NamedTuple):
+    """One feature that changes; ``cut`` is the one crossed last, NaN for models without, ``edge`` where the data end."""
+
+    feature: str
+    origin: float
+    landing: float
+    cut: float
+    edge: float
+
+
+def grouped(x: float) -> str:
+    """A number with commas between the thousands."""
+    if x != 0 and not SMALLEST_PLAIN <= abs(x) < LARGEST_PLAIN:
+        return plain(x)
+    text = f"{Decimal(repr(float(x))):,f}"
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _is_short(x: float) -> bool:
+    """Whether people would write the number as it is."""
+    return x.is_integer() or len(Decimal(repr(x)).normalize().as_tuple().digits) <= DIGITS_AS_GIVEN
+
+
+def shown_landing(move: Move) -> float:
+    """The landing in as few digits as leave it where the model gives the same answer."""
+    origin, landing, cut = move.origin, move.landing, move.cut
+    if landing.is_integer():
+        return landing
+    if math.isnan(cut):  # going a little further changes nothing
+        further = ROUNDED_BY * abs(landing - origin)
+        if landing > origin:
+            return shortest_decimal(landing, landing, math.nextafter(min(landing + further, move.edge), math.inf))
+        return shortest_decimal(landing, max(landing - further, move.edge), math.nextafter(landing, math.inf))
+    if landing > origin:  # anything between the cut and the landing is in the same cell
+        return shortest_decimal(landing, math.nextafter(cut, math.inf), math.nextafter(landing, math.inf))
+    return shortest_decimal(landing, landing, math.nextafter(cut, math.inf))
+
+
+def shown_origin(move: Move) -> float:
+    """Where the move starts, in as few digits as tell it from where it ends."""
+    origin, landing, cut = move.origin, move.landing, move.cut
+    if _is_short(origin):
+        return origin
+    around = ROUNDED_BY * abs(landing - origin)
+    low, high = origin - around, origin + around
+    if landing > origin and not math.isnan(cut):
+        high = min(high, math.nextafter(cut, math.inf))
+    elif not math.isnan(cut):
+        low = max(low, math.nextafter(cut, math.inf))
+    return shortest_decimal(origin, low, high)
+
+
+def move_in_words(move: Move) -> str:
+    """``income rises from 2,100 to 2,340``."""
+    verb = "rises" if move.landing > move.origin else "falls"
+    return f"{move.feature} {verb} from {grouped(shown_origin(move))} to {grouped(shown_landing(move))}"
+
+
+def _chained(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _proof(cost: float, bound: float) -> str:
+    """What is proven about an answer that is not proven to be the cheapest."""
+    if not bound > 0:
+        return "not proven to be the cheapest"
+    ratio = cost / bound
+    if ratio <= 2:
+        return f"within {_rounded_up(100 * (ratio - 1))} % of the cheapest"
+    return f"at most {_rounded_up(10 * ratio) / 10:g} times the cost of the cheapest"
+
+
+def _rounded_up(x: float) -> int:
+    """The next whole number; what rounding has added to one does not count."""
+    return math.ceil(x - 1e-9)
+
+
+def sentence(
+    status: str,
+    target: str | None,
+    moves: Sequence[Move],
+    *,
+    cost: float,
+    bound: float,
+    number: int = 1,
+    probability: float | None = None,
+) -> str:
+    """One answer as a sentence.
+
+    Parameters
+    ----------
+    status : str
+        As in :class:`Counterfactuals`.
+    target : str or None
+        Name of the class to reach, None for any other one.
+    moves : sequence of Move
+    cost, bound : float
+    number : int, default=1
+        Which of a row's answers this is.
+    probability : float, optional
+        What the target's probability was asked to be at least.
+    """
+    asked = "" if probability is None else f" with a probability of at least {plain(probability)}"
+    reached = f"{target or 'another class'}{asked}"
+    if status == "infeasible":
+        if number > 1:
+            return f"No other set of features leads to {reached} within the range of the data."
+        return f"No change within the range of the data leads to {reached}."
+    if status == "unknown":
+        least = f"; none costs less than {bound:.3g}" if 0 < bound < math.inf else ""
+        article = "another" if number > 1 else "a"
+        return f"Time ran out before {article} change that leads to {reached} was found{least}."
+    if not moves:
+        return f"Already {reached}: nothing has to change."
+    text = f"{reached} if {_chained([move_in_words(move) for move in moves])}"
+    if status == "unverified":
+        return f"{text} (not confirmed by the classifier itself)"
+    if status == "feasible":
+        return f"{text} ({_proof(cost, bound)})"
+    return text

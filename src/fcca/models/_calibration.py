@@ -1,0 +1,131 @@
+"""scikit-learn's CalibratedClassifierCV, where it is a rising function of one model's score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import has_fit_parameter
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._links import Calibrated, Link, Share
+from fcca.models._model import Model, TreeEnsemble
+from fcca.models._precision import largest_passing
+from fcca.models._registry import check_supported, read_part
+
+Floats = NDArray[np.float64]
+
+SEVERAL = (
+    "CalibratedClassifierCV averages the calibrations of {} different models, and an average of probabilities of different "
+    "models is no function of one score. Set ensemble=False, or give it a fitted classifier in FrozenEstimator."
+)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Probabilities of both classes by a model's score, in scikit-learn's own arithmetic.
+
+    Attributes
+    ----------
+    calibrators : tuple
+        Fitted on the same model; their probabilities are averaged.
+    method : str
+        'sigmoid', 'isotonic' or 'temperature'.
+    link : Link or None
+        How the score turns into the probability that was calibrated; None where the score itself was.
+    """
+
+    calibrators: tuple[Any, ...]
+    method: str
+    link: Link | None
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probabilities of both classes."""
+        response = score if self.link is None else self.link.both_classes(score)[:, 1]
+        mean = np.zeros((len(score), 2))
+        for calibrator in self.calibrators:
+            mean += self._by(calibrator, response)
+        return mean / len(self.calibrators)
+
+    def _by(self, calibrator: Any, response: NDArray[Any]) -> Floats:
+        probability = np.zeros((len(response), 2))
+        if self.method == "temperature":
+            if self.link is None:
+                # Beyond this the softmax would take infinity from infinity.
+                probability = calibrator.predict(np.clip(response, -1e100, 1e100)[:, None])
+            else:
+                # Beyond 0 and 1 scikit-learn would no longer take them for probabilities.
+                response = np.clip(response, 0, 1)
+                probability = calibrator.predict(np.column_stack([1 - response, response]))
+        else:
+            probability[:, 1] = calibrator.predict(response)
+            probability[:, 0] = 1.0 - probability[:, 1]
+        probability[(probability > 1.0) & (probability <= 1.0 + 1e-5)] = 1.0
+        return np.asarray(probability, dtype=np.float64)
+
+
+def check(estimator: Any) -> None:
+    """Refuse several models before they are fitted."""
+    inner = estimator._get_estimator()
+    check_supported(inner)
+    prefit = isinstance(estimator.cv, str) and estimator.cv == "prefit"
+    several = estimator.ensemble is True or estimator.ensemble == "auto"
+    if several and not prefit and not isinstance(inner, FrozenEstimator):
+        raise UnsupportedModelError(SEVERAL.format(estimator.cv if isinstance(estimator.cv, int) else "several"))
+
+
+def weights(estimator: Any, weight: Any) -> dict[str, Any]:
+    """Refuse weights that would reach the calibration only."""
+    inner = estimator._get_estimator()
+    if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
+        raise UnsupportedModelError(
+            f"CalibratedClassifierCV hands no weights to {type(inner).__name__}. Fit what is inside with weights yourself "
+            "and freeze it: CalibratedClassifierCV(FrozenEstimator(fitted))."
+        )
+    return {"sample_weight": weight}
+
+
+def _with_one_score(model: Model) -> Model:
+    """The same with the probability of the second class as the only score, where it has one for each."""
+    if model.n_outputs == 1:
+        return model
+    if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
+        raise UnsupportedModelError(
+            "The calibrated model has a score for each of its two classes. Fit it with an objective that has one score."
+        )
+    return replace(model, value=np.ascontiguousarray(model.value[:, [1]]), base=model.base[[1]])
+
+
+def read(estimator: Any) -> Model:
+    """Read a fitted CalibratedClassifierCV."""
+    calibrated = estimator.calibrated_classifiers_
+    inner = calibrated[0].estimator
+    if any(other.estimator is not inner for other in calibrated):
+        raise UnsupportedModelError(SEVERAL.format(len(calibrated)))
+    if len(estimator.classes_) != 2:
+        raise UnsupportedModelError(
+            f"CalibratedClassifierCV was fitted on {len(estimator.classes_)} classes and normalises their calibrations, "
+            "which is no longer a function of one score. Calibrate two classes, or explain the classifier inside it."
+        )
+    model = _with_one_score(read_part(inner))
+    calibrators = tuple(calibrator for each in calibrated for calibrator in each.calibrators)
+    method = calibrated[0].method
+    for calibrator in calibrators:
+        if method == "sigmoid" and calibrator.a_ > 0:
+            raise UnsupportedModelError(
+                "The fitted sigmoid falls as the score rises: the classifier was wrong more often than right on the rows it "
+                "was calibrated on. Check that they have the same labels, or calibrate on more rows."
+            )
+    calibration = Calibration(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
+    link = Calibrated(calibration)
+
+    def answers_first(score: Floats) -> NDArray[np.bool_]:
+        with np.errstate(over="ignore", under="ignore"):
+            first: NDArray[np.bool_] = np.argmax(link.both_classes(score), axis=1) == 0
+        return first
+
+    # What is inside may have been fitted on the labels' positions.
+    return replace(model, classes=estimator.classes_, link=link, boundary=float(largest_passing(answers_first, 1)[0]))

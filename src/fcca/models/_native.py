@@ -1,0 +1,119 @@
+"""Boosters without scikit-learn's interface, given one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+
+Floats = NDArray[np.float64]
+
+# By the dotted names of the boosters, so that no library is imported for this.
+ADAPTERS = {
+    "xgboost.core.Booster": ("_xgboost", "XGBoostBooster"),
+    "lightgbm.basic.Booster": ("_lightgbm", "LightGBMBooster"),
+    "catboost.core.CatBoost": ("_catboost", "CatBoostModel"),
+}
+
+
+class NativeClassifier(ClassifierMixin, BaseEstimator):
+    """A trained booster that answers with labels.
+
+    It is fitted already: ``fit`` and ``clone`` leave it as it is, as they do a FrozenEstimator.
+
+    Parameters
+    ----------
+    booster : object
+        What the library's own ``train`` returned.
+    """
+
+    def __init__(self, booster: Any) -> None:
+        self.booster = booster
+
+    def fit(self, X: Any, y: Any = None, **parameters: Any) -> NativeClassifier:
+        """Nothing to do."""
+        return self
+
+    def __sklearn_clone__(self) -> NativeClassifier:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The labels."""
+        raise NotImplementedError
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns, where the booster has been given some."""
+        names = self._feature_names()
+        if names is None:
+            raise AttributeError(f"the {type(self).__name__} was trained without names of columns")
+        return np.array(names, dtype=object)
+
+    def _feature_names(self) -> list[str] | None:
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Refuse a booster that is not a classifier."""
+        raise NotImplementedError
+
+    def _columns(self, X: Any) -> Floats:
+        """X as an array with as many columns as the booster was trained on."""
+        columns: Floats = np.asarray(X, dtype=np.float64)
+        if columns.ndim != 2 or columns.shape[1] != self.n_features_in_:
+            raise InvalidInputError(
+                f"X has the shape {columns.shape}; the booster takes rows of {self.n_features_in_} columns."
+            )
+        return columns
+
+
+def as_classifier(model: Any) -> Any:
+    """Give a native booster the methods of a scikit-learn classifier.
+
+    Parameters
+    ----------
+    model : object
+        A booster of ``xgboost.train`` or ``lightgbm.train``, a ``catboost.CatBoost``, or a classifier, which comes back
+        as it is.
+
+    Returns
+    -------
+    object
+        With ``predict`` (labels), ``predict_proba``, ``classes_``, ``n_features_in_`` and, where the booster has names of
+        columns, ``feature_names_in_``. A booster that was stopped early answers by its best iteration.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fcca.models._native import as_classifier
+    >>> as_classifier(LogisticRegression())
+    LogisticRegression()
+    """
+    if isinstance(model, NativeClassifier):
+        return model
+    if not isinstance(model, ClassifierMixin) and getattr(model, "_estimator_type", None) != "classifier":
+        for base in type(model).__mro__:
+            if (name := f"{base.__module__}.{base.__qualname__}") in ADAPTERS:
+                module, adapter = ADAPTERS[name]
+                classifier: NativeClassifier = getattr(import_module(f"fcca.models.{module}"), adapter)(model)
+                classifier._check()
+                return classifier
+    if not hasattr(model, "predict"):
+        raise UnsupportedModelError(
+            f"{type(model).__name__} is neither a classifier nor a booster that can be made one. Boosters that can: "
+            f"{', '.join(ADAPTERS)}."
+        )
+    return model

@@ -1,0 +1,241 @@
+"""Deciding elsewhere than at even odds: scikit-learn's threshold classifiers and the same for any fitted classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.utils.validation import check_is_fitted
+
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.models._links import Share
+from fcca.models._model import Model, TreeEnsemble
+from fcca.models._precision import largest_passing
+from fcca.models._registry import check_supported, read_part, weight_parameters
+
+Floats = NDArray[np.float64]
+
+
+class DecidedAt(ClassifierMixin, BaseEstimator):
+    """A fitted classifier of two classes that answers the second where its probability is at least the threshold.
+
+    Made by :func:`decide_at`. It is used as it is: ``fit`` changes nothing and ``clone`` returns it.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Anything with ``predict_proba``.
+    threshold : float
+    """
+
+    def __init__(self, estimator: Any, threshold: float) -> None:
+        self.estimator = estimator
+        self.threshold = threshold
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any, **parameters: Any) -> Self:
+        """Do nothing: the classifier is fitted already."""
+        return self
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The classifier's labels."""
+        classes: NDArray[np.generic] = np.asarray(self.estimator.classes_)
+        return classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that the classifier was fitted on."""
+        return int(self.estimator.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the columns that the classifier was fitted on, where it has seen any."""
+        names: NDArray[np.object_] = self.estimator.feature_names_in_
+        return names
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """The classifier's own probabilities."""
+        probabilities: NDArray[np.floating[Any]] = self.estimator.predict_proba(X)
+        return probabilities
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Answer the second class where its probability is at least the threshold."""
+        answers: NDArray[np.generic] = self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold).astype(int)]
+        return answers
+
+
+def _check_threshold(threshold: float) -> None:
+    if not 0 < threshold < 1:
+        raise InvalidInputError(f"A decision threshold is a probability between 0 and 1, got {threshold}.")
+
+
+def decide_at(estimator: Any, threshold: float) -> DecidedAt:
+    """Let a fitted classifier of two classes decide at another probability than a half.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Anything that :func:`fcca.read_model` reads and that has ``predict_proba``. One that is still to be fitted goes into
+        scikit-learn's ``FixedThresholdClassifier`` instead.
+    threshold : float
+        The second class is answered where its probability is at least this.
+
+    Returns
+    -------
+    DecidedAt
+        A classifier with ``predict``, ``predict_proba`` and ``classes_`` that can be used wherever the first could.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from fcca.models import decide_at, read_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> cautious = decide_at(RandomForestClassifier(random_state=0).fit(X, y), 0.12)
+    >>> bool(read_model(cautious).boundary < 0.12)
+    True
+    """
+    _check_threshold(threshold)
+    if not hasattr(estimator, "predict_proba"):
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} has no predict_proba, so it cannot decide by a probability. Calibrate it first: "
+            "CalibratedClassifierCV(estimator, ensemble=False)."
+        )
+    if hasattr(estimator, "fit"):
+        check_is_fitted(estimator)
+    if len(estimator.classes_) != 2:
+        raise _not_two(len(estimator.classes_))
+    return DecidedAt(estimator, threshold)
+
+
+def _not_two(n_classes: int) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"A decision threshold is for two classes; the classifier has {n_classes}. Leave the threshold out, or fit the "
+        "classifier on one class against the others."
+    )
+
+
+def with_decision_threshold(model: Model, threshold: float) -> Model:
+    """Let a model of two classes answer the second where its probability is at least the threshold.
+
+    Parameters
+    ----------
+    model : Model
+    threshold : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Model
+        One with a single output, exact to the last bit of the classifier's own probability.
+    """
+    _check_threshold(threshold)
+    return _decided(model, "predict_proba", 1, threshold)
+
+
+def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
+    """The model that answers the class at position ``positive`` where its response is at least the threshold."""
+    if len(model.classes) != 2:
+        raise _not_two(len(model.classes))
+    if model.n_outputs == 2:
+        return _decided_by_share(model, positive, threshold)
+
+    def answers_first(score: Floats) -> NDArray[np.bool_]:
+        with np.errstate(over="ignore", under="ignore"):
+            if method == "predict_proba":
+                response = model.link.both_classes(score)[:, positive]
+            else:
+                response = score if positive == 1 else -1 * score
+        answers_positive: NDArray[np.bool_] = response >= threshold
+        return answers_positive if positive == 0 else ~answers_positive
+
+    return replace(model, boundary=float(largest_passing(answers_first, 1)[0]))
+
+
+def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
+    if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
+        raise UnsupportedModelError(
+            "The model has a score for each of its two classes, and the odds between them cannot be compared with a "
+            "threshold exactly. Fit it with an objective for two classes that has one score."
+        )
+    # Minus the probability of the first class rises with the second; both signs round alike.
+    sign = 1.0 if positive == 1 else -1.0
+    return replace(
+        model,
+        value=np.ascontiguousarray(sign * model.value[:, [positive]]),
+        base=sign * model.base[[positive]],
+        link=Share(of_first=positive == 0),
+        boundary=float(np.nextafter(threshold, -np.inf) if positive == 1 else -threshold),
+    )
+
+
+def _inside(estimator: Any) -> Any:
+    """What answers predict_proba and decision_function behind one threshold or more."""
+    while isinstance(estimator, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
+        estimator = getattr(estimator, "estimator_", estimator.estimator)
+    return estimator
+
+
+def _read(estimator: Any, threshold: Any, pos_label: Any) -> Model:
+    inner = _inside(estimator)
+    method = estimator.response_method
+    if method == "auto":
+        method = "predict_proba" if hasattr(inner, "predict_proba") else "decision_function"
+    if not hasattr(inner, method):
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__}(response_method={method!r}) asks for what {type(inner).__name__} does not have. "
+            "Use response_method='auto'."
+        )
+    model = read_part(inner)
+    if len(model.classes) != 2:
+        raise _not_two(len(model.classes))
+    if isinstance(threshold, str):
+        threshold = 0.5 if method == "predict_proba" else 0.0
+    positive = 1 if pos_label is None else int(np.flatnonzero(model.classes == pos_label)[0])
+    return _decided(model, method, positive, threshold)
+
+
+def check(estimator: Any) -> None:
+    """Check what is inside."""
+    check_supported(estimator.estimator)
+
+
+def weights(estimator: Any, weight: Any) -> dict[str, Any]:
+    """No weights where nothing that takes any is fitted."""
+    if weight_parameters(estimator.estimator, weight):
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} hands no sample_weight on. Fit what is inside with weights yourself and freeze it: "
+            f"{type(estimator).__name__}(FrozenEstimator(fitted), ...)."
+        )
+    return {}
+
+
+def no_weights(estimator: Any, weight: Any) -> dict[str, Any]:
+    """No weights for what is not fitted."""
+    return {}
+
+
+def read_fixed(estimator: Any) -> Model:
+    """Read a FixedThresholdClassifier; what is inside may have been fitted before."""
+    return _read(estimator, estimator.threshold, estimator.pos_label)
+
+
+def read_tuned(estimator: Any) -> Model:
+    """Read a fitted TunedThresholdClassifierCV."""
+    check_is_fitted(estimator)
+    return _read(estimator, estimator.best_threshold_, estimator._curve_scorer._get_pos_label())
+
+
+def read_decided(estimator: DecidedAt) -> Model:
+    """Read what :func:`decide_at` returned."""
+    return with_decision_threshold(read_part(_inside(estimator.estimator)), estimator.threshold)
