@@ -60,6 +60,9 @@ def answer(program: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    # The first message says that ortools is loaded, so that no point has to wait for it.
+    pickle.dump("ready", sys.stdout.buffer)
+    sys.stdout.buffer.flush()
     while True:
         try:
             program = pickle.load(sys.stdin.buffer)  # from the process that started this one

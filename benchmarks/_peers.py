@@ -184,6 +184,7 @@ class CpSat(TightPeer):
         super().__init__(case, time_limit)
         command = [sys.executable, str(Path(__file__).with_name("_cp_sat.py"))]
         self.worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        pickle.load(self.worker.stdout)  # it is ready
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
         matrix, least, most = program.rows

@@ -54,7 +54,8 @@ WEIGHTLESS_SCALERS = frozenset({"MinMaxScaler", "MaxAbsScaler", "PowerOfTwoScale
 
 def as_fitted_on(estimator: Any, X: Floats) -> Any:
     """X in the form the estimator was fitted on: with its column names if it has seen names, so that it need not warn."""
-    names = getattr(estimator, "feature_names_in_", None)
+    steps = [step for _, step in getattr(estimator, "steps", []) if step is not None and step != "passthrough"]
+    names = getattr(steps[0] if steps else estimator, "feature_names_in_", None)
     if names is None or len(names) != X.shape[1]:
         return X
     import pandas as pd
