@@ -323,7 +323,7 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
   }
   double rest = excluded;
   for (std::int32_t k = low; k <= high; ++k) {
-    if (own[k] < 0 && own[k] > -1e-10) own[k] = 0;  // all of it was handed out, up to rounding
+    if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was handed out, up to rounding
     rest = std::min(rest, own[k]);
   }
   return g + rest;

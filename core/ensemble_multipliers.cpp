@@ -44,6 +44,7 @@ bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
       double least = infinity;
       std::int32_t best = live.first_leaf[i];
       for (std::int32_t p = live.first_leaf[i]; p < live.first_leaf[i + 1]; ++p) {
+        if (live.leaves[p] < 0) continue;
         const double cost = leaf_cost_[p] - change * lead[p * R];
         if (cost < least) least = cost, best = p;
       }

@@ -130,7 +130,7 @@ double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
 
 double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
   best_ = {answer.cost, {}};
-  start_.run(task_, task_.own, best_);
+  start_.run(task_, task_.own, stop, best_);
   if (!best_.found()) begin_from_examples(best_);
   stop_ = &stop, stopped_ = false, open_bound_ = infinity;
   do {
@@ -181,7 +181,7 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
-  if (depth <= deepest_greedy) start_.run_once(task_, nearest_, best_);
+  if (depth <= deepest_greedy) start_.run_once(task_, nearest_, *stop_, best_);
   const Bound::Split split = bound_.split(live_[depth + 1]);
   if (split.feature < 0) return;  // a single point, and no answer
 

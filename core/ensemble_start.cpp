@@ -106,14 +106,14 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& bes
   if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(cells);
 }
 
-void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, Answer& best) {
+void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Answer& best) {
   const std::size_t R = task.n_rivals;
   std::vector<double> sums(R);
   moved_.resize(R);
   for (std::size_t step = 0; step < 2 * ensemble_.movable.size() + 5; ++step) {
     leads(task, cells.data(), sums.data());
     if (beaten(task, sums.data())) return offer(task, std::move(cells), best);
-    if (cost(task, cells.data()) >= best.cost) return;
+    if (cost(task, cells.data()) >= best.cost || stop.now()) return;
     const double missing = shortfall(task, sums.data());
     double best_rate = -1, last_cost = infinity;
     std::int32_t feature = -1, to = 0, last_feature = -1, last_to = 0;
@@ -143,12 +143,12 @@ void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure me
   }
 }
 
-void Start::run(const Task& task, const std::vector<std::int32_t>& cells, Answer& best) {
-  for (const Measure measure : {Measure::gain, Measure::capped_gain, Measure::squared_gain}) greedy(task, cells, measure, best);
+void Start::run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best) {
+  for (const Measure measure : {Measure::gain, Measure::capped_gain, Measure::squared_gain}) greedy(task, cells, measure, stop, best);
 }
 
-void Start::run_once(const Task& task, const std::vector<std::int32_t>& cells, Answer& best) {
-  greedy(task, cells, Measure::capped_gain, best);
+void Start::run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best) {
+  greedy(task, cells, Measure::capped_gain, stop, best);
 }
 
 }  // namespace fcca

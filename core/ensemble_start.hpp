@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ensemble.hpp"
+#include "parallel.hpp"
 
 namespace fcca {
 
@@ -37,9 +38,9 @@ class Start {
 
   // From these cells, moves one feature after the other until every rival is beaten, three ways of choosing; keeps in best
   // what is cheaper than it.
-  void run(const Task& task, const std::vector<std::int32_t>& cells, Answer& best);
+  void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best);
   // One way only.
-  void run_once(const Task& task, const std::vector<std::int32_t>& cells, Answer& best);
+  void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best);
   // Keeps the cells in best, polished, if they are an answer and cheaper than it.
   void offer(const Task& task, std::vector<std::int32_t> cells, Answer& best);
 
@@ -51,7 +52,7 @@ class Start {
  private:
   enum class Measure { gain, capped_gain, squared_gain };
 
-  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, Answer& best);
+  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Answer& best);
   void lead_along(const Task& task, const std::int32_t* cells, std::size_t j);
 
   const Ensemble& ensemble_;

@@ -29,6 +29,8 @@ using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MaybeBytes = std::optional<Bytes>;
+using IntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableInts = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableDoubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t many_points = 128;  // per chunk, where a point takes microseconds
@@ -182,7 +184,7 @@ auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Double
 
 auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, MaybeBytes frozen, Longs first_cut,
                     Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high, Longs roots, Ints feature,
-                    Ints cut, Ints left, Ints right, Matrix values, Doubles base, Matrix examples, double lambda0, double lambda1,
+                    Ints cut, Ints left, Ints right, Matrix values, Doubles base, IntMatrix examples, double lambda0, double lambda1,
                     double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_point, nb::object progress) {
   const Cells cells = cells_of(first_cut, cuts, smallest.data(), largest.data(), smallest.shape(0), box_low, box_high);
   const std::size_t n_nodes = feature.shape(0);
@@ -193,11 +195,15 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   const Questions questions{rows, points, own_class, target, margin, frozen};
   questions.check(cells.n_features);
   const CellTrees trees{roots.shape(0), roots.data(), n_nodes, feature.data(), cut.data(), left.data(), right.data(), base.shape(0), values.data()};
-  const Ensemble ensemble(trees, base.data(), cells);
-  Examples example_cells(examples.shape(0), std::vector<std::int32_t>(cells.n_features));
+  Examples example_cells;
   for (std::size_t i = 0; i < examples.shape(0); ++i) {
-    for (const std::size_t j : ensemble.movable) example_cells[i][j] = static_cast<std::int32_t>(cells.cell_of(j, examples(i, j)));
+    const std::int32_t* first = examples.data() + i * cells.n_features;
+    example_cells.emplace_back(first, first + cells.n_features);
   }
+  const Ensemble ensemble = [&] {
+    nb::gil_scoped_release no_gil;
+    return Ensemble(trees, base.data(), cells);
+  }();
   return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, 1, progress,
                    [&] { return EnsembleSearch(ensemble, {lambda0, lambda1, lambda2}, example_cells); });
 }
@@ -276,6 +282,17 @@ void widen(Matrix rows, Longs first_cut, Doubles cuts, Doubles box_low, Doubles 
   widen_cells(rows.data(), rows.shape(0), cells, smallest.data(), largest.data());
 }
 
+void find_cells(Matrix rows, Longs first_cut, Doubles cuts, MutableInts out) {
+  const std::size_t m = first_cut.shape(0) - 1;
+  require(rows.shape(1) == m && out.shape(1) == m && out.shape(0) == rows.shape(0), "rows, cells and out disagree");
+  require(static_cast<std::size_t>(first_cut(m)) == cuts.shape(0), "first_cut and cuts disagree");
+  const Cells cells{m, first_cut.data(), cuts.data(), nullptr, nullptr, {nullptr, nullptr}};
+  nb::gil_scoped_release no_gil;
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    for (std::size_t j = 0; j < m; ++j) out.data()[i * m + j] = static_cast<std::int32_t>(cells.cell_of(j, rows.data()[i * m + j]));
+  }
+}
+
 }  // namespace
 }  // namespace fcca
 
@@ -301,6 +318,7 @@ NB_MODULE(_core, m) {
   m.def("score_trees", &fcca::score_trees, nb::arg("rows"), nb::arg("roots"), nb::arg("feature"), nb::arg("threshold"),
         nb::arg("left"), nb::arg("right"), nb::arg("value"), nb::arg("base"), nb::arg("part_size"), nb::arg("part_divisor"),
         nb::arg("part_weight"), nb::arg("nested"), nb::arg("divisor"), nb::arg("single_precision"), nb::arg("out"));
+  m.def("find_cells", &fcca::find_cells, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("out"));
   m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("first_cut"), nb::arg("cuts"), nb::arg("box_low"),
         nb::arg("box_high"), nb::arg("smallest"), nb::arg("largest"));
 }

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.exceptions import InvalidInputError
@@ -88,7 +88,7 @@ def test_ctrl_c_ends_the_search_within_a_second(n_jobs):
     script = f"""
         import sys, numpy as np
         from sklearn.datasets import load_breast_cancer
-        from sklearn.ensemble import GradientBoostingClassifier
+        from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
         from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
         X, y = load_breast_cancer(return_X_y=True)
         engine = CounterfactualEngine(GradientBoostingClassifier(max_depth=1).fit(X, y), CounterfactualProblem())
@@ -110,3 +110,20 @@ def test_ctrl_c_ends_the_search_within_a_second(n_jobs):
     assert time.monotonic() - start < 2  # a second for the search, the rest for the interpreter to end
     assert "KeyboardInterrupt" in err
     assert "finished" not in out
+
+
+def test_ties_do_not_depend_on_the_order_of_training_rows_nor_on_units():
+    # Moving a feature costs 1 however far, so ties abound; the rule needs several features at once, so that the greedy start
+    # often fails and the search begins from training rows.
+    rng = np.random.default_rng(31)
+    X = rng.integers(0, 4, (1500, 5)).astype(float) + rng.integers(0, 2, (1500, 5)) * 0.25
+    y = ((X[:, 2] > 2) & (X[:, 1] > 1) & (X[:, 3] > 1) | (X[:, 0] > 2) & (X[:, 4] < 1) & (X[:, 2] < 1)).astype(int)
+    problem = CounterfactualProblem(1.0, 0.0, 0.0)
+    points = []
+    for training, unit in ((X, 1.0), (X[::-1].copy(), 1.0), (X * 1024, 1024.0)):
+        forest = RandomForestClassifier(7, max_depth=4, random_state=31).fit(X * unit, y)
+        engine = CounterfactualEngine(forest, problem)
+        engine.observe(training)
+        points.append(solve(engine, X[:60] * unit).apply(X[:60] * unit) / unit)
+    np.testing.assert_array_equal(points[0], points[1])
+    np.testing.assert_array_equal(points[0], points[2])

@@ -75,7 +75,7 @@ def solve_ensemble(
     right: _Ints,
     values: _Floats,
     base: _Floats,
-    examples: _Floats,
+    examples: _Ints,
     lambda0: float,
     lambda1: float,
     lambda2: float,
@@ -120,6 +120,7 @@ def score_trees(
     single_precision: bool,
     out: _Floats,
 ) -> None: ...
+def find_cells(rows: _Floats, first_cut: _Longs, cuts: _Floats, out: _Ints) -> None: ...
 def widen_cells(
     rows: _Floats,
     first_cut: _Longs,

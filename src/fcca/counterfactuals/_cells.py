@@ -49,6 +49,12 @@ class Cells:
         _core.widen_cells(X, self.first_cut, self.cuts, nowhere, nowhere, self.smallest, self.largest)
         return self
 
+    def of(self, X: Floats) -> NDArray[np.int32]:
+        """The cell of every value, counted per feature."""
+        found = np.empty(X.shape, dtype=np.int32)
+        _core.find_cells(X, self.first_cut, self.cuts, found)
+        return found
+
     @property
     def box_low(self) -> Floats:
         """Training minimum of each feature."""

@@ -63,7 +63,7 @@ class CounterfactualEngine:
         self.method = method
         self.model = read_model(estimator)
         self.tables: AdditiveTables | EnsembleTables | None = None
-        self.examples = Examples()
+        self.examples = Examples(self.model.n_features)
         if isinstance(self.model, TreeEnsemble):
             self.tables = AdditiveTables.from_trees(self.model) or EnsembleTables.from_trees(self.model)
             self.cells = self.tables.cells
@@ -81,7 +81,7 @@ class CounterfactualEngine:
         """Take in training rows."""
         self.cells.observe(X)
         if isinstance(self.tables, EnsembleTables):
-            self.examples.observe(X)
+            self.examples.observe(self.cells.of(X))
 
     def scores(self, X: Floats) -> Floats:
         """The model's scores, as the neutral model computes them."""
@@ -207,7 +207,7 @@ class CounterfactualEngine:
             cut=self.tables.cut,
             left=self.model.left,
             right=self.model.right,
-            examples=self.examples.rows(self.model.n_features),
+            examples=self.examples.cells,
         )
 
     def _solve_by_milp(self, search: dict[str, Any]) -> Any:

@@ -5,26 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-
 MOST_EXAMPLES = 256
+ROWS_AT_A_TIME = 65_536
 
 
 class Examples:
-    """A sample of the rows seen, chosen by the rows themselves: neither their order nor the chunks they come in matter."""
+    """A sample of the rows seen, in cells.
 
-    def __init__(self) -> None:
-        self._rows: Floats | None = None
+    Which rows are taken depends on their cells alone: neither on their order, nor on the chunks they come in, nor on the
+    units of the columns.
+    """
 
-    def observe(self, X: Floats) -> None:
-        """Take in training rows."""
-        rows = X if self._rows is None else np.concatenate([self._rows, X])
-        priority = np.zeros(len(rows))
-        for j in range(rows.shape[1]):  # one column after the other: a row's number must not depend on where it stands
-            priority += np.fmod(rows[:, j], 1e6) * np.sqrt(j + 2.0)
-        _, first = np.unique(np.modf(priority)[0], return_index=True)
-        self._rows = rows[first[:MOST_EXAMPLES]]
+    def __init__(self, n_features: int) -> None:
+        # Odd multipliers, so that rows that differ in one cell have different numbers.
+        self._multipliers = np.random.default_rng(0).integers(0, 2**63, n_features, dtype=np.uint64) * np.uint64(
+            2
+        ) + np.uint64(1)
+        self.cells = np.empty((0, n_features), dtype=np.int32)
 
-    def rows(self, n_features: int) -> Floats:
-        """The sample."""
-        return np.empty((0, n_features)) if self._rows is None else np.ascontiguousarray(self._rows)
+    def observe(self, cells: NDArray[np.int32]) -> None:
+        """Take in the cells of training rows."""
+        for begin in range(0, len(cells), ROWS_AT_A_TIME):
+            seen = np.concatenate([self.cells, cells[begin : begin + ROWS_AT_A_TIME]])
+            number = (seen.astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
+            number ^= number >> np.uint64(31)
+            number *= np.uint64(0x9E3779B97F4A7C15)  # spreads neighbours far apart
+            _, first = np.unique(number, return_index=True)
+            self.cells = np.ascontiguousarray(seen[first[:MOST_EXAMPLES]])
