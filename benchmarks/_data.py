@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,12 +12,12 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
+from fcca.datasets import Dataset, DatasetNotFoundError, load
+
 Floats = NDArray[np.float64]
 
 #: The paper's data sets with the paper's p1 (Table 2).
 PAPER_P1 = {"boston": 1.0, "ionosphere": 1.0, "arrhythmia": 1.0, "magic": 0.7, "particle": 0.7, "vehicle": 0.7}
-#: Rows to train on where the rest is an external test set.
-TRAINING_ROWS = {"magic": 5000}
 SEED = 100
 
 
@@ -43,49 +41,30 @@ class PaperData:
         return list(StratifiedKFold(5).split(self.X, self.y))
 
 
-def data_folder() -> Path:
-    """The folder that FCCA_DATA names; ends the program with a message where there is none."""
-    named = os.environ.get("FCCA_DATA")
-    if not named or not Path(named).is_dir():
-        sys.exit(
-            f"No data at FCCA_DATA={named}. Set it to a folder with boston.csv, ionosphere.csv, … (last column: label)."
-        )
-    return Path(named)
+def _load(name: str) -> Dataset:
+    try:
+        return load(name)
+    except DatasetNotFoundError as error:
+        sys.exit(str(error))
 
 
 def load_frame(name: str) -> pd.DataFrame:
-    """One CSV file, features first, the last column named ``label``."""
-    path = data_folder() / f"{name}.csv"
-    if not path.is_file():
-        sys.exit(f"{path} is missing. Set FCCA_DATA to a folder that has {name}.csv (features first, last column: label).")
-    frame = pd.read_csv(path)
-    if frame.columns[-1] != "label":
-        sys.exit(f"{path}: the last column must be named label, not {frame.columns[-1]!r}.")
-    return frame
+    """One data set as a frame, features first, the last column named ``label``."""
+    data = _load(name)
+    return data.X.assign(label=data.y)
 
 
 def load_paper_data(name: str) -> PaperData:
-    """A data set of the paper, as the authors prepare it: the external rows are drawn first, with seed 100."""
-    frame = load_frame(name)
-    n_external = len(frame) - TRAINING_ROWS.get(name, len(frame))
-    external = frame.sample(n=n_external, random_state=SEED)
-    training = frame.drop(index=external.index)
-    scaler = MinMaxScaler().fit(_features(training))
-    external_rows = scaler.transform(_features(external)) if n_external else np.empty((0, frame.shape[1] - 1))
-    return PaperData(
-        name,
-        [str(column) for column in frame.columns[:-1]],
-        scaler.transform(_features(training)),
-        training["label"].to_numpy(),
-        external_rows,
-        external["label"].to_numpy(),
-    )
+    """A data set of the paper, as the authors prepare it."""
+    data = _load(name)
+    training, external = data.split()
+    X, y = data.X.to_numpy(dtype=np.float64), data.y.to_numpy()
+    scaler = MinMaxScaler().fit(X[training])
+    external_rows = scaler.transform(X[external]) if len(external) else np.empty((0, X.shape[1]))
+    names = [str(column) for column in data.X.columns]
+    return PaperData(name, names, scaler.transform(X[training]), y[training], external_rows, y[external])
 
 
 def paper_target() -> GradientBoostingClassifier:
     """The paper's target model, unfitted."""
     return GradientBoostingClassifier(n_estimators=100, max_depth=1, learning_rate=0.1, random_state=SEED)
-
-
-def _features(frame: pd.DataFrame) -> Floats:
-    return frame.iloc[:, :-1].to_numpy(dtype=np.float64)

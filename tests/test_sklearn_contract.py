@@ -14,11 +14,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fcca import FCCADiscretizer
+from fcca import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
 from real_data import imported
 
 
-@parametrize_with_checks([FCCADiscretizer()])
+@parametrize_with_checks(
+    [FCCADiscretizer(), GTREDiscretizer(), MidpointDiscretizer(), MidpointDiscretizer(max_thresholds=3, boundary_only=True)]
+)
 def test_passes_every_scikit_learn_check(estimator, check):
     check(estimator)
 

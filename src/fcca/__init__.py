@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fcca.classifier import FCCAClassifier
     from fcca.counterfactuals import CounterfactualExplainer
-    from fcca.discretizers import FCCADiscretizer
+    from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
     from fcca.models import read_model
     from fcca.thresholds import ThresholdTable
     from fcca.trees import OptimalTreeClassifier
@@ -16,6 +16,8 @@ __all__ = [
     "CounterfactualExplainer",
     "FCCAClassifier",
     "FCCADiscretizer",
+    "GTREDiscretizer",
+    "MidpointDiscretizer",
     "OptimalTreeClassifier",
     "ThresholdTable",
     "read_model",
@@ -27,6 +29,8 @@ _HOMES = {
     "CounterfactualExplainer": "counterfactuals",
     "FCCAClassifier": "classifier",
     "FCCADiscretizer": "discretizers",
+    "GTREDiscretizer": "discretizers",
+    "MidpointDiscretizer": "discretizers",
     "OptimalTreeClassifier": "trees",
     "ThresholdTable": "thresholds",
     "read_model": "models",

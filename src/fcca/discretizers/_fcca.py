@@ -9,21 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import _fit_context, clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from fcca._frames import check_column_names
 from fcca._progress import progress_bar
 from fcca._units import PowerOfTwoScaler
 from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
+from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._validation import check_same_columns, check_training_data, distinct_rows
 from fcca.exceptions import (
     ConstantFeatureWarning,
@@ -42,7 +37,7 @@ Floats = NDArray[np.float64]
 LINEAR_MERGE_TOLERANCE = 0.01
 
 
-class FCCADiscretizer(TransformerMixin, BaseEstimator):
+class FCCADiscretizer(TargetThresholdTransformer):
     """Turn a table into the few 0/1 columns that a classifier's decisions hang on.
 
     The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
@@ -190,8 +185,7 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
         if self.estimator is not None:
             check_supported(self.estimator)
-        if hasattr(self, "thresholds_"):
-            del self.thresholds_  # whatever happens below, what is left of an earlier fit is not to be used
+        self._forget()
         X, y, weight, rows = check_training_data(self, X, y, sample_weight)
         self.estimator_ = self._fit_estimator(X, y, weight)
 
@@ -364,61 +358,6 @@ class FCCADiscretizer(TransformerMixin, BaseEstimator):
         crossing = self._crossing_points[self._first_crossing[at] : self._first_crossing[at + 1]]
         rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[crossing])
         return rows
-
-    def transform(self, X: Any) -> NDArray[np.int8]:
-        """0/1 columns, 1 where the value lies above the threshold.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_thresholds)
-            Or a data frame, after ``set_output``.
-        """
-        check_is_fitted(self, "thresholds_")
-        check_column_names(X)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self.thresholds_.binarize(X)
-
-    def predict_target(self, X: Any) -> NDArray[np.generic]:
-        """Answers of the classifier whose thresholds these are.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self, "thresholds_")
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        # CatBoost gives many classes as a column.
-        return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X))).ravel()
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the output columns, such as ``"RM > 6.94"``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Names of the input columns, where X had none.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        check_is_fitted(self, "thresholds_")
-        given = tuple(str(name) for name in _check_feature_names_in(self, input_features))
-        return np.asarray(self.thresholds_.renamed(given).names(), dtype=object)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []  # the answer is 0/1 whatever comes in
-        return tags
 
 
 def _values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable) -> tuple[Floats, Floats, Floats]:

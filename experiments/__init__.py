@@ -1,0 +1,1 @@
+"""The paper's study, declared, run, drawn and judged: ``python -m experiments``."""

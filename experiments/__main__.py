@@ -1,0 +1,188 @@
+"""The command line: ``python -m experiments run`` and ``python -m experiments page``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+import time
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiments.study import STUDIES, Study
+
+EXIT_FAILED, EXIT_INVALID, EXIT_INTERRUPTED = 1, 2, 130
+DEFAULT_OUT = Path("experiments/out")
+# What measure.py fits where it is there; no method of its own.
+CONTINUOUS_TREE = "pycontree"
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="The paper's study: run it, judge it, draw it.")
+Out = Annotated[Path, typer.Option(help="Folder for finished cells, results.parquet, figures, tables and the page.")]
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(help=f"Which study: {', '.join(STUDIES)}.")] = "paper",
+    out: Out = DEFAULT_OUT,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
+    datasets: Annotated[str, typer.Option(help="Only these data sets, divided by commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Only these methods, divided by commas.")] = "",
+    folds: Annotated[str, typer.Option(help="Only these folds (0 to 4), divided by commas.")] = "",
+) -> None:
+    """Run a study's cells that are not finished yet, then make figures, tables, verdicts and the page."""
+    from experiments import other_targets, page, runner
+    from experiments.store import Store
+    from fcca.exceptions import FCCAError
+
+    chosen, left_out = _chosen(study, datasets, methods, folds)
+    for line in left_out:
+        typer.echo(line)
+    begun, begin = datetime.now(UTC), time.perf_counter()
+    try:
+        names = _feature_names(chosen)
+        cells = chosen.cells()
+        finished = runner.run(cells, out, jobs)
+        Store(out).collect(cells, out / page.RESULTS)
+        if other_targets.DATA in chosen.datasets and set(other_targets.FCCA_METHODS.values()) <= set(chosen.methods):
+            other_targets.measure_more(chosen.folds, out / page.OTHER_TARGETS)
+    except FCCAError as error:
+        _fail(str(error), EXIT_INVALID)
+    except BrokenProcessPool:
+        _fail(f"A process was killed, perhaps for want of memory (try --jobs 1). {_resume(out)}", EXIT_FAILED)
+    except KeyboardInterrupt:
+        _fail(f"Interrupted. {_resume(out)}", EXIT_INTERRUPTED)
+    this_run = {
+        "begun": begun.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - begin, 1),
+        "cells": len(cells) - finished,
+        "jobs": jobs,
+    }
+    _note(out / page.ABOUT, chosen, names, left_out, this_run)
+    _page(out)
+
+
+@app.command("page")
+def page_only(out: Out = DEFAULT_OUT) -> None:
+    """Make figures, tables, verdicts and the page of a finished run again."""
+    _page(out)
+
+
+def _chosen(study: str, datasets: str, methods: str, folds: str) -> tuple[Study, list[str]]:
+    """The study that was asked for, less what cannot be run here, with a line on each of these."""
+    from experiments.methods import METHODS
+    from experiments.study import N_FOLDS
+
+    if study not in STUDIES:
+        _fail(f"No study is called {study!r}. There are: {', '.join(STUDIES)}.", EXIT_INVALID)
+    chosen = STUDIES[study]
+    if datasets:
+        chosen = replace(chosen, datasets=tuple(_divided(datasets)))
+    if methods:
+        unknown = [name for name in _divided(methods) if name not in METHODS]
+        if unknown:
+            _fail(f"No method is called {unknown[0]!r}. There are: {', '.join(METHODS)}.", EXIT_INVALID)
+        chosen = replace(chosen, methods=tuple(_divided(methods)))
+    if folds:
+        numbers = _divided(folds)
+        if not all(number.isdecimal() and int(number) < N_FOLDS for number in numbers):
+            _fail(f"Folds are numbers from 0 to {N_FOLDS - 1}, got {folds!r}.", EXIT_INVALID)
+        chosen = replace(chosen, folds=tuple(map(int, numbers)))
+    needed = {name: METHODS[name].requires for name in chosen.methods}
+    absent = {name: library for name, library in needed.items() if library is not None and find_spec(library) is None}
+    lines = [f"{name} is left out: {library} is not installed." for name, library in absent.items()]
+    if "continuous" in chosen.methods and find_spec(CONTINUOUS_TREE) is None:
+        lines.append(f"No optimal tree on continuous features: {CONTINUOUS_TREE} is not installed.")
+    chosen = chosen.without(set(absent))
+    if not chosen.cells():
+        _fail("Nothing to run: none of these methods is for these data sets, or their libraries are absent.", EXIT_INVALID)
+    return chosen, lines
+
+
+def _divided(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _feature_names(study: Study) -> dict[str, list[str]]:
+    """Names by data set; fails before anything is run where a data set is not to be had."""
+    from experiments.data import load_fold
+
+    return {name: list(load_fold(name, study.folds[0]).feature_names) for name in study.datasets}
+
+
+def _note(path: Path, study: Study, names: dict[str, list[str]], left_out: list[str], this_run: dict[str, Any]) -> None:
+    """Write down the machine and this run, behind earlier ones that it went on from."""
+    from fcca._files import atomic_outputs
+
+    earlier = json.loads(path.read_text(encoding="utf-8")).get("runs", []) if path.is_file() else []
+    about = {
+        "study": study.name,
+        "command": shlex.join(["python", "-m", "experiments", *sys.argv[1:]]),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": _memory(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "runs": [*earlier, this_run] if this_run["cells"] or not earlier else earlier,
+        "left out": left_out,
+        "feature names": names,
+    }
+    with atomic_outputs(path.parent) as outputs:
+        outputs.path(path.name).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+        outputs.commit()
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> str:
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    return "not known"
+
+
+def _page(out: Path) -> None:
+    from experiments import page
+    from experiments.verdicts import WORDS
+
+    try:
+        judged = page.build(out)
+    except page.NoResultsError as error:
+        _fail(str(error), EXIT_INVALID)
+    except KeyboardInterrupt:
+        _fail(f"Interrupted. Go on by: python -m experiments page --out {out}", EXIT_INTERRUPTED)
+    counts = {word: sum(j.word == word for j in judged) for word in WORDS}
+    typer.echo(f"Sentences of the paper: {', '.join(f'{n} {word}' for word, n in counts.items())}.")
+    typer.echo(f"{out / page.PAGE}")
+
+
+def _resume(out: Path) -> str:
+    command = shlex.join(["python", "-m", "experiments", *sys.argv[1:]])
+    return f"Finished cells are kept in {out / 'cells'}; go on with the same command: {command}"
+
+
+def _fail(message: str, code: int) -> Any:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="python -m experiments")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Questions to the tidy rows: means over folds by data set, and which cells of a heat map have thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+import pandas as pd
+
+from experiments.study import PAPER_DATASETS
+
+TENTHS = 10
+#: The classifier whose rows are there for every table: rates and thresholds are read off these rows, once per fold.
+ANY_CLASSIFIER = "cart"
+ROUNDING = 1e-9  # of a granularity
+Cells = dict[tuple[int, int], float]
+
+
+class NotMeasuredError(Exception):
+    """The rows lack what a question is about."""
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The tidy rows of a study."""
+
+    rows: pd.DataFrame
+    other_targets: pd.DataFrame | None = None  # what experiments.other_targets measures besides
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """Data sets at hand, the paper's in its order first."""
+        found = list(dict.fromkeys(self.rows["dataset"]))
+        return [name for name in PAPER_DATASETS if name in found] + [name for name in found if name not in PAPER_DATASETS]
+
+    @cached_property
+    def notes(self) -> dict[str, str]:
+        """What must be said of a data set's copy, by data set; only where there is something."""
+        notes = self.rows.groupby("dataset")["note"].first()
+        return {name: notes[name] for name in self.datasets if notes[name]}
+
+    @cached_property
+    def granularities(self) -> list[float]:
+        """Q of the FCCA rows, rising."""
+        fcca = self.rows[self.rows["method"].str.startswith("fcca")]
+        return sorted(fcca["Q"].dropna().unique().tolist())
+
+    def select(
+        self,
+        method: str | None = None,
+        Q: float | None = None,
+        classifier: str | None = None,
+        dataset: str | None = None,
+        lambda0: float | None = None,
+    ) -> pd.DataFrame:
+        """Rows of a method, at a granularity, by a classifier …; None: any."""
+        rows = self.rows
+        for column, wanted in (("method", method), ("classifier", classifier), ("dataset", dataset)):
+            if wanted is not None:
+                rows = rows[rows[column] == wanted]
+        for column, number in (("Q", Q), ("lambda0", lambda0)):
+            if number is not None:
+                rows = rows[(rows[column] - number).abs() < ROUNDING]
+        return rows
+
+    def folds(
+        self,
+        column: str,
+        method: str,
+        Q: float | None = None,
+        classifier: str = ANY_CLASSIFIER,
+        lambda0: float | None = None,
+    ) -> pd.DataFrame:
+        """A column's values, one row per data set and one column per fold.
+
+        Raises
+        ------
+        NotMeasuredError
+            Where there are none.
+        """
+        rows = self.select(method, Q, classifier, lambda0=lambda0)
+        if rows.empty:
+            at = "" if Q is None else f" at Q = {Q:g}"
+            raise NotMeasuredError(f"no rows of {method}{at} with {classifier}")
+        values = rows.pivot_table(index="dataset", columns="fold", values=column, aggfunc="first", dropna=False)
+        return values.reindex([name for name in self.datasets if name in values.index])
+
+    def mean(
+        self,
+        column: str,
+        method: str,
+        Q: float | None = None,
+        classifier: str = ANY_CLASSIFIER,
+        lambda0: float | None = None,
+    ) -> pd.Series:
+        """A column's mean over folds, by data set."""
+        return self.folds(column, method, Q, classifier, lambda0).mean(axis=1)
+
+    def heat_maps(self, method: str, dataset: str) -> list[Cells]:
+        """Per fold, (feature, tenth of its range) of all thresholds with the largest Q at which one of them is kept.
+
+        Raises
+        ------
+        NotMeasuredError
+            Where no thresholds of this method are listed.
+        """
+        rows = self.select(method, dataset=dataset)
+        rows = rows[rows["threshold feature"].notna()]
+        if rows.empty:
+            raise NotMeasuredError(f"no thresholds of {method} on {dataset}")
+        return [_cells(row) for _, row in rows.sort_values("fold").iterrows()]
+
+
+def _cells(row: pd.Series) -> Cells:
+    cells: Cells = {}
+    for feature, value, survives in zip(
+        row["threshold feature"], row["threshold value"], row["threshold survives"], strict=True
+    ):
+        cell = int(feature), int(np.clip(np.floor(TENTHS * value), 0, TENTHS - 1))
+        cells[cell] = max(cells.get(cell, 0.0), float(survives))
+    return cells
+
+
+def in_half_of_the_folds(folds: list[Cells]) -> Cells:
+    """Cells that have a threshold in at least half of the folds, with the Q that at least half of the folds reach."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for cells in folds:
+        for cell, survives in cells.items():
+            found.setdefault(cell, []).append(survives)
+    half = ceil(len(folds) / 2)
+    return {cell: sorted(values)[-half] for cell, values in found.items() if len(values) >= half}
+
+
+def shared_cells(a: Iterable[Cells], b: Iterable[Cells]) -> float:
+    """Share of the cells with thresholds of either that have thresholds of both, mean over folds."""
+    shares = [len(x.keys() & y.keys()) / max(len(x.keys() | y.keys()), 1) for x, y in zip(a, b, strict=True)]
+    return float(np.mean(shares))
+
+
+def standard_error(values: pd.Series) -> float:
+    """Standard error of the mean; NaN for a single value."""
+    present = values.dropna()
+    return float(present.std(ddof=1) / np.sqrt(len(present))) if len(present) > 1 else float("nan")

@@ -1,0 +1,82 @@
+"""What is computed: data sets × folds × methods. A cell is one method on one fold; all its granularities come from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+
+from experiments.methods import METHODS
+
+PAPER_DATASETS = ("boston", "arrhythmia", "ionosphere", "magic", "particle", "vehicle")
+N_FOLDS = 5
+#: What the numbers depend on.
+PACKAGES = ("fcca", "numpy", "scipy", "scikit-learn", "pandas", "optbinning", "pycontree")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One unit of work."""
+
+    dataset: str
+    fold: int
+    method: str
+
+    @property
+    def key(self) -> str:
+        """A name that is a file name too."""
+        return f"{self.dataset}-{self.fold}-{self.method}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A declared study; ``cells`` lists its work, the long cells of each fold first."""
+
+    name: str
+    datasets: tuple[str, ...] = PAPER_DATASETS
+    folds: tuple[int, ...] = tuple(range(N_FOLDS))
+    methods: tuple[str, ...] = tuple(METHODS)
+
+    def cells(self) -> list[Cell]:
+        """All cells, in the order of the results."""
+        return [
+            Cell(dataset, fold, method)
+            for dataset in self.datasets
+            for fold in self.folds
+            for method in self.methods
+            if METHODS[method].datasets is None or dataset in METHODS[method].datasets
+        ]
+
+    def without(self, methods: set[str]) -> Study:
+        """The same study, less some methods."""
+        return replace(self, methods=tuple(method for method in self.methods if method not in methods))
+
+
+STUDIES = {
+    "paper": Study("paper"),
+    "quick": Study(
+        "quick",
+        datasets=("boston", "ionosphere"),
+        folds=(0, 1),
+        methods=("continuous", "gtre", "fcca", "fcca-forest", "fcca-svm", "kbins", "lambda0-path"),
+    ),
+}
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the numbers depend on; absent packages are left out."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def fingerprint(cell: Cell) -> str:
+    """Changes with whatever would change the cell's numbers: its method's settings and the versions of the packages."""
+    method = METHODS[cell.method]
+    text = json.dumps([cell.key, method.settings, sorted(versions().items())], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
