@@ -11,11 +11,12 @@ CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
 INSTALLED := $(VENV)/.installed
 INSTALLED_TEST := $(VENV)/.installed-test
 INSTALLED_BENCH := $(VENV)/.installed-bench
+INSTALLED_EXPERIMENTS := $(VENV)/.installed-experiments
 
-.PHONY: demo test lint verify bench wheel clean help
+.PHONY: demo test lint verify bench paper paper-quick wheel clean help
 
 help:  ## Show what can be made
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 
 demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/
 	$(BIN)/fcca distill --q 0.7 --out fcca-out
@@ -32,14 +33,20 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
 	$(BIN)/python -m pytest -m verify
 
-bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, pystreed, gosdt, pycontree and the paper's figures
+bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, CP-SAT, treecf, pystreed, gosdt, pycontree and the paper's figures
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/paper_figures.py
 	$(BIN)/python benchmarks/paper_milp.py
-	$(BIN)/python benchmarks/other_targets.py
+
+paper: $(INSTALLED_EXPERIMENTS)  ## The paper's whole study: every table and figure anew, into experiments/out/
+	$(BIN)/python -m experiments run paper
+
+paper-quick: $(INSTALLED_EXPERIMENTS)  ## A small part of it, in under two minutes
+	$(BIN)/python -m experiments run quick --out experiments/out-quick
 
 wheel: $(INSTALLED)  ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --no-deps -w dist .
@@ -67,4 +74,8 @@ $(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
 
 $(INSTALLED_BENCH): $(INSTALLED) | compiler $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+$(INSTALLED_EXPERIMENTS): $(INSTALLED) | compiler $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[experiments]'
 	@touch $@

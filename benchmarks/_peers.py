@@ -1,7 +1,7 @@
 """The peers of ``ensembles.py``: each solves one point of a case and says how long its solver took.
 
-Gurobi, HiGHS and CP-SAT get the package's own tight program (cells instead of a big M), cut down to what the cost of a greedy
-answer leaves; treecf gets the classifier.
+Gurobi, HiGHS and CP-SAT get the package's own tight program (cells instead of a big M), cut down to what the cost of a
+greedy answer leaves; treecf gets the classifier.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GUROBI_TOO_LARGE = 10010
 class Answer(NamedTuple):
     """What a peer says about one point."""
 
-    outcome: str  # "proven", "given up" (time), "too large" (licence) or "wrong" (misses the margin)
+    outcome: str  # "proven", "given up" (time), "too large" (licence) or "wrong"
     cost: float = np.nan  # infinite where it is proven that there is no counterfactual
     solver: float = np.nan  # seconds of its solve call alone
     build: float = 0.0  # seconds of all else that it needs for the point
@@ -73,13 +73,13 @@ class Case:
 
 
 def edges_of(engine: CounterfactualEngine) -> Floats:
-    """Rows in which every cut of every feature occurs, and the number next above it."""
+    """Rows in which every cut of every feature occurs, and the float32 above it: where treecf's moves land."""
     cells = engine.cells
     n_cuts = np.diff(cells.first_cut)
     rows = np.tile(cells.box_low, (2 * int(n_cuts.max()), 1))
     for j, n in enumerate(n_cuts):
         cuts = cells.cuts[cells.first_cut[j] : cells.first_cut[j + 1]]
-        rows[:n, j], rows[n : 2 * n, j] = cuts, np.nextafter(cuts, np.inf)
+        rows[:n, j], rows[n : 2 * n, j] = cuts, np.nextafter(cuts.astype(np.float32), np.float32(np.inf))
     return rows
 
 
@@ -92,6 +92,7 @@ class Tight(NamedTuple):
     aim: Aim
     reach: Reach
     program: Program | None  # None: proven out of reach
+    is_solvable: bool  # known before it is solved
 
 
 class TightPeer:
@@ -109,11 +110,13 @@ class TightPeer:
             return Answer("proven", np.inf, 0.0, time.perf_counter() - begin)
         status, crossed, solver = self.run(tight.program)
         build = time.perf_counter() - begin - solver
-        if status != "proven" or crossed is None:
-            return Answer(status, np.inf if status == "proven" else np.nan, solver, build)
+        if status != "proven":
+            return Answer(status, np.nan, solver, build)
+        if crossed is None:
+            return Answer("wrong" if tight.is_solvable else "proven", np.inf, solver, build)
         chosen = self.search._cells_of(tight.program, tight.reach, crossed)
         if not tight.aim.is_met(chosen):
-            return Answer("wrong", np.nan, solver, build)
+            return Answer("wrong", np.nan, solver, build)  # misses the margin
         return Answer("proven", self.search._cost(tight.reach, chosen), solver, build)
 
     def _tight(self, row: Floats, own_class: int) -> Tight:
@@ -122,7 +125,7 @@ class TightPeer:
         greedy = self.search._greedy(aim, reach, np.inf)
         if greedy is not None:
             reach = reach.up_to(self.search.cells, self.search._cost(reach, greedy) * (1 + _milp.PROMISE))
-        return Tight(aim, reach, aim.program(reach))
+        return Tight(aim, reach, aim.program(reach), greedy is not None)
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
         """Status, the crossings and the seconds of the solve call."""
@@ -245,8 +248,8 @@ class Highs:
 class Treecf:
     """treecf's exact search, with its warm start: weighted l1 in units of the range plus λ0 per feature, within the box.
 
-    A move goes to the number of its cell that is nearest to x0, not to a training value. There is no setting for that, so its
-    costs are compared with those of this engine on the same landings.
+    A move goes to the number of its cell that is nearest to x0, not to a training value. There is no setting for that, so
+    its costs are compared with those of this engine on the same landings.
     """
 
     name, module = "treecf", "treecf"
