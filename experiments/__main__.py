@@ -24,7 +24,12 @@ DEFAULT_OUT = Path("experiments/out")
 # What measure.py fits where it is there; no method of its own.
 CONTINUOUS_TREE = "pycontree"
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="The paper's study: run it, judge it, draw it.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="The paper's study: run it, judge it, draw it.",
+)
 Out = Annotated[Path, typer.Option(help="Folder for finished cells, results.parquet, figures, tables and the page.")]
 
 
@@ -102,7 +107,7 @@ def _chosen(study: str, datasets: str, methods: str, folds: str) -> tuple[Study,
         lines.append(f"No optimal tree on continuous features: {CONTINUOUS_TREE} is not installed.")
     chosen = chosen.without(set(absent))
     if not chosen.cells():
-        _fail("Nothing to run: none of these methods is for these data sets, or their libraries are absent.", EXIT_INVALID)
+        _fail(" ".join(["Nothing to run: no method is left for these data sets.", *lines]), EXIT_INVALID)
     return chosen, lines
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,7 +14,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from experiments.other_targets import DATA, FCCA_METHODS
@@ -29,7 +31,7 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY = (
     "#D55E00",
     "#666666",
 )
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.titlesize": 10,
@@ -73,7 +75,7 @@ def draw(results: Results, names: Mapping[str, Sequence[str]]) -> Iterator[Drawi
         lambda: features_used(results),
         lambda: rate(results, "compression"),
         lambda: rate(results, "inconsistency"),
-        *(lambda name=name: thresholds(results, name, names.get(name, ())) for name in results.datasets),  # type: ignore[misc]
+        *(lambda name=name: thresholds(results, name, names.get(name, ())) for name in results.datasets),
         lambda: other_targets(results),
         lambda: other_thresholds(results, names.get(DATA, ())),
         lambda: lambda0(results),
@@ -285,7 +287,9 @@ def _heat_maps(
     labels = [_short(names[feature]) if feature < len(names) else str(feature + 1) for feature in features]
     edges = [*granularities, 1.0 + 1e-9]
     shades = ListedColormap([mpl.colormaps["cividis_r"](v) for v in np.linspace(0.1, 1.0, len(edges) - 1)])
-    figure = Figure(figsize=(WIDTH if len(maps) > 2 else 8.0, 1.6 + 0.17 * len(features)), layout="constrained")
+    figure = Figure(
+        figsize=(WIDTH if len(maps) > 2 else 8.0, 1.6 + 0.17 * len(features)), layout=ConstrainedLayoutEngine(wspace=0.05)
+    )
     axes = [figure.add_subplot(1, len(maps), i + 1) for i in range(len(maps))]
     mesh = None
     for ax, (title, cells) in zip(axes, maps.items(), strict=True):
@@ -430,6 +434,9 @@ def peers(results: Results) -> Drawing:
         if len(continuous):
             ax.axhline(continuous.mean(), color=VERMILION, lw=1, ls="--", label="pycontree on continuous features")
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
         _at_least(ax, 0.1)
         ax.set_xlabel("thresholds (logarithmic)")
         ax.set_ylabel("accuracy (share of rows)")
@@ -442,9 +449,9 @@ def peers(results: Results) -> Drawing:
 
 
 def _peer(results: Results, method: str, dataset: str) -> pd.DataFrame:
+    """Means by granularity, of the optimal tree where there is one; nothing where no tree was tried at all."""
     rows = results.select(method, dataset=dataset)
     trees = rows[rows["classifier"] == "optimal tree"]
-    optimal = not trees.empty
-    rows = trees if optimal else rows[rows["classifier"] == "cart"]
+    rows = rows[rows["classifier"] == "cart"] if trees.empty else trees
     means = rows.groupby("Q", dropna=False)[["thresholds", "accuracy"]].mean()
-    return means.assign(optimal=optimal)
+    return means.assign(optimal=not trees.empty)

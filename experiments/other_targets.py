@@ -90,7 +90,7 @@ def distinct_thresholds(discretizer: FCCADiscretizer, X: NDArray[np.float64]) ->
 # --- the sentences --------------------------------------------------------------------------------------------------------
 
 
-def _on_boston(results: Results, column: str, classifier: str = "cart") -> dict[str, float]:
+def _on_boston(results: Results, column: str, classifier: str | None = None) -> dict[str, float]:
     found = {}
     for name, method in FCCA_METHODS.items():
         means = results.mean(column, method, 0.0, classifier)
@@ -109,7 +109,7 @@ def _solved(*names: str) -> Callable[[Results], Verdict]:
             rows = results.select(FCCA_METHODS[name], 0.0, "cart", DATA)
             if rows.empty:
                 raise NotMeasuredError(f"no rows of {FCCA_METHODS[name]} on {DATA}")
-            points = rows[[column for column in rows if column.startswith("points ")]].sum()
+            points = rows.filter(like="points ").sum()
             points.index = points.index.str.removeprefix("points ")
             holds = holds and points["optimal"] > 0 and points["unverified"] == 0
             words.append(f"{name}: {', '.join(f'{n:.0f} {status}' for status, n in points.items())}")

@@ -13,8 +13,8 @@ import pandas as pd
 from experiments.study import PAPER_DATASETS
 
 TENTHS = 10
-#: The classifier whose rows are there for every table: rates and thresholds are read off these rows, once per fold.
-ANY_CLASSIFIER = "cart"
+#: What a discretization is named by; its rates and thresholds stand in the rows of all its classifiers.
+TABLE = ["dataset", "fold", "method", "Q", "lambda0"]
 ROUNDING = 1e-9  # of a granularity
 Cells = dict[tuple[int, int], float]
 
@@ -71,10 +71,10 @@ class Results:
         column: str,
         method: str,
         Q: float | None = None,
-        classifier: str = ANY_CLASSIFIER,
+        classifier: str | None = None,
         lambda0: float | None = None,
     ) -> pd.DataFrame:
-        """A column's values, one row per data set and one column per fold.
+        """A column's values, one row per data set and one column per fold; no classifier: of the discretization itself.
 
         Raises
         ------
@@ -84,7 +84,8 @@ class Results:
         rows = self.select(method, Q, classifier, lambda0=lambda0)
         if rows.empty:
             at = "" if Q is None else f" at Q = {Q:g}"
-            raise NotMeasuredError(f"no rows of {method}{at} with {classifier}")
+            of = "" if classifier is None else f" with {classifier}"
+            raise NotMeasuredError(f"no rows of {method}{at}{of}")
         values = rows.pivot_table(index="dataset", columns="fold", values=column, aggfunc="first", dropna=False)
         return values.reindex([name for name in self.datasets if name in values.index])
 
@@ -93,7 +94,7 @@ class Results:
         column: str,
         method: str,
         Q: float | None = None,
-        classifier: str = ANY_CLASSIFIER,
+        classifier: str | None = None,
         lambda0: float | None = None,
     ) -> pd.Series:
         """A column's mean over folds, by data set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments import claims, other_targets
+from experiments.measure import TREE_DEPTH
 from experiments.methods import GRANULARITIES
 from experiments.verdicts import Claim, setting
 
@@ -22,7 +23,7 @@ CLAIMS: tuple[Claim, ...] = (
         "CART and GOSDT on the initial dataset with continuous features, the dataset discretized with the GTRE procedure, "
         "and the dataset discretized with the FCCA procedure at different levels of quantile Q.",
         setting(
-            f"in place of GOSDT this package's optimal tree, of depth {claims.TREE_DEPTH} and with the paper's "
+            f"in place of GOSDT this package's optimal tree, of depth {TREE_DEPTH} and with the paper's "
             f"regularization 10/n; Q = {', '.join(f'{Q:g}' for Q in GRANULARITIES)}"
         ),
         "accuracy",

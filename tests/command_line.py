@@ -46,3 +46,18 @@ def table(n: int = 80, seed: int = 0) -> pd.DataFrame:
     X = rng.normal(size=(n, 2)).round(3)
     label = np.where(X[:, 0] + 0.1 * rng.normal(size=n) > 0, "yes", "no")
     return pd.DataFrame({"height": X[:, 0], "weight": X[:, 1], "member": rng.random(n) > 0.5, "label": label})
+
+
+def columns() -> pd.DataFrame:
+    """The columns of the table without its label, as numbers."""
+    return table().drop(columns="label").astype(float)
+
+
+def check_refused(result, *mentioned: str) -> None:
+    """An error, nothing but an error, and these words in it."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    for text in mentioned:
+        assert text in result.stderr

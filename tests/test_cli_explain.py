@@ -1,4 +1,4 @@
-"""What ``fcca explain`` promises, and ``fcca distill`` with models of other families and from files."""
+"""What ``fcca explain`` promises."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.svm import SVC
 
-import fcca.cli._app
 import fcca.cli._explanation
-from command_line import FILES, distill, explain, files_in, run, run_process, table
+from command_line import check_refused, columns, distill, explain, files_in, run, run_process, table
 from fcca import CounterfactualExplainer
-from fcca.cli._explanation import chosen_rows
+from fcca.cli import main
+from fcca.cli._options import chosen_rows
 from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import STATUSES
 from real_data import imported
 
+README = Path(__file__).parents[1] / "README.md"
 LIBRARIES = {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}
-
-
-def columns():
-    return table().drop(columns="label").astype(float)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +40,7 @@ def model(tmp_path, classifier):
     return path
 
 
-# --- answers ------------------------------------------------------------------------------------------------------------
+# --- answers ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_answers_are_those_of_the_library(model, csv, classifier, tmp_path):
@@ -123,16 +120,7 @@ def test_parquet_comes_in_and_goes_out(tmp_path, model):
     assert files_in(out.parent) == ["changes.parquet"]
 
 
-# --- what cannot be used ------------------------------------------------------------------------------------------------
-
-
-def check_refused(result, *mentioned):
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("Error: ")
-    assert "Traceback" not in result.stderr
-    for text in mentioned:
-        assert text in result.stderr
+# --- what cannot be used ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -155,7 +143,7 @@ def check_refused(result, *mentioned):
     ],
 )
 def test_bad_options_are_refused_before_any_work(model, csv, monkeypatch, option, value):
-    monkeypatch.setattr(fcca.cli._app, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._explanation, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
     check_refused(explain(model, csv, option, value), f"{option} is ", "Expected")
 
 
@@ -168,7 +156,11 @@ def test_rows_classes_and_columns_that_are_not_there_are_named(model, csv, tmp_p
     table().assign(id=1).to_csv(tmp_path / "more.csv", index=False)
     check_refused(explain(model, tmp_path / "more.csv"), "'id'", "'label'", "--label")
     table()[["weight", "height", "member", "label"]].to_csv(tmp_path / "order.csv", index=False)
-    check_refused(explain(model, tmp_path / "order.csv"), "another order", "'weight'")
+    refused = explain(model, tmp_path / "order.csv")
+    check_refused(refused, "another order: column 1 is 'weight'", "in this order", "'height', 'weight', 'member'.")
+    assert "X[" not in refused.stderr
+    refused = distill(tmp_path / "order.csv", "--model-file", model, "--out", tmp_path / "no")
+    check_refused(refused, "order.csv", "'height', 'weight', 'member'.")
     table().iloc[:0].to_csv(tmp_path / "empty.csv", index=False)
     check_refused(explain(model, tmp_path / "empty.csv"), "no rows")
 
@@ -202,13 +194,18 @@ def test_a_classifier_that_cannot_be_explained_is_refused(tmp_path, csv):
     check_refused(explain(path, csv), "kernel")
 
 
+def test_a_model_that_is_not_fitted_says_so(tmp_path, csv):
+    imported("skops.io").dump(GradientBoostingClassifier(), tmp_path / "raw.skops")
+    check_refused(explain(tmp_path / "raw.skops", csv), "GradientBoostingClassifier that is not fitted")
+
+
 def test_a_directory_is_no_place_for_a_file(model, csv, tmp_path, monkeypatch):
     (tmp_path / "taken.csv").mkdir()
-    monkeypatch.setattr(fcca.cli._app, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._explanation, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
     check_refused(explain(model, csv, "--out", tmp_path / "taken.csv"), "taken.csv", "directory")
 
 
-# --- files, streams and exit codes --------------------------------------------------------------------------------------
+# --- files, streams and exit codes ------------------------------------------------------------------------------------
 
 
 def test_a_failure_while_writing_keeps_the_old_file_and_prints_the_answers(model, csv, tmp_path, monkeypatch):
@@ -242,13 +239,17 @@ def test_unverified_answers_are_an_error(model, csv, monkeypatch):
     assert "not confirmed by the classifier itself" in " ".join(result.stdout.split())
 
 
-def test_an_interrupt_is_said(model, csv, monkeypatch):
+def test_an_interrupt_is_said(model, csv, monkeypatch, capfd):
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CounterfactualExplainer, "explain", interrupted)
     result = explain(model, csv)
-    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
+    monkeypatch.setattr(sys, "argv", ["fcca", "explain", str(model), str(csv)])
+    with pytest.raises(SystemExit, match="130"):
+        main()
+    assert capfd.readouterr() == ("", "Interrupted.\n")
 
 
 def test_80_columns_suffice_and_nothing_is_cut_off(model, csv):
@@ -273,88 +274,100 @@ def test_hostile_names_are_only_shown(tmp_path):
     assert "[red]x[/red]" in result.stdout
 
 
-def test_help_has_examples():
+def test_help_has_examples_and_says_where_a_change_lands():
     assert "explain" in run("--help").stdout
-    text = run("explain", "--help").stdout
-    for mentioned in ("fcca explain loans.skops loans.csv", "--target-probability", "counted", "130 interrupted"):
+    text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", run("explain", "--help").stdout).split())
+    for mentioned in (
+        *("fcca explain loans.skops loans.csv", "--target-probability", "counted", "130 interrupted"),
+        "on the value of the data nearest to where it came from, or on the middle of the cell where the data has no value",
+        "several searches per row",
+    ):
         assert mentioned in text
 
 
-# --- fcca distill with other models -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["rf", "hgb", "xgb", "lgbm", "catboost"])
-def test_every_family_is_distilled(name, csv, tmp_path, out):
-    if name in LIBRARIES:
-        imported(LIBRARIES[name])
-    result = distill(csv, "--model", name, "--out", out)
-    assert result.exit_code == 0, result.stderr
-    assert files_in(out) == FILES
-    again = distill(csv, "--model", name, "--out", tmp_path / "again", "--jobs", 1)
-    assert again.exit_code == 0
-    for file in FILES:
-        assert (out / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
-    found = pd.read_parquet(out / "counterfactuals.parquet")
-    assert set(found["status"]) <= {"optimal", "infeasible"}
-    assert set(found["target"]) <= {"yes", "no"}
-
-
-@pytest.mark.parametrize("name", ["rf", "hgb", "xgb", "lgbm", "catboost"])
-def test_every_family_takes_many_classes(name, tmp_path, out):
-    if name in LIBRARIES:
-        imported(LIBRARIES[name])
-    iris = load_iris(as_frame=True)
-    frame = iris.data[["petal width (cm)", "petal length (cm)"]].assign(label=iris.target_names[iris.target])
-    frame.to_csv(tmp_path / "iris.csv", index=False)
-    result = distill(tmp_path / "iris.csv", "--model", name, "--out", out, "--time-limit-per-row", 2)
-    assert result.exit_code == 0, result.stderr
-    assert set(pd.read_parquet(out / "counterfactuals.parquet")["target"].dropna()) <= set(iris.target_names)
-
-
-def test_a_library_that_is_not_installed_is_named(csv, out, monkeypatch):
-    monkeypatch.setitem(sys.modules, "xgboost", None)
-    result = distill(csv, "--model", "xgb", "--out", out)
-    check_refused(result, "xgboost is not installed", "pip install 'fcca[xgboost]'")
-    assert not out.exists()
-
-
-def test_a_fitted_model_is_distilled_as_it_is(model, csv, out, tmp_path):
-    result = distill(csv, "--model-file", model, "--out", out)
-    assert result.exit_code == 0, result.stderr
-    assert "model.skops" in result.stdout
-    assert files_in(out) == FILES
-    check_refused(distill(csv, "--model-file", model, "--model", "gb", "--out", out), "--model gb", "--model-file")
-    table().drop(columns="weight").to_csv(tmp_path / "lacks.csv", index=False)
-    check_refused(distill(tmp_path / "lacks.csv", "--model-file", model, "--out", tmp_path / "no"), "lacks.csv", "'weight'")
-    table().assign(label=(table()["label"] == "yes").astype(int)).to_csv(tmp_path / "coded.csv", index=False)
-    refused = distill(tmp_path / "coded.csv", "--model-file", model, "--out", tmp_path / "no")
-    check_refused(refused, "answers 'no', 'yes'", "holds 0, 1")
-
-
-def test_a_booster_from_its_own_file_is_distilled_and_explained(tmp_path, out):
-    xgboost = imported("xgboost")
-    frame = columns().assign(label=(table()["label"] == "yes").astype(int))
+def test_every_word_of_long_answers_is_printed(tmp_path):
+    frame = columns().add_prefix("a rather long name of a column, as questionnaires have them: ")
+    path = tmp_path / "m.skops"
+    model = GradientBoostingClassifier(max_depth=2, n_estimators=30, random_state=0).fit(frame, table()["label"])
+    imported("skops.io").dump(model, path)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    rows = xgboost.DMatrix(columns(), label=frame["label"])
-    settings = {"objective": "binary:logistic", "max_depth": 2, "nthread": 1}
-    xgboost.train(settings, rows, num_boost_round=10).save_model(tmp_path / "booster.json")
-    assert distill(tmp_path / "t.csv", "--model-file", tmp_path / "booster.json", "--out", out).exit_code == 0
-    result = explain(tmp_path / "booster.json", tmp_path / "t.csv", "--rows", "0-9", "--target", 1, "--json")
+    result = explain(path, tmp_path / "t.csv", "--rows", "0-4", "--n", 3, columns=60)
+    assert "…" not in result.stdout
+    words = result.stdout.split()
+    for text in CounterfactualExplainer(model, frame).explain(frame.iloc[:5], n=3).sentences():
+        assert set(text.split()) <= set(words)
+
+
+def test_the_probability_says_whose_it_is(model, csv):
+    assert "P(yes)" in explain(model, csv, "--target", "yes", "--rows", "0-9").stdout
+    assert "P(then)" in explain(model, csv, "--rows", "0-9").stdout
+    assert "Decision" not in explain(model, csv, "--rows", 0, "--decision-threshold", 0.5).stdout
+    result = explain(model, csv, "--rows", 0, "--decision-threshold", 0.2)
+    assert "yes where its probability is at least 0.2, instead of 0.5" in result.stdout
+    document = json.loads(explain(model, csv, "--rows", 0, "--decision-threshold", 0.2, "--json").stdout)
+    assert document["decision"] == "yes where its probability is at least 0.2, instead of 0.5"
+    assert json.loads(explain(model, csv, "--rows", 0, "--json").stdout)["decision"] is None
+
+
+# --- the range of other data ------------------------------------------------------------------------------------------
+
+
+def test_rows_of_another_file_keep_to_the_reference_and_are_noted_where_they_lie_outside(model, csv, classifier, tmp_path):
+    new = columns().iloc[:2].copy()
+    new.loc[1, "weight"] = 99.0
+    new.to_csv(tmp_path / "new.csv", index=False)
+    result = explain(model, tmp_path / "new.csv", "--reference", csv)
     assert result.exit_code == 0, result.stderr
-    assert {answer["target"] for answer in json.loads(result.stdout)["answers"]} == {1}
+    assert result.stderr.startswith("Note: 1 row has values outside the range of the data: row 1 in weight (99 is above ")
+    expected = CounterfactualExplainer(classifier, columns()).explain(new)
+    document = json.loads(explain(model, tmp_path / "new.csv", "--reference", csv, "--label", "label", "--json").stdout)
+    assert [answer["sentence"] for answer in document["answers"]] == expected.sentences()
+    assert document["notes"] == list(expected.notes)
+    largest = float(columns()["weight"].max())
+    smallest = float(columns()["weight"].min())
+    assert document["outside_range"] == [
+        {"row": 1, "feature": "weight", "value": 99.0, "smallest": smallest, "largest": largest}
+    ]
+    check_refused(explain(model, csv, "--reference", tmp_path / "absent.csv"), "absent.csv")
+    new[["weight"]].to_csv(tmp_path / "few.csv", index=False)
+    check_refused(explain(model, csv, "--reference", tmp_path / "few.csv"), "few.csv lacks 'height'")
 
 
-def test_another_decision_threshold_is_distilled(csv, out):
-    result = distill(csv, "--model", "rf", "--decision-threshold", 0.3, "--out", out)
-    assert result.exit_code == 0, result.stderr
-    assert "deciding at 0.3" in " ".join(result.stdout.split())
-    check_refused(distill(csv, "--model", "svm", "--decision-threshold", 0.3, "--out", out), "predict_proba")
+def test_numbers_in_files_and_json_are_numbers(csv, tmp_path):
+    frame = (columns() * 12_345).assign(label=table()["label"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    model = GradientBoostingClassifier(max_depth=1, n_estimators=5, random_state=0).fit(
+        frame[columns().columns], frame["label"]
+    )
+    imported("skops.io").dump(model, tmp_path / "m.skops")
+    out = tmp_path / "changes.csv"
+    answers = json.loads(explain(tmp_path / "m.skops", tmp_path / "t.csv", "--rows", "0-9", "--out", out, "--json").stdout)[
+        "answers"
+    ]
+    assert re.search(r"\d,\d{3}", " ".join(answer["sentence"] for answer in answers))
+    assert all(
+        isinstance(move[key], float) for answer in answers for move in answer["moves"] for key in ("from", "to", "cut")
+    )
+    for name in ("cost", "from", "to", "cut"):
+        assert [float(text) for text in pd.read_csv(out, dtype=str)[name]] == pd.read_csv(out)[name].tolist()
 
 
-def test_a_forest_from_a_file_without_names_is_checked_by_number(csv, tmp_path):
-    path = tmp_path / "forest.skops"
-    forest = RandomForestClassifier(n_estimators=5, max_depth=3, random_state=0)
-    imported("skops.io").dump(forest.fit(columns().to_numpy(), table()["label"]), path)
-    assert explain(path, csv, "--rows", 0).exit_code == 0
-    table().assign(id=1).to_csv(tmp_path / "more.csv", index=False)
-    check_refused(explain(path, tmp_path / "more.csv", "--rows", 0), "more.csv has 5 column(s)", "3", "--label")
+# --- the README -------------------------------------------------------------------------------------------------------
+
+
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
+    imported("skops.io")
+    blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(next(text for kind, text in blocks if kind == "python" and "skops.io.dump" in text), {})
+    commands = [line for kind, text in blocks if kind == "sh" for line in text.splitlines() if ".csv" in line]
+    assert len(commands) >= 2
+    printed = ""
+    for command in commands:
+        result = run(*command.split("#")[0].split()[1:], columns=80)
+        assert result.exit_code == 0, result.stderr
+        printed += result.stdout
+    lines = [line.rstrip() for line in printed.splitlines()]
+    for kind, text in blocks:
+        if kind == "text":
+            assert text.rstrip() in "\n".join(lines)

@@ -23,6 +23,37 @@ def test_exit_codes_reach_the_shell(tmp_path, csv):
     assert refused.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("explain", "--help"),
+        ("distill", "absent.csv"),
+        ("distill", "--q", "2"),
+        ("distill", "--model-file", "absent.skops"),
+        ("explain", "absent.skops", "absent.csv"),
+        ("explain", __file__, "absent.csv"),
+        ("explain", __file__, __file__),
+        ("explain", "absent.skops", "absent.csv", "--n", "0"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_arguments_are_said_before_anything_large_is_imported(arguments, tmp_path):
+    code = """
+import sys
+from fcca.cli import main
+try:
+    main()
+finally:
+    print(sorted({"numpy", "scipy", "pandas", "sklearn", "pyarrow"} & set(sys.modules)), file=sys.stderr)
+"""
+    command = [sys.executable, "-c", code, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert result.returncode == (0 if "--help" in arguments else 2), result.stderr
+    assert result.stderr.splitlines()[-1] == "[]", result.stderr
+    assert files_in(tmp_path) == []
+
+
 def test_a_reader_that_leaves_early_is_no_traceback(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, "distill", "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -47,9 +78,9 @@ def test_ctrl_c_while_working_says_so_and_leaves_nothing(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not out.exists() and process.poll() is None:  # made when the work begins
+    while not out.exists() and process.poll() is None:  # made when the arguments are known to be good
         time.sleep(0.01)
-    time.sleep(0.5)
+    time.sleep(3)  # imports, then the work
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
     assert (process.returncode, stdout, stderr) == (130, "", "Interrupted.\n")
@@ -78,10 +109,13 @@ def test_a_broken_standard_output_is_no_traceback(redirect, csv, out):
     assert "Traceback" not in result.stderr
 
 
-def test_ctrl_c_while_starting_is_quiet(out):
-    command = [sys.executable, "-c", "from fcca.cli import main; main()", "distill", "--out", str(out)]
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.6, 1.2])
+def test_ctrl_c_while_starting_is_quiet(out, delay):
+    code = "from fcca.cli import main; print('started', flush=True); main()"
+    command = [sys.executable, "-c", code, "distill", "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(0.5)
+        process.stdout.readline()
+        time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -402,15 +402,6 @@ def test_bad_parameters_are_named(stumps, data, options):
         CounterfactualExplainer(stumps, data[0], **options)
 
 
-def test_missing_numbers_and_texts_are_refused(explainer, data):
-    row = data[0].iloc[0].to_numpy().copy()
-    row[3] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        explainer.explain(row)
-    with pytest.raises(ValueError, match="could not convert"):
-        explainer.explain(["a"] * 30)
-
-
 # --- boosters -----------------------------------------------------------------------------------------------------------
 
 

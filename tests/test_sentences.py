@@ -32,7 +32,7 @@ def test_an_answer_reads_like_a_sentence():
     assert say(moves=[income, loans]) == "approved if income rises from 2,100 to 2,340 and open loans falls from 4 to 2"
     age = move("age", 17, 18, cut=17.5)
     assert say(moves=[age, income, loans]) == (
-        "approved if age rises from 17 to 18, income rises from 2,100 to 2,340 and open loans falls from 4 to 2"
+        "approved if age rises from 17 to 18; income rises from 2,100 to 2,340; and open loans falls from 4 to 2"
     )
 
 
@@ -61,6 +61,24 @@ def test_thousands_are_set_apart():
     assert [grouped(x) for x in (0.0, 1234.5, -1234567.25, 0.0001, 100.0, 1e16)] == [
         *("0", "1,234.5", "-1,234,567.25", "0.0001", "100", "1e+16")
     ]
+
+
+def test_a_comma_stands_inside_numbers_only():
+    moves = [
+        move("year", 2019, 414, cut=500),
+        move("income", 2100, 2340, cut=2337.5),
+        move("debt", 12_000, 1_500, cut=9_000),
+    ]
+    for n in (1, 2, 3):
+        text = say(moves=moves[:n])
+        assert re.findall(r",(?!\d{3}\b)", text) == []
+        assert len(re.split(r"; and |; | and ", text)) == n
+
+
+def test_names_stay_on_their_line_and_are_no_values():
+    assert move_in_words(move("net\nincome\x1b[31m", 1, 2, cut=1.5)) == "net\\nincome\\x1b[31m rises from 1 to 2"
+    assert move_in_words(move("3", 1, 2, cut=1.5)) == "column 3 rises from 1 to 2"
+    assert move_in_words(move("x3", 1, 2, cut=1.5)) == "x3 rises from 1 to 2"
 
 
 def test_what_is_not_proven_is_said():
@@ -113,7 +131,7 @@ def test_a_sentence_is_true_of_the_numbers_in_it(name):
     assert found.is_status("optimal").all()
     told = rows.copy()
     for i, text in enumerate(found.sentences()):
-        moves = re.findall(r"(?:if|,|and) ([a-z ]+?) (rises|falls) from ([\d.,]+?\d) to ([\d.,]*\d)", text)
+        moves = re.findall(r"(?:if|; and|;|and) ([a-z ]+?) (rises|falls) from ([\d.,]+?\d) to ([\d.,]*\d)", text)
         assert len(moves) == (found.moves.point == i).sum()
         for feature, verb, origin, landing in moves:
             origin, landing = (float(number.replace(",", "")) for number in (origin, landing))

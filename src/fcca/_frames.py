@@ -4,23 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from fcca.exceptions import InvalidInputError
 
+Floats = NDArray[np.float64]
+
 NAMES_SHOWN = 6
+ROWS_SHOWN = 5
 
 
-def check_column_names(X: Any) -> None:
-    """Refuse column names that cannot name a condition: repeated ones, and numbers other than 0, 1, 2, …"""
+def check_column_names(X: Any, *, numbers: bool = False) -> None:
+    """Refuse column names that cannot name a condition: repeated ones, and numbers other than 0, 1, 2, …
+
+    Parameters
+    ----------
+    X : array-like or data frame
+    numbers : bool, default=False
+        Whether all names may be whole numbers.
+    """
     columns = getattr(X, "columns", None)
     if columns is None:
         return
     names = list(columns)
-    numbered = names == list(range(len(names)))  # what pandas calls columns that nobody named
-    if not numbered:
+    if not _nobody_named(names) and not (numbers and _are_numbers(names)):
         others = [name for name in names if not isinstance(name, str)]
         if others:
             raise TypeError(
@@ -34,10 +47,75 @@ def check_column_names(X: Any) -> None:
 
 def column_names(X: Any) -> list[str] | None:
     """Names of a table's columns, or of a row's entries; None where nobody named them."""
-    names = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return list(names)
+    names = _own_names(X)
+    return None if names is None or _nobody_named(names) else [str(name) for name in names]
+
+
+def shown_names(X: Any) -> list[str] | None:
+    """The same, with the numbers that pandas gives to columns that nobody named; None where there are none at all."""
+    names = _own_names(X)
+    return None if names is None else [str(name) for name in names]
+
+
+def _own_names(X: Any) -> list[Any] | None:
+    """All names where they are texts, or where they are whole numbers."""
+    given = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
+    names = [] if given is None else list(given)
+    return names if names and (all(isinstance(name, str) for name in names) or _are_numbers(names)) else None
+
+
+def _are_numbers(names: Sequence[Any]) -> bool:
+    return all(isinstance(name, Integral) and not isinstance(name, bool) for name in names)
+
+
+def _nobody_named(names: Sequence[Any]) -> bool:
+    """Whether they are what pandas calls columns without names: 0, 1, 2, …"""
+    return list(names) == list(range(len(names)))
+
+
+def numeric_table(X: Any, names: Sequence[str] | None, labels: NDArray[Any] | None) -> Floats:
+    """X as a table of finite float64, or an InvalidInputError that names the columns and rows that are not.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    names : sequence of str or None
+        What messages call the columns; None for their numbers.
+    labels : ndarray or None
+        What messages call the rows; None for their numbers.
+    """
+    try:
+        table: Floats = check_array(
+            X,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name="X",
+        )
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from error
+    if len(table) == 0:
+        raise InvalidInputError("X has no rows. Give at least one.")
+    for what, broken in (("missing values (NaN)", np.isnan(table)), ("infinite values", np.isinf(table))):
+        if broken.any():
+            columns = np.flatnonzero(broken.any(axis=0))
+            places = [
+                f"{repr(names[j]) if names is not None else j} in {_listed_rows(np.flatnonzero(broken[:, j]), labels)}"
+                for j in columns[:NAMES_SHOWN].tolist()
+            ]
+            more = f"; … ({len(columns)} columns)" if len(columns) > NAMES_SHOWN else ""
+            raise InvalidInputError(
+                f"X has {what}: column {'; column '.join(places)}{more}. Fill them in, or leave out these rows or columns."
+            )
+    return table
+
+
+def _listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
+    shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
+    more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
+    return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
 
 
 def check_columns(

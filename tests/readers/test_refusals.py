@@ -247,3 +247,13 @@ def test_weights_that_would_not_arrive_are_refused(estimator, words):
 
 def test_all_families_are_named():
     assert {"RandomForestClassifier", "HistGradientBoostingClassifier", "VotingClassifier"} <= set(supported_models())
+
+
+def test_a_refusal_names_what_can_be_imported_and_the_boosters():
+    with pytest.raises(UnsupportedModelError) as raised:
+        check_supported(KNeighborsClassifier())
+    for name in ("DecidedAt", "LightGBMBooster", "XGBoostBooster", "CatBoostModel"):
+        assert name not in str(raised.value)
+        assert name not in supported_models()
+    for mentioned in ("LGBMClassifier", "xgboost.train", "lightgbm.train", "catboost.CatBoost", "as_classifier"):
+        assert mentioned in str(raised.value)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,59 +16,32 @@ from rich.text import Text
 
 from fcca import __version__
 from fcca._files import atomic_outputs
-from fcca.cli import EXIT_INTERRUPTED
-from fcca.cli._data import bundled_data, read_data
-from fcca.cli._distillation import OUTPUT_NAMES, Distillation, FitTo, Settings, Step, distillation
-from fcca.cli._explain_summary import explain_summary
-from fcca.cli._explanation import ExplainSettings, Explanation, explanation
-from fcca.cli._models import TargetModel
-from fcca.cli._summary import summary
+from fcca.cli import EXIT_INTERRUPTED, _help, interrupts_deferred
+from fcca.cli._options import (
+    DEPTH,
+    FOREST_DEPTH,
+    OUTPUT_NAMES,
+    ROUNDS,
+    DistillSettings,
+    ExplainSettings,
+    FitTo,
+    Step,
+    TargetModel,
+    check_model_file,
+    table_format,
+)
 from fcca.cli._words import printable
 from fcca.exceptions import FCCAError, InvalidInputError
+
+# What computes is imported by the commands themselves, once their arguments are known to be good.
+if TYPE_CHECKING:
+    from fcca.cli._distillation import Distillation
+    from fcca.cli._explanation import Explanation
 
 EXIT_CANNOT_WRITE = 1
 EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
 
-HELP = """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
-
-A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
-computed exactly; the thresholds those changes cross are counted.
-
-Writes thresholds.csv, thresholds.json and counterfactuals.parquet, whose column [italic]row[/] is the row of the input \
-table, counted from 0.
-
-[bold]Examples[/]
-
-[dim]# scikit-learn's breast-cancer data, the most frequent third of the thresholds[/]
-[cyan]fcca distill --q 0.7[/]
-
-[dim]# a table of your own[/]
-[cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
-
-[dim]# another target model, all rows for training[/]
-[cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
-
-[dim]# a model that is fitted already[/]
-[cyan]fcca distill loans.csv --model-file booster.json[/]
-"""
-EXPLAIN_HELP = """Say what would have to change in a row for a classifier to answer otherwise: the cheapest change, proven.
-
-A change stays inside the range of DATA and lands on values that occur in it; what it costs is counted in units of each \
-column's range.
-
-[bold]Examples[/]
-
-[dim]# what would get these applicants approved, three different ways each[/]
-[cyan]fcca explain loans.skops loans.csv --rows 0,5,10-20 --target approved --n 3[/]
-
-[dim]# with a probability of at least 80 %, as a table[/]
-[cyan]fcca explain booster.json loans.parquet --rows 17 --target 1 --target-probability 0.8 --out changes.csv[/]
-"""
-EPILOG = (
-    "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
-    "counterfactuals do not flip the model's own predict; 130 interrupted."
-)
 DATA, MODEL, SEARCH, QUESTION = "Data and files", "Model and tree", "Counterfactuals and thresholds", "What to ask"
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=DATA)]
@@ -123,7 +96,7 @@ def _fcca(
     """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
 
 
-@app.command(help=HELP, epilog=EPILOG)
+@app.command(help=_help.DISTILL, epilog=_help.EPILOG)
 def distill(
     data: Annotated[
         Path | None,
@@ -154,8 +127,9 @@ def distill(
     model: Annotated[
         TargetModel | None,
         typer.Option(
-            help="What to fit and distill: boosted stumps (gb, the default), a random forest, the boostings of "
-            "scikit-learn (hgb), XGBoost, LightGBM or CatBoost, a linear SVM or logistic regression.",
+            help=f"What to fit and distill: {ROUNDS} boosted stumps (gb, the default); a random forest of {ROUNDS} trees of "
+            f"depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
+            "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
             show_default=False,
             rich_help_panel=MODEL,
         ),
@@ -213,12 +187,12 @@ def distill(
     time_limit: TimeLimit = None,
     time_limit_per_row: TimeLimitPerRow = None,
 ) -> None:
-    """Run ``fcca distill``; the help is in HELP."""
+    """Run ``fcca distill``; its help is in _help."""
 
     def work(console: Console, errors: Console) -> int:
         if model is not None and model_file is not None:
             raise InvalidInputError(f"Both --model {model} and --model-file {model_file} were given. Expected one of them.")
-        settings = Settings(
+        settings = DistillSettings(
             model=(model or TargetModel.gb) if model_file is None else None,
             model_file=model_file,
             q=q,
@@ -245,7 +219,7 @@ def distill(
     _run(work)
 
 
-@app.command(help=EXPLAIN_HELP, epilog=EPILOG)
+@app.command(help=_help.EXPLAIN, epilog=_help.EPILOG)
 def explain(
     model_file: Annotated[
         Path,
@@ -292,7 +266,12 @@ def explain(
     ] = None,
     n: Annotated[
         int,
-        typer.Option("--n", help="Answers per row, the cheapest that change different columns.", rich_help_panel=QUESTION),
+        typer.Option(
+            "--n",
+            help="Answers per row, the cheapest that change different columns. More than one takes several searches per "
+            "row, each as long as the first.",
+            rich_help_panel=QUESTION,
+        ),
     ] = 1,
     label: Annotated[
         str | None,
@@ -306,6 +285,15 @@ def explain(
             metavar="FILE", help="Write every change to a .csv or .parquet file.", show_default=False, rich_help_panel=DATA
         ),
     ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table whose range and values the changes keep to, such as the training data. Without it: DATA.",
+            show_default=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=DATA)] = False,
     quiet: Quiet = False,
     lambda0: Lambda0 = 0.1,
@@ -317,10 +305,11 @@ def explain(
     time_limit: TimeLimit = None,
     time_limit_per_row: TimeLimitPerRow = None,
 ) -> None:
-    """Run ``fcca explain``; the help is in EXPLAIN_HELP."""
+    """Run ``fcca explain``; its help is in _help."""
 
     def work(console: Console, errors: Console) -> int:
         settings = ExplainSettings(
+            reference=reference,
             rows=rows,
             label=label,
             target=target,
@@ -347,8 +336,7 @@ def _run(work: Callable[[Console, Console], int]) -> None:
     try:
         code = work(console, errors)
     except KeyboardInterrupt:
-        errors.print("Interrupted.")
-        code = EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED  # main says so
     except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
         _print_message(errors, "Error", str(error), "bold red")
         code = EXIT_INVALID
@@ -359,11 +347,19 @@ def _run(work: Callable[[Console, Console], int]) -> None:
 
 
 def _distill(
-    path: Path | None, label: str | None, settings: Settings, out: Path, console: Console, errors: Console, quiet: bool
+    path: Path | None,
+    label: str | None,
+    settings: DistillSettings,
+    out: Path,
+    console: Console,
+    errors: Console,
+    quiet: bool,
 ) -> int:
     """Read, compute, write and print; returns the exit code."""
     if path is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected fcca distill DATA --label {label}.")
+    if path is not None:
+        table_format(path)
     show_progress = not quiet and console.is_terminal
     step: Step = console.status if show_progress else nullcontext
     found: Distillation | None = None
@@ -372,6 +368,11 @@ def _distill(
         with atomic_outputs(out) as outputs:
             for name in OUTPUT_NAMES:
                 outputs.path(name)  # refuses a name that is taken by a directory, before any work
+            with interrupts_deferred():
+                from fcca.cli._data import bundled_data, read_data
+                from fcca.cli._distillation import distillation
+                from fcca.cli._summary import summary
+
             with step("Reading the data …"):
                 data = bundled_data() if path is None else read_data(path, label)
             found = distillation(data, settings, step, show_progress=show_progress)
@@ -410,6 +411,8 @@ def _explain(
     as_json: bool,
 ) -> int:
     """Load, explain, write and print; returns the exit code."""
+    check_model_file(model_file)
+    table_format(data)
     show_progress = not quiet and not as_json and console.is_terminal
     step: Step = console.status if show_progress else nullcontext
     explained: Explanation | None = None
@@ -419,6 +422,10 @@ def _explain(
         with nullcontext() if out is None else atomic_outputs(out.parent) as outputs:
             if out is not None and outputs is not None:
                 outputs.path(out.name)  # refuses a name that is taken by a directory, before any work
+            with interrupts_deferred():
+                from fcca.cli._explain_summary import explain_summary
+                from fcca.cli._explanation import explanation
+
             explained = explanation(model_file, data, settings, step, show_progress=show_progress)
             if out is not None and outputs is not None:
                 explained.write(outputs.path(out.name), out.name)

@@ -18,11 +18,12 @@ from pandas.api import types
 from sklearn.datasets import load_breast_cancer
 
 from fcca._frames import check_columns
+from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
-FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 NAMES_SHOWN = 12
+COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
@@ -66,7 +67,20 @@ def read_data(path: Path, label: str | None) -> Dataset:
     return data
 
 
-def read_features(path: Path, label: str | None, known: Sequence[str] | None, n_known: int, knower: str) -> pd.DataFrame:
+def check_order(columns: Sequence[str], known: Sequence[str] | None, table: str, model: str) -> None:
+    """Refuse a table that has a model's columns in another order, with the order that the model needs."""
+    if known is not None and list(columns) != list(known) and sorted(columns) == sorted(known):
+        at = next(j for j, (given, expected) in enumerate(zip(columns, known, strict=True)) if given != expected)
+        raise InvalidInputError(
+            f"{table} has the right columns in another order: column {at + 1} is {columns[at]!r}, but the model in {model} "
+            f"was fitted on {known[at]!r} there. Write {table} with its columns in this order, a label anywhere among them: "
+            f"{listed(known, most=COLUMNS_IN_ORDER)}."
+        )
+
+
+def read_features(
+    path: Path, label: str | None, known: Sequence[str] | None, n_known: int, model: str, *, has_label: bool
+) -> pd.DataFrame:
     """The columns of a table that a model was fitted on; a label column beside them is left out.
 
     Parameters
@@ -78,21 +92,24 @@ def read_features(path: Path, label: str | None, known: Sequence[str] | None, n_
         The model's columns, None where it has seen no names.
     n_known : int
         How many these are.
-    knower : str
-        What a message calls the model, such as "the model in loans.skops was fitted on".
+    model : str
+        The name of the model's file, for messages.
+    has_label : bool
+        Whether a label column that is named must be there.
     """
     frame = _read_frame(path)
     columns = [str(column) for column in frame.columns]
     if label is not None:
-        frame = frame.drop(columns=_label_name(columns, label))
+        frame = frame.drop(columns=[_label_name(columns, label)] if has_label or label in columns else [])
     elif len(columns) == n_known + 1:
         unknown = [name for name in columns if known is None or name not in known]
         found = [name for name in unknown if name.strip().lower() in LABEL_NAMES]
         frame = frame.drop(columns=found if len(found) == 1 else [])
     names = [str(column) for column in frame.columns]
     hint = "" if label is not None else " Is one of them the label? Name it with --label."
+    check_order(names, known, path.name, model)
     try:
-        check_columns(names, len(names), known, n_known, table=path.name, knower=knower)
+        check_columns(names, len(names), known, n_known, table=path.name, knower=f"the model in {model} was fitted on")
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}{hint if len(names) > n_known else ''}") from error
     if len(frame) == 0:
@@ -104,17 +121,9 @@ def read_features(path: Path, label: str | None, known: Sequence[str] | None, n_
 
 
 def _read_frame(path: Path) -> pd.DataFrame:
-    suffix = next((suffix for suffix in FORMATS if path.name.lower().endswith(suffix)), None)
-    if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Check the path; it is taken relative to {Path.cwd()}.")
-    if not path.is_file():
-        raise InvalidInputError(f"{path} is not a file. Expected one of {', '.join(FORMATS)}.")
-    if suffix is None:
-        raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {', '.join(FORMATS)}.")
-    if path.stat().st_size == 0:
-        raise InvalidInputError(f"{path} is empty. Expected a header line with column names, and rows.")
+    suffix = table_format(path)
     try:
-        frame = _read_parquet(path) if suffix == ".parquet" else _read_csv(path, FORMATS[suffix])
+        frame = _read_parquet(path) if suffix == ".parquet" else _read_csv(path, INPUT_FORMATS[suffix])
     except pd.errors.EmptyDataError as error:
         raise InvalidInputError(f"{path} is empty. Expected a header line with column names, and rows.") from error
     except InvalidInputError:
@@ -174,10 +183,10 @@ def _check_header(names: Sequence[str]) -> None:
 # --- columns ------------------------------------------------------------------------------------------------------------
 
 
-def listed(names: Sequence[Any]) -> str:
-    """Names in quotes, the first dozen of them."""
-    shown = ", ".join(repr(name) for name in names[:NAMES_SHOWN])
-    return shown if len(names) <= NAMES_SHOWN else f"{shown}, … ({len(names)} in all)"
+def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
+    """Names in quotes, the first ones of them where there are many."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
 
 def _label_name(columns: Sequence[str], wanted: str | None) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -22,8 +20,8 @@ from sklearn.model_selection import train_test_split
 from fcca._files import AtomicOutputs
 from fcca.classifier import FCCAClassifier
 from fcca.cli._data import Dataset, check_split
-from fcca.cli._models import TargetModel, check_fits, check_installed, model_from_file, target_model
-from fcca.cli._options import SearchSettings, check
+from fcca.cli._models import check_fits, model_from_file, target_model
+from fcca.cli._options import COUNTERFACTUALS, THRESHOLDS_CSV, THRESHOLDS_JSON, DistillSettings, Step
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
@@ -32,71 +30,8 @@ from fcca.trees import OptimalTreeClassifier
 
 Rows = NDArray[np.int64]
 T = TypeVar("T")
-Step = Callable[[str], AbstractContextManager[object]]  # shows what is being done while it is done
-
-THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
-    "thresholds.csv",
-    "thresholds.json",
-    "counterfactuals.parquet",
-)
-
 
 LARGEST_NUMBER = 1e300
-
-
-class FitTo(StrEnum):
-    """What the tree learns."""
-
-    labels = "labels"
-    target = "target"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings(SearchSettings):
-    """Everything that can be chosen; checked when made."""
-
-    model: TargetModel | None  # None: the one in model_file
-    model_file: Path | None
-    q: float
-    p0: float
-    p1: float
-    merge_tolerance: str
-    round_thresholds: bool
-    test_size: float
-    seed: int
-    depth: int
-    regularization: float | None
-    fit_to: FitTo
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
-        check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
-        check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
-        check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
-        check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
-        check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
-        check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
-        if self.regularization is not None:
-            fits = 0 <= self.regularization < math.inf
-            check(
-                "--regularization",
-                self.regularization,
-                fits,
-                "the cost of a leaf, a finite number of at least 0, such as 0.01",
-            )
-        if self.model is not None:
-            check_installed(self.model)
-        tolerance = self.tolerance()
-        fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
-        check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
-
-    def tolerance(self) -> float | str:
-        """``merge_tolerance`` as the discretizer takes it; a text that is no number as it stands."""
-        try:
-            return float(self.merge_tolerance)
-        except ValueError:
-            return self.merge_tolerance
 
 
 @dataclass(frozen=True)
@@ -151,7 +86,7 @@ class Distillation:
         self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
 
 
-def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
+def split_rows(data: Dataset, settings: DistillSettings) -> tuple[Rows, Rows]:
     """Rows to train on and rows to hold out, with the same shares of every class."""
     rows = np.arange(len(data.y))
     if settings.test_size == 0:
@@ -162,7 +97,7 @@ def split_rows(data: Dataset, settings: Settings) -> tuple[Rows, Rows]:
 
 
 def distillation(
-    data: Dataset, settings: Settings, step: Step = nullcontext, *, show_progress: bool = False
+    data: Dataset, settings: DistillSettings, step: Step = nullcontext, *, show_progress: bool = False
 ) -> Distillation:
     """Fit the target model, take out its thresholds and find the best tree on them."""
     _check_range(data)
@@ -231,7 +166,7 @@ def _check_range(data: Dataset) -> None:
         )
 
 
-def _check_classes(data: Dataset, settings: Settings) -> None:
+def _check_classes(data: Dataset, settings: DistillSettings) -> None:
     n_classes = len(data.class_counts())
     if n_classes > 2 and settings.model is not None and settings.model.is_linear:
         raise InvalidInputError(
@@ -241,7 +176,7 @@ def _check_classes(data: Dataset, settings: Settings) -> None:
         raise InvalidInputError(f"There are {n_classes} classes; --decision-threshold is for two. Leave it out.")
 
 
-def _target(data: Dataset, settings: Settings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
+def _target(data: Dataset, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
     """The classifier to be distilled, fitted."""
     if settings.model is None:
         assert settings.model_file is not None

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fcca.cli._explanation import Explanation
-from fcca.cli._models import model_name
+from fcca.cli._models import described
 from fcca.cli._words import number, printable, seconds, status_counts
+from fcca.counterfactuals import Explanations
 
 ANSWERS_SHOWN = 20
 STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
@@ -38,8 +39,10 @@ def _facts(explained: Explanation) -> Table:
     grid.add_column(overflow="fold")
     found = explained.found
     n_rows, n_columns = explained.shape
-    grid.add_row("Model", Text(f"{printable(explained.model_file.name)}: {model_name(explained.model)}"))
+    grid.add_row("Model", Text(f"{printable(explained.model_file.name)}: {described(explained.model)}"))
     grid.add_row("Data", Text(f"{printable(explained.data_file.name)}: {number(n_rows)} rows × {number(n_columns)} columns"))
+    if explained.decision is not None:
+        grid.add_row("Decision", Text(printable(explained.decision)))
     n_asked = len(np.unique(found.rows))
     asked = f"{number(n_asked)} row{'s' if n_asked != 1 else ''} asked: {status_counts(found)}"
     grid.add_row("Counterfactuals", Text(asked))
@@ -57,7 +60,7 @@ def _answers_table(explained: Explanation) -> Table:
     table.add_column("now", overflow="fold")
     table.add_column("then", overflow="fold")
     if likely:
-        table.add_column("probability", no_wrap=True)
+        table.add_column(Text(_whose_probability(found)), overflow="fold")
     table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("proof", no_wrap=True)
     status, target, predicted, labels = found.status, found.target, found.predicted, found.labels[found.rows]
@@ -69,10 +72,16 @@ def _answers_table(explained: Explanation) -> Table:
         cells += [Text(printable(predicted[i])), Text(printable(target[i]) if answered else "–")]
         if likely:
             before, after = found.probability_before[i], found.probability_after[i]
-            cells.append(f"{_share(before)} → {_share(after)}")
+            cells.append(Text(f"{_share(before)} → {_share(after)}", no_wrap=True))
         cells += [f"{found.cost[i]:.4g}" if answered else "–", Text(str(status[i]), style=STYLES[str(status[i])])]
         table.add_row(*cells)
     return table
+
+
+def _whose_probability(found: Explanations) -> str:
+    """``P(approved)`` where all answers are about one class, elsewhere the one in the column ``then``."""
+    codes = np.unique(found.class_code[:ANSWERS_SHOWN])
+    return f"P({printable(found.classes[codes[0]])})" if len(codes) == 1 and codes[0] >= 0 else "P(then)"
 
 
 def _share(probability: float) -> str:
@@ -84,8 +93,6 @@ def _in_words(explained: Explanation) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="bold")
     several = bool((found.answer > 1).any())
-    if several:
-        grid.add_column(no_wrap=True, style="bold", justify="right")
     grid.add_column(overflow="fold")
     labels = found.labels[found.rows]
     for i, text in enumerate(found.sentences()[:ANSWERS_SHOWN]):

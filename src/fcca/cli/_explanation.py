@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,51 +14,11 @@ from typing import Any
 import numpy as np
 
 from fcca.cli._data import listed, read_features
-from fcca.cli._distillation import Step, collected_notes
-from fcca.cli._models import columns_of, model_from_file
-from fcca.cli._options import SearchSettings, check
+from fcca.cli._distillation import collected_notes
+from fcca.cli._models import columns_of, decision, labels_note, model_from_file
+from fcca.cli._options import ExplainSettings, Step, chosen_rows
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
-
-TABLE_FORMATS = (".csv", ".parquet")
-MOST_ANSWERS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplainSettings(SearchSettings):
-    """Everything that can be chosen; checked when made."""
-
-    rows: str | None
-    label: str | None
-    target: str | None
-    target_probability: float | None
-    n: int
-    out: Path | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rows is not None:
-            chosen_rows(self.rows)
-        if self.target_probability is not None:
-            fits = 0 < self.target_probability < 1
-            check("--target-probability", self.target_probability, fits, "a probability between 0 and 1, such as 0.8")
-        check("--n", self.n, 1 <= self.n <= MOST_ANSWERS, f"a number of answers per row, from 1 to {MOST_ANSWERS}")
-        if self.out is not None:
-            fits = self.out.name.lower().endswith(TABLE_FORMATS)
-            check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
-
-
-def chosen_rows(text: str) -> list[range]:
-    """``0,5,10-20`` as ranges; both ends of a range count."""
-    ranges = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise InvalidInputError(
-                f"--rows is {text}. Expected row numbers and ranges, the first row is 0, such as 0,5,10-20."
-            )
-        ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return ranges
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
@@ -88,6 +47,11 @@ class Explanation:
     notes: tuple[str, ...]
 
     @property
+    def decision(self) -> str | None:
+        """Where the model decides, in words; None where that is at even odds."""
+        return decision(self.model)
+
+    @property
     def n_unverified(self) -> int:
         """Answers that the classifier itself does not confirm."""
         return int(self.found.is_status("unverified").sum())
@@ -107,8 +71,10 @@ class Explanation:
             "data": str(self.data_file),
             "classes": self.found.classes.tolist(),
             "target_probability": self.found.target_probability,
+            "decision": self.decision,
             "seconds": self.seconds,
             "answers": list(self._answers()),
+            "outside_range": self.found.outside_range.to_dict("records"),
             "notes": list(self.notes),
         }
         return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
@@ -152,13 +118,18 @@ def explanation(
         model = model_from_file(model_file)
         names, n_features = columns_of(model)
     with step("Reading the data …"):
-        knower = f"the model in {model_file.name} was fitted on"
-        X = read_features(data_file, settings.label, names, n_features, knower)
+        alone = settings.reference is None
+        X = read_features(data_file, settings.label, names, n_features, model_file.name, has_label=alone)
+        reference = X
+        if settings.reference is not None:
+            reference = read_features(
+                settings.reference, settings.label, names, n_features, model_file.name, has_label=False
+            )
     rows = _rows(settings.rows, len(X))
     with collected_notes() as notes:
         explainer = CounterfactualExplainer(
             model,
-            X,
+            reference,
             lambda0=settings.lambda0,
             lambda1=settings.lambda1,
             lambda2=settings.lambda2,
@@ -173,7 +144,9 @@ def explanation(
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         seconds = perf_counter() - began
-    return Explanation(explainer.estimator, model_file, data_file, X.shape, found, seconds, tuple(notes))
+    about_labels = labels_note(model, model_file)
+    every_note = (*([] if about_labels is None else [about_labels]), *notes, *found.notes)
+    return Explanation(explainer.estimator, model_file, data_file, X.shape, found, seconds, every_note)
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:

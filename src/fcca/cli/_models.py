@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,36 +12,19 @@ from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from fcca._frames import check_columns
 from fcca._units import PowerOfTwoScaler
-from fcca.cli._data import Dataset, listed
-from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.models import DecidedAt, read_model
-
-ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4
-
-
-class TargetModel(StrEnum):
-    """The models that can be distilled from the command line."""
-
-    gb = "gb"
-    rf = "rf"
-    hgb = "hgb"
-    xgb = "xgb"
-    lgbm = "lgbm"
-    catboost = "catboost"
-    svm = "svm"
-    logistic = "logistic"
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether it takes two classes only."""
-        return self in (TargetModel.svm, TargetModel.logistic)
-
+from fcca.cli._data import Dataset, check_order, listed
+from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel, not_installed
+from fcca.exceptions import InvalidInputError
+from fcca.models import DecidedAt, TreeEnsemble, read_model
+from fcca.models._lightgbm import LightGBMBooster
+from fcca.models._registry import unwrapped
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
@@ -117,18 +99,11 @@ MAKERS: dict[TargetModel, Callable[[int], Any]] = {
 }
 
 
-def check_installed(model: TargetModel) -> None:
-    """Refuse a model whose library is not there, before any work."""
-    names = {TargetModel.xgb: "xgboost", TargetModel.lgbm: "lightgbm", TargetModel.catboost: "catboost"}
-    if model in names:
-        _library(names[model])
-
-
 def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise UnsupportedModelError(f"{name} is not installed. Install it: pip install 'fcca[{name}]'.") from error
+        raise not_installed(name) from error
 
 
 # --- from files ---------------------------------------------------------------------------------------------------------
@@ -153,6 +128,7 @@ def check_fits(classifier: Any, data: Dataset, source: Path) -> None:
     """Refuse a classifier that was fitted on other columns or other labels than the data has."""
     names, n_features = columns_of(classifier)
     columns = [str(name) for name in data.X.columns]
+    check_order(columns, names, data.name, source.name)
     check_columns(
         columns, len(columns), names, n_features, table=data.name, knower=f"the model in {source.name} was fitted on"
     )
@@ -165,18 +141,72 @@ def check_fits(classifier: Any, data: Dataset, source: Path) -> None:
         )
 
 
-# --- names --------------------------------------------------------------------------------------------------------------
+# --- words --------------------------------------------------------------------------------------------------------------
 
 
-def model_name(classifier: Any) -> str:
-    """What a fitted classifier is called, its scalers included."""
+def described(classifier: Any) -> str:
+    """What a fitted classifier is called, its scalers included, how large it is and where it decides."""
     if isinstance(classifier, DecidedAt):
-        return f"{model_name(classifier.estimator)}, deciding at {classifier.threshold:g}"
+        return f"{described(classifier.estimator)}, deciding at {classifier.threshold:g}"
+    size = _size(classifier)
+    return ", ".join([_name(classifier), size] if size else [_name(classifier)])
+
+
+def _name(classifier: Any) -> str:
     if isinstance(classifier, FrozenEstimator):
-        return model_name(classifier.estimator)
+        return _name(classifier.estimator)
     if isinstance(classifier, Pipeline):
-        steps = [step for _, step in classifier.steps if not isinstance(step, PowerOfTwoScaler)]
-        return " + ".join(model_name(step) for step in steps)
-    if isinstance(classifier, GradientBoostingClassifier) and classifier.max_depth == 1:
-        return f"{type(classifier).__name__}, {classifier.n_estimators} stumps"
+        return " + ".join(_name(step) for _, step in classifier.steps if not isinstance(step, PowerOfTwoScaler))
     return type(classifier).__name__
+
+
+def _size(classifier: Any) -> str:
+    """How many trees of which depth; nothing for models of other kinds, and for curves, which are only read as trees."""
+    model = read_model(classifier)
+    if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
+        return ""
+    depth, level = 0, model.roots
+    while len(inner := level[model.feature[level] >= 0]):
+        depth, level = depth + 1, np.concatenate([model.left[inner], model.right[inner]])
+    n_trees = len(model.roots)
+    if n_trees == 1:
+        return f"depth {depth}"
+    return f"{n_trees:,} stumps" if depth == 1 else f"{n_trees:,} trees of depth up to {depth}"
+
+
+def decision(classifier: Any) -> str | None:
+    """Where a classifier of two classes decides, in words; None where that is at even odds."""
+    if isinstance(classifier, DecidedAt):
+        return _decision(classifier.classes_[1], "probability", classifier.threshold)
+    if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
+        tuned = isinstance(classifier, TunedThresholdClassifierCV)
+        threshold = classifier.best_threshold_ if tuned else classifier.threshold
+        if isinstance(threshold, str):
+            return None
+        positive = classifier._curve_scorer._get_pos_label() if tuned else classifier.pos_label
+        method = classifier.response_method
+        by_probability = method == "predict_proba" or (method == "auto" and hasattr(classifier, "predict_proba"))
+        label = classifier.classes_[1] if positive is None else positive
+        return _decision(label, "probability" if by_probability else "decision function", threshold)
+    if isinstance(classifier, FrozenEstimator):
+        return decision(classifier.estimator)
+    if isinstance(classifier, Pipeline):
+        return decision(classifier.steps[-1][1])
+    inner = getattr(classifier, "best_estimator_", None)
+    return None if inner is None else decision(inner)
+
+
+def _decision(label: Any, of: str, threshold: float) -> str | None:
+    usual = 0.5 if of == "probability" else 0.0
+    return None if threshold == usual else f"{label} where its {of} is at least {threshold:.4g}, instead of {usual:g}"
+
+
+def labels_note(classifier: Any, source: Path) -> str | None:
+    """What to know about the classes of a model from a file that does not keep their names."""
+    if not isinstance(classifier, LightGBMBooster):
+        return None
+    classes = classifier.classes_.tolist()
+    return (
+        f"{source.name} is a file of LightGBM, which keeps no labels: its classes are called {listed(classes)}, in the "
+        "sorted order of the labels that the model was trained on. Saved as .skops, an LGBMClassifier keeps them."
+    )

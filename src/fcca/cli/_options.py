@@ -1,19 +1,120 @@
-"""What every command that searches can be told, and the checks of values."""
+"""What the commands can be told, checked before any work.
+
+Nothing here imports more than the standard library: a wrong option is answered at once, not after the seconds that
+scikit-learn and pandas take to import.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
+Step = Callable[[str], AbstractContextManager[object]]  # shows what is being done while it is done
+
+THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
+    "thresholds.csv",
+    "thresholds.json",
+    "counterfactuals.parquet",
+)
+INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
+TABLE_FORMATS = (".csv", ".parquet")
+MOST_ANSWERS = 1000
 MOST_JOBS = 1024
+ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
+
+
+class TargetModel(StrEnum):
+    """The models that can be distilled from the command line."""
+
+    gb = "gb"
+    rf = "rf"
+    hgb = "hgb"
+    xgb = "xgb"
+    lgbm = "lgbm"
+    catboost = "catboost"
+    svm = "svm"
+    logistic = "logistic"
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it takes two classes only."""
+        return self in (TargetModel.svm, TargetModel.logistic)
+
+    @property
+    def library(self) -> str | None:
+        """The optional library that it needs."""
+        return {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}.get(self.value)
+
+
+class FitTo(StrEnum):
+    """What the tree learns."""
+
+    labels = "labels"
+    target = "target"
+
+
+# --- files --------------------------------------------------------------------------------------------------------------
+
+
+def check_file(path: Path, expected: str) -> None:
+    """Refuse a path at which there is no file that could be read."""
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check the path; it is taken relative to {Path.cwd()}.")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
+    if path.stat().st_size == 0:
+        raise InvalidInputError(f"{path} is empty. Expected {expected}.")
+
+
+def check_model_file(path: Path) -> None:
+    """Refuse a path at which there is no model; what is in the file is judged when it is loaded."""
+    check_file(path, "a fitted model: .skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost")
+
+
+def table_format(path: Path) -> str:
+    """The ending that tells the format of a table, one of INPUT_FORMATS."""
+    formats = ", ".join(INPUT_FORMATS)
+    check_file(path, f"a table with a header line of column names, and rows: one of {formats}")
+    suffix = next((suffix for suffix in INPUT_FORMATS if path.name.lower().endswith(suffix)), None)
+    if suffix is None:
+        raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {formats}.")
+    return suffix
+
+
+# --- values -------------------------------------------------------------------------------------------------------------
 
 
 def check(option: str, value: Any, fits: bool, expected: str) -> None:
     """Refuse a value that does not fit."""
     if not fits:
         raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
+
+
+def chosen_rows(text: str) -> list[range]:
+    """``0,5,10-20`` as ranges; both ends of a range count."""
+    ranges = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise InvalidInputError(
+                f"--rows is {text}. Expected row numbers and ranges, the first row is 0, such as 0,5,10-20."
+            )
+        ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return ranges
+
+
+def not_installed(library: str) -> UnsupportedModelError:
+    """What to say where an optional library is missing."""
+    return UnsupportedModelError(f"{library} is not installed. Install it: pip install 'fcca[{library}]'.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +143,76 @@ class SearchSettings:
         for option, limit in (("--time-limit", self.time_limit), ("--time-limit-per-row", self.time_limit_per_row)):
             if limit is not None:
                 check(option, limit, limit >= 0, "a number of seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillSettings(SearchSettings):
+    """Everything that ``fcca distill`` can be told; checked when made."""
+
+    model: TargetModel | None  # None: the one in model_file
+    model_file: Path | None
+    q: float
+    p0: float
+    p1: float
+    merge_tolerance: str
+    round_thresholds: bool
+    test_size: float
+    seed: int
+    depth: int
+    regularization: float | None
+    fit_to: FitTo
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
+        check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
+        check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
+        check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
+        check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
+        check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
+        check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
+        if self.regularization is not None:
+            fits = 0 <= self.regularization < math.inf
+            expected = "the cost of a leaf, a finite number of at least 0, such as 0.01"
+            check("--regularization", self.regularization, fits, expected)
+        tolerance = self.tolerance()
+        fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
+        check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
+        if self.model is not None and self.model.library is not None and find_spec(self.model.library) is None:
+            raise not_installed(self.model.library)
+        if self.model_file is not None:
+            check_model_file(self.model_file)
+
+    def tolerance(self) -> float | str:
+        """``merge_tolerance`` as the discretizer takes it; a text that is no number as it stands."""
+        try:
+            return float(self.merge_tolerance)
+        except ValueError:
+            return self.merge_tolerance
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainSettings(SearchSettings):
+    """Everything that ``fcca explain`` can be told; checked when made."""
+
+    reference: Path | None
+    rows: str | None
+    label: str | None
+    target: str | None
+    target_probability: float | None
+    n: int
+    out: Path | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rows is not None:
+            chosen_rows(self.rows)
+        if self.target_probability is not None:
+            fits = 0 < self.target_probability < 1
+            check("--target-probability", self.target_probability, fits, "a probability between 0 and 1, such as 0.8")
+        check("--n", self.n, 1 <= self.n <= MOST_ANSWERS, f"a number of answers per row, from 1 to {MOST_ANSWERS}")
+        if self.out is not None:
+            fits = self.out.name.lower().endswith(TABLE_FORMATS)
+            check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
+        if self.reference is not None:
+            table_format(self.reference)

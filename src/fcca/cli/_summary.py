@@ -13,8 +13,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from fcca._decimals import plain
-from fcca.cli._distillation import COUNTERFACTUALS, OUTPUT_NAMES, Distillation, Scores
-from fcca.cli._models import model_name
+from fcca.cli._distillation import Distillation, Scores
+from fcca.cli._models import described
+from fcca.cli._options import COUNTERFACTUALS, OUTPUT_NAMES
 from fcca.cli._words import number, printable, seconds, status_counts
 
 THRESHOLDS_SHOWN = 10
@@ -74,7 +75,7 @@ def _classes(found: Distillation) -> str:
 
 
 def _model(found: Distillation) -> str:
-    name = model_name(found.target)
+    name = described(found.target)
     return name if found.model_file is None else f"{name}, as it is in {printable(found.model_file.name)}"
 
 

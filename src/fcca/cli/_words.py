@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
+from typing import TYPE_CHECKING
 
-from fcca.counterfactuals import Counterfactuals
+from fcca._text import printable
 
+if TYPE_CHECKING:
+    from fcca.counterfactuals import Counterfactuals
 
-def printable(text: object) -> str:
-    """The text with control characters and line breaks written as escapes, so that a terminal only ever shows them."""
-    shown = (c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in str(text))
-    return "".join(shown)
+__all__ = ["number", "printable", "seconds", "status_counts"]
 
 
 def number(n: int) -> str:

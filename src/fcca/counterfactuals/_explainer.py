@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
-from fcca._frames import check_column_names, check_columns, column_names
+from fcca._frames import check_column_names, check_columns, column_names, numeric_table, shown_names
 from fcca._progress import progress_bar
 from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._engine import ANY_OTHER_CLASS, CounterfactualEngine, Progress
@@ -41,8 +40,10 @@ class CounterfactualExplainer:
         Anything that :func:`fcca.read_model` reads, and boosters of XGBoost, LightGBM and CatBoost themselves. It is used
         as it is.
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data, or other data like it: a change stays inside its range, lands on its values, and its range is the
-        unit of distances.
+        Training data, or other data like it: its range is the unit of distances, and a change stays inside it. A feature
+        that moves goes into another of the cells between the classifier's cuts, and lands there on the value of X nearest
+        to where it came from, or on the middle of the cell where X has no value in it. A linear classifier has no cuts;
+        there a change stops where the answer turns.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
         distances in units of the range.
@@ -54,9 +55,9 @@ class CounterfactualExplainer:
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     time_limit : float, default=None
-        Seconds for all searches of a call together. What is not proven by then says so in its status.
+        Seconds for all searches of a call of :meth:`explain` together. What is not proven by then says so in its status.
     time_limit_per_point : float, default=None
-        Seconds for each search: one per row and, for more answers than one, a few for each.
+        Seconds for each search: one per row and, for more answers than one, a few for each answer.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -118,15 +119,15 @@ class CounterfactualExplainer:
         self.engine = CounterfactualEngine(self.estimator, problem)
         self.classes = self.engine.model.classes
 
-        check_column_names(X)
-        reference = check_array(X, dtype=np.float64, order="C", input_name="X")
+        check_column_names(X, numbers=True)
+        reference = numeric_table(X, shown_names(X), _row_labels(X))
         known = getattr(self.estimator, "feature_names_in_", None)
         names = column_names(X)
         check_columns(
             names, reference.shape[1], None if known is None else list(known), self.engine.model.n_features, knower=FITTED_ON
         )
         self._given_names = names if names is not None or known is None else list(known)
-        self.feature_names = tuple(self._given_names or (f"x{j}" for j in range(reference.shape[1])))
+        self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(reference.shape[1])))
         self.engine.observe(reference)
 
     def explain(self, X: Any, target: Any = None, target_probability: float | None = None, n: int = 1) -> Explanations:
@@ -143,7 +144,8 @@ class CounterfactualExplainer:
             For two classes: the probability that the target must have at least. For classifiers without ``predict_proba``
             it is the logistic of the decision function.
         n : int, default=1
-            How many answers per row: the n cheapest none of which changes all the features of an earlier one.
+            How many answers per row: the n cheapest none of which changes all the features of an earlier one. More than
+            one takes several searches per row, each as long as the first; the explainer's time limits help.
 
         Returns
         -------
@@ -194,15 +196,13 @@ class CounterfactualExplainer:
 
     def _rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
         """The rows as a table of float64, and what they are called."""
-        check_column_names(X)
-        labels = np.asarray(X.index) if isinstance(X, pd.DataFrame) else None
-        names = column_names(X)
+        check_column_names(X, numbers=True)
+        labels, names, shown = _row_labels(X), column_names(X), shown_names(X)
         if isinstance(X, pd.Series):
-            labels = None if X.name is None else np.array([X.name], dtype=object)
             X = X.to_numpy()
         if np.ndim(X) == 1:
             X = np.reshape(X, (1, -1))
-        table = check_array(X, dtype=np.float64, order="C", input_name="X")
+        table = numeric_table(X, shown, labels)
         check_columns(names, table.shape[1], self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
         return table, np.arange(len(table)) if labels is None else labels
 
@@ -321,7 +321,7 @@ class CounterfactualExplainer:
         return self._with_probabilities(found) if self._has_probabilities else found
 
     def _with_probabilities(self, found: Explanations) -> Explanations:
-        code = np.where(found.target_code >= 0, found.target_code, found.wanted_code)
+        code = found.class_code
         before, after = np.full(len(found), np.nan), np.full(len(found), np.nan)
         known = np.flatnonzero(code >= 0)
         before[known] = self._own_probabilities(found.table)[found.rows[known], code[known]]
@@ -329,6 +329,13 @@ class CounterfactualExplainer:
         if len(answered):
             after[answered] = self._own_probabilities(found.x[answered])[np.arange(len(answered)), code[answered]]
         return replace(found, probability_before=before, probability_after=after)
+
+
+def _row_labels(X: Any) -> NDArray[Any] | None:
+    """What the rows are called: by the index of a data frame, or a Series by its name; None where nothing names them."""
+    if isinstance(X, pd.DataFrame):
+        return np.asarray(X.index)
+    return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None
 
 
 def _check_real(name: str, value: Any) -> None:

@@ -11,14 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fcca._text import printable
 from fcca.counterfactuals._result import Counterfactuals
-from fcca.counterfactuals._sentences import Move, sentence
+from fcca.counterfactuals._sentences import Move, feature_in_words, grouped, sentence
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
 
 ANSWERS_SHOWN = 10
 ANSWERS_IN_HTML = 50
+ROWS_IN_NOTE, COLUMNS_IN_NOTE = 5, 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +48,10 @@ class Explanations(Counterfactuals):
     probability_before, probability_after : ndarray of shape (n_answers,)
         What the classifier's own ``predict_proba`` gives the target at the row and at the changed point; NaN where it has
         none, or where there is no answer.
+    outside_range : DataFrame
+        Values of the rows that lie outside the range of the data that the explainer was given.
+    notes : tuple of str
+        What to know about the rows before the answers are used, such as values outside that range.
     feature_names : sequence of str
     """
 
@@ -65,6 +71,54 @@ class Explanations(Counterfactuals):
         """The class that the row of every answer is answered with as it is."""
         predicted: NDArray[Any] = self.classes[self.own_code]
         return predicted
+
+    @property
+    def class_code(self) -> NDArray[np.int32]:
+        """Position in classes of what every answer is about: the class reached, or asked for; -1 for any other class."""
+        code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, self.wanted_code)
+        return code
+
+    @property
+    def outside_range(self) -> pd.DataFrame:
+        """Values of the rows given that lie outside the range of the data: row, feature, value, smallest, largest."""
+        smallest, largest = self.box
+        row, feature = np.nonzero((self.table < smallest) | (self.table > largest))
+        return pd.DataFrame(
+            {
+                "row": self.labels[row],
+                "feature": pd.array(np.asarray(self.feature_names, dtype=object)[feature], dtype="string"),
+                "value": self.table[row, feature],
+                "smallest": smallest[feature],
+                "largest": largest[feature],
+            }
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the rows before the answers are used."""
+        smallest, largest = self.box
+        outside = (self.table < smallest) | (self.table > largest)
+        rows = np.flatnonzero(outside.any(axis=1))
+        if len(rows) == 0:
+            return ()
+        places = []
+        for i in rows[:ROWS_IN_NOTE]:
+            columns = np.flatnonzero(outside[i])
+            shown = [self._beyond(i, j) for j in columns[:COLUMNS_IN_NOTE]]
+            more = f" and {len(columns) - len(shown)} more columns" if len(columns) > len(shown) else ""
+            places.append(f"row {printable(self.labels[i])} in {', '.join(shown)}{more}")
+        more = f"; … {len(rows) - ROWS_IN_NOTE} more rows" if len(rows) > ROWS_IN_NOTE else ""
+        have = "row has" if len(rows) == 1 else "rows have"
+        return (
+            f"{len(rows):,} {have} values outside the range of the data: {'; '.join(places)}{more}. The answers hold for "
+            "the classifier, but it may have seen no such values; check their units.",
+        )
+
+    def _beyond(self, row: int, feature: int) -> str:
+        """``income (9,000 is above 4,254)``."""
+        value, low, high = self.table[row, feature], self.box[0][feature], self.box[1][feature]
+        where = f"below {grouped(low)}" if value < low else f"above {grouped(high)}"
+        return f"{feature_in_words(self.feature_names[feature])} ({grouped(value)} is {where})"
 
     @property
     def original(self) -> Floats:
@@ -135,7 +189,8 @@ class Explanations(Counterfactuals):
         """
         names = self._class_names(class_names)
         begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
-        status, cuts = self.status, self.moves.cut if self.has_cuts else np.full(len(self.moves.cut), np.nan)
+        status, codes = self.status, self.class_code
+        cuts = self.moves.cut if self.has_cuts else np.full(len(self.moves.cut), np.nan)
         texts = []
         for i in range(len(self)):
             moves = [
@@ -148,11 +203,10 @@ class Explanations(Counterfactuals):
                 )
                 for k in range(begin[i], begin[i + 1])
             ]
-            code = self.target_code[i] if self.target_code[i] >= 0 else self.wanted_code[i]
             texts.append(
                 sentence(
                     str(status[i]),
-                    names[code] if code >= 0 else None,
+                    names[codes[i]] if codes[i] >= 0 else None,
                     moves,
                     cost=float(self.cost[i]),
                     bound=float(self.bound[i]),
@@ -168,7 +222,7 @@ class Explanations(Counterfactuals):
         unknown = [label for label in given if label not in labels]
         if unknown:
             raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
-        return [str(given.get(label, label)) for label in labels]
+        return [printable(given.get(label, label)) for label in labels]
 
     def __repr__(self) -> str:
         title = _title(self)
@@ -177,7 +231,8 @@ class Explanations(Counterfactuals):
             for label, number, text in _first(self, ANSWERS_SHOWN)
         ]
         more = [f"  … {len(self) - ANSWERS_SHOWN} more"] if len(self) > ANSWERS_SHOWN else []
-        return "\n".join([title, *lines, *more])
+        notes = [f"  Note: {note}" for note in self.notes]
+        return "\n".join([title, *lines, *more, *notes])
 
     def _repr_html_(self) -> str:
         def cells(tag: str, texts: list[str]) -> str:
@@ -189,7 +244,7 @@ class Explanations(Counterfactuals):
             cells(
                 "td",
                 [
-                    str(labels[i]),
+                    printable(labels[i]),
                     str(self.answer[i]),
                     text,
                     str(status[i]),
@@ -199,16 +254,18 @@ class Explanations(Counterfactuals):
             )
             for i, text in enumerate(texts)
         ]
-        head = cells("th", ["row", "answer", "what would have to change", "status", "cost", "probability"])
+        head = cells("th", ["row", "answer", "what would have to change", "status", "cost", "probability of the class"])
         more = f"<p>… {len(self) - ANSWERS_IN_HTML} more</p>" if len(self) > ANSWERS_IN_HTML else ""
-        return f"<p>{escape(_title(self))}</p><table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>{more}"
+        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+        body = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+        return f"<p>{escape(_title(self))}</p>{body}{more}{notes}"
 
 
 def _first(found: Explanations, n: int) -> list[tuple[str, int, str]]:
     """Row, number and sentence of the first n answers."""
     some = found.sentences()[:n]
     return [
-        (f"row {label}", int(number), text)
+        (f"row {printable(label)}", int(number), text)
         for label, number, text in zip(found._row_labels(), found.answer, some, strict=False)
     ]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from fcca._decimals import plain, shortest_decimal
+from fcca._text import printable
 
 # A number that has no cut to stay clear of is rounded by at most this share of the move.
 ROUNDED_BY = 0.01
@@ -67,14 +69,20 @@ def shown_origin(move: Move) -> float:
     return shortest_decimal(origin, low, high)
 
 
+def feature_in_words(name: str) -> str:
+    """The name of a column as it stands in a sentence: on one line, and not to be taken for a value."""
+    return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
+
+
 def move_in_words(move: Move) -> str:
     """``income rises from 2,100 to 2,340``."""
     verb = "rises" if move.landing > move.origin else "falls"
-    return f"{move.feature} {verb} from {grouped(shown_origin(move))} to {grouped(shown_landing(move))}"
+    return f"{feature_in_words(move.feature)} {verb} from {grouped(shown_origin(move))} to {grouped(shown_landing(move))}"
 
 
 def _chained(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    """With semicolons between more than two: commas stand inside the numbers."""
+    return " and ".join(parts) if len(parts) <= 2 else f"{'; '.join(parts[:-1])}; and {parts[-1]}"
 
 
 def _proof(cost: float, bound: float) -> str:

@@ -85,8 +85,12 @@ def load_model(path: str | Path) -> Any:
     path = Path(path)
     content = _content(path)
     classifier = _loader(path, content)(path, content)
-    if not is_classifier(classifier) or not hasattr(classifier, "classes_"):
-        raise InvalidInputError(f"{path} holds a {type(classifier).__name__}, not a fitted classifier. Save the classifier.")
+    if not is_classifier(classifier):
+        raise InvalidInputError(f"{path} holds a {type(classifier).__name__}, not a classifier. Save the fitted classifier.")
+    if not hasattr(classifier, "classes_"):
+        raise InvalidInputError(
+            f"{path} holds a {type(classifier).__name__} that is not fitted. Fit it before you save it: model.fit(X, y)."
+        )
     return classifier
 
 

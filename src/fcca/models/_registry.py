@@ -100,8 +100,8 @@ def _public_names(estimator: Any) -> list[str]:
 
 
 def supported_models() -> list[str]:
-    """Names of the classifiers that can be read."""
-    return sorted(name.rsplit(".", 1)[1] for name in READERS)
+    """Names of the classifiers that can be read, those of other libraries; fcca's own around them are left out."""
+    return sorted(name.rsplit(".", 1)[1] for name in READERS if not name.startswith("fcca."))
 
 
 def _find(estimator: Any) -> tuple[str, Reader | None]:
@@ -112,7 +112,9 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} cannot be read. Supported classifiers: {', '.join(supported_models())}; also behind "
-        f"{', '.join(_wrappers.PUBLIC_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator."
+        f"{', '.join(_wrappers.PUBLIC_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator. "
+        "Trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost: CounterfactualExplainer takes them as "
+        "they are, everything else takes fcca.models.as_classifier(booster)."
     )
 
 

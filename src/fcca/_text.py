@@ -1,0 +1,18 @@
+"""Texts from elsewhere, such as names of columns, made safe to show."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control characters, line and paragraph separators, halves of characters.
+ESCAPED_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
+# Marks that turn the direction of what follows, so that a text could read otherwise than it is.
+DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: object) -> str:
+    """The text with control characters and line breaks written as escapes, so that they are only ever shown."""
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in ESCAPED_CATEGORIES or c in DIRECTION_MARKS else c
+        for c in str(text)
+    )
