@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
 from fcca import CounterfactualExplainer
 from fcca.exceptions import InvalidInputError
@@ -130,3 +130,12 @@ def test_hostile_names_stay_on_one_line(few_columns):
     for text in (*found.sentences({"no": "n\no"}), *found.notes, *repr(found).split("\n")):
         assert not re.search(r"[\x00-\x1f\u2028]", text)
     assert set(found.to_frame()["feature"].dropna()) <= set(X.columns)
+
+
+def test_a_row_so_far_away_that_costs_overflow_is_refused():
+    X, y = load_breast_cancer(return_X_y=True)
+    classifier = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, y)
+    row = X[:1].copy()
+    row[0, 3] = 1e160
+    with pytest.raises(InvalidInputError, match="Row 0 has x3 = 1e\\+160"):
+        CounterfactualExplainer(classifier, X, lambda2=1.0).explain(row)

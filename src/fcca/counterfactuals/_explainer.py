@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 PROBABILITY_TOLERANCE = 1e-6
+FARTHEST = 1e90  # in ranges of the data; its square times the largest lambda is still a number
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
 
 
@@ -204,7 +205,21 @@ class CounterfactualExplainer:
             X = np.reshape(X, (1, -1))
         table = numeric_table(X, shown, labels)
         check_columns(names, table.shape[1], self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
+        self._check_distances(table)
         return table, np.arange(len(table)) if labels is None else labels
+
+    def _check_distances(self, table: Floats) -> None:
+        """Refuse rows so far outside the data that the cost of a move would overflow."""
+        low, high = self.engine.cells.box_low, self.engine.cells.box_high
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.fmax(low - table, table - high) / np.where(high > low, high - low, 1.0)
+        far = np.argwhere(~(away < FARTHEST))
+        if len(far):
+            row, column = far[0]
+            raise InvalidInputError(
+                f"Row {row} has {self.feature_names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times the range "
+                f"of the data ({low[column]:g} to {high[column]:g}) away from it. Check the units."
+            )
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
         """Positions of the classes asked for; -1 for any other class where there are several."""
