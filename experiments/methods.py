@@ -91,7 +91,7 @@ def gtre(fold: Fold) -> Iterator[Discretization]:
 
 def _survival(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per threshold, the largest Q on a grid of hundredths at which its count reaches the Q-quantile of all counts."""
-    grid = np.linspace(0, 1, 101)
+    grid = np.arange(101) / 100
     kept = counts[:, None] >= np.quantile(counts, grid)[None, :]
     return grid[kept.shape[1] - 1 - np.argmax(kept[:, ::-1], axis=1)]
 

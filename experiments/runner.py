@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -16,6 +18,18 @@ from experiments.store import Store
 from experiments.study import Cell
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def end_with_parent() -> None:
+    """Have this process end when the one that started it does, however that ends."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            multiprocessing.connection.wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def run_cell(cell: Cell, folder: Path) -> float:
@@ -45,7 +59,7 @@ def run(cells: Sequence[Cell], folder: Path, jobs: int) -> int:
     live = sys.stdout.isatty()
     with (
         Progress(*columns, disable=not live) as progress,
-        ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool,
+        ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=end_with_parent) as pool,
     ):
         task = progress.add_task("cells", total=len(cells), completed=finished)
         waiting = {pool.submit(run_cell, cell, folder): cell for cell in open_cells}

@@ -6,12 +6,14 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from experiments.methods import METHODS
 
 PAPER_DATASETS = ("boston", "arrhythmia", "ionosphere", "magic", "particle", "vehicle")
 N_FOLDS = 5
 #: What the numbers depend on.
+CODE = ("data.py", "measure.py", "methods.py")
 PACKAGES = ("fcca", "numpy", "scipy", "scikit-learn", "pandas", "optbinning", "pycontree")
 
 
@@ -76,7 +78,8 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(cell: Cell) -> str:
-    """Changes with whatever would change the cell's numbers: its method's settings and the versions of the packages."""
+    """Changes with whatever would change the cell's numbers: settings, versions of packages, and the study's own code."""
     method = METHODS[cell.method]
-    text = json.dumps([cell.key, method.settings, sorted(versions().items())], sort_keys=True, default=str)
+    code = [(Path(__file__).parent / name).read_text(encoding="utf-8") for name in CODE]
+    text = json.dumps([cell.key, method.settings, sorted(versions().items()), code], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -217,8 +217,8 @@ class CounterfactualExplainer:
         if len(far):
             row, column = far[0]
             raise InvalidInputError(
-                f"Row {row} has {self.feature_names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times the range "
-                f"of the data ({low[column]:g} to {high[column]:g}) away from it. Check the units."
+                f"Row {row} has {self.feature_names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times the "
+                f"range of the data ({low[column]:g} to {high[column]:g}) away from it. Check the units."
             )
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
