@@ -46,13 +46,13 @@ paper: $(INSTALLED_EXPERIMENTS)  ## The paper's whole study: every table and fig
 	$(BIN)/python -m experiments run paper
 
 paper-quick: $(INSTALLED_EXPERIMENTS)  ## A small part of it, in under two minutes
-	$(BIN)/python -m experiments run quick --out experiments/out-quick
+	$(BIN)/python -m experiments run quick
 
 wheel: $(INSTALLED)  ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --no-deps -w dist .
 
 clean:  ## Remove everything that was made
-	rm -rf $(VENV) build dist fcca-out
+	rm -rf $(VENV) build dist fcca-out experiments/out experiments/out-quick
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -21,6 +21,8 @@ from experiments.study import STUDIES, Study
 
 EXIT_FAILED, EXIT_INVALID, EXIT_INTERRUPTED = 1, 2, 130
 DEFAULT_OUT = Path("experiments/out")
+# Every study has its own folder: a quick one must not replace the whole one's results.
+OUT_BY_STUDY = {"paper": DEFAULT_OUT, "quick": Path("experiments/out-quick")}
 # What measure.py fits where it is there; no method of its own.
 CONTINUOUS_TREE = "pycontree"
 
@@ -36,7 +38,9 @@ Out = Annotated[Path, typer.Option(help="Folder for finished cells, results.parq
 @app.command()
 def run(
     study: Annotated[str, typer.Argument(help=f"Which study: {', '.join(STUDIES)}.")] = "paper",
-    out: Out = DEFAULT_OUT,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for all results; by default experiments/out, or out-quick.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 2,
     datasets: Annotated[str, typer.Option(help="Only these data sets, divided by commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these methods, divided by commas.")] = "",
@@ -48,6 +52,7 @@ def run(
     from fcca.exceptions import FCCAError
 
     chosen, left_out = _chosen(study, datasets, methods, folds)
+    out = OUT_BY_STUDY.get(study, DEFAULT_OUT) if out is None else out
     for line in left_out:
         typer.echo(line)
     begun, begin = datetime.now(UTC), time.perf_counter()
@@ -58,8 +63,12 @@ def run(
         Store(out).collect(cells, out / page.RESULTS)
         if other_targets.DATA in chosen.datasets and set(other_targets.FCCA_METHODS.values()) <= set(chosen.methods):
             other_targets.measure_more(chosen.folds, out / page.OTHER_TARGETS)
+        else:  # of an earlier run on other rows
+            (out / page.OTHER_TARGETS).unlink(missing_ok=True)
     except FCCAError as error:
         _fail(str(error), EXIT_INVALID)
+    except runner.CellFailedError as error:
+        _fail(f"{error} {_resume(out)}", EXIT_FAILED)
     except BrokenProcessPool:
         _fail(f"A process was killed, perhaps for want of memory (try --jobs 1). {_resume(out)}", EXIT_FAILED)
     except KeyboardInterrupt:
@@ -97,7 +106,7 @@ def _chosen(study: str, datasets: str, methods: str, folds: str) -> tuple[Study,
         chosen = replace(chosen, methods=tuple(_divided(methods)))
     if folds:
         numbers = _divided(folds)
-        if not all(number.isdecimal() and int(number) < N_FOLDS for number in numbers):
+        if not numbers or not all(number.isdecimal() and int(number) < N_FOLDS for number in numbers):
             _fail(f"Folds are numbers from 0 to {N_FOLDS - 1}, got {folds!r}.", EXIT_INVALID)
         chosen = replace(chosen, folds=tuple(map(int, numbers)))
     needed = {name: METHODS[name].requires for name in chosen.methods}

@@ -290,6 +290,8 @@ def thresholds_shrink(results: Results) -> Verdict:
 
 def too_high_granularity_hurts(results: Results) -> Verdict:
     """The paper says that it can: one data set is enough."""
+    if not results.granularities:
+        raise NotMeasuredError("FCCA was not run")
     highest = results.granularities[-1]
     lost = _lost(results, highest)
     numbers = f"accuracy lost from Q = 0 to {highest:g}: {listed(lost, '+.3f')}; low: more than {KEPT_ACCURACY:g} on any"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler
 
 from fcca import datasets
+from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +39,23 @@ class Fold:
 
 @lru_cache(maxsize=2)
 def _dataset(name: str) -> datasets.Dataset:
-    return datasets.load(name)
+    data = datasets.load(name)
+    missing = [str(column) for column in data.X.columns if data.X[column].isna().any()]
+    unsuitable = {"categories": data.categorical, "missing values": missing}
+    for what, columns in unsuitable.items():
+        if columns:
+            raise InvalidInputError(f"{name} has {what} in {', '.join(columns[:5])}: the study takes numbers without gaps.")
+    if data.y.nunique() != 2:
+        raise InvalidInputError(f"{name} has {data.y.nunique()} classes: the paper's sentences are about two.")
+    return data
+
+
+@lru_cache
+def data_digest(name: str) -> str:
+    """Changes with the rows of a data set, and with what is known of it."""
+    data = _dataset(name)
+    hashed = pd.util.hash_pandas_object(data.X.assign(label=data.y.to_numpy()), index=False).to_numpy()
+    return hashlib.sha256(hashed.tobytes() + repr((data.note, data.complete, data.paper)).encode()).hexdigest()
 
 
 def load_fold(name: str, number: int) -> Fold:

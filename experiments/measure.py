@@ -17,6 +17,7 @@ from experiments.data import Fold, load_fold
 from experiments.methods import METHODS, SEED, Discretization
 from experiments.study import Cell, versions
 from fcca import OptimalTreeClassifier
+from fcca.counterfactuals import STATUSES
 from fcca.metrics import compression_rate, inconsistency_rate
 
 TREE_DEPTH = 3
@@ -87,7 +88,7 @@ def _rows(cell: Cell, fold: Fold, found: Discretization) -> Iterator[dict[str, A
         "target accuracy": np.nan if found.target is None else float(found.target.score(*fold.test)),
         "seconds target": found.seconds_target,
         "seconds": found.seconds,
-        **{f"points {status}": found.statuses.get(status, 0) for status in ("optimal", "infeasible", "unverified")},
+        **{f"points {status}": found.statuses.get(status, 0) for status in STATUSES},
     }
     survives = found.survives is not None and table is not None
     shared["threshold feature"] = table.feature.tolist() if survives and table is not None else None

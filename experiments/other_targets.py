@@ -19,11 +19,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
-from experiments.data import Fold, load_fold
+from experiments.data import Fold, data_digest, load_fold
 from experiments.methods import SEED, boosting, forest, linear_svm
 from experiments.rows import TENTHS, Cells, NotMeasuredError, Results, shared_cells
 from experiments.store import write_whole
-from experiments.study import versions
+from experiments.study import code_digest, versions
 from experiments.verdicts import Claim, Verdict, listed, setting
 from fcca import FCCADiscretizer
 
@@ -53,7 +53,7 @@ PARAMETERS, DISTINCT = "accuracy by parameter", "distinct thresholds per crossin
 
 def measure_more(folds: Sequence[int], path: Path) -> None:
     """Cross-validated hyperparameters and shared thresholds on the folds, kept in a file until a version changes."""
-    wanted = {"folds": list(folds), "versions": versions()}
+    wanted = {"folds": list(folds), "versions": versions(), "code": code_digest(), "data": data_digest(DATA)}
     if path.is_file() and pd.read_parquet(path).attrs == wanted:
         return
     rows = pd.DataFrame([row for number in folds for row in _measured(load_fold(DATA, number))])
@@ -111,7 +111,7 @@ def _solved(*names: str) -> Callable[[Results], Verdict]:
                 raise NotMeasuredError(f"no rows of {FCCA_METHODS[name]} on {DATA}")
             points = rows.filter(like="points ").sum()
             points.index = points.index.str.removeprefix("points ")
-            holds = holds and points["optimal"] > 0 and points["unverified"] == 0
+            holds = holds and points["optimal"] > 0 and points["optimal"] + points["infeasible"] == points.sum()
             words.append(f"{name}: {', '.join(f'{n:.0f} {status}' for status, n in points.items())}")
         return Verdict(bool(holds), "; ".join(words))
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -18,6 +19,10 @@ from experiments.store import Store
 from experiments.study import Cell
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class CellFailedError(RuntimeError):
+    """A cell that could not be computed, by name."""
 
 
 def end_with_parent() -> None:
@@ -65,7 +70,13 @@ def run(cells: Sequence[Cell], folder: Path, jobs: int) -> int:
         waiting = {pool.submit(run_cell, cell, folder): cell for cell in open_cells}
         try:
             for n, future in enumerate(as_completed(waiting), start=1):
-                cell, seconds = waiting[future], future.result()
+                cell = waiting[future]
+                try:
+                    seconds = future.result()
+                except BrokenProcessPool:
+                    raise
+                except Exception as error:
+                    raise CellFailedError(f"{cell.key} failed: {type(error).__name__}: {error}") from error
                 progress.update(task, advance=1, description=f"{cell.key}")
                 if not live:
                     print(f"{finished + n}/{len(cells)} {cell.key} {seconds:.1f} s", flush=True)

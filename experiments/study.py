@@ -5,14 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import fcca
+from experiments.data import data_digest
 from experiments.methods import METHODS
+from fcca import _core
 
 PAPER_DATASETS = ("boston", "arrhythmia", "ionosphere", "magic", "particle", "vehicle")
 N_FOLDS = 5
 #: What the numbers depend on.
+#: Files of the study that do.
 CODE = ("data.py", "measure.py", "methods.py")
 PACKAGES = ("fcca", "numpy", "scipy", "scikit-learn", "pandas", "optbinning", "pycontree")
 
@@ -77,9 +82,21 @@ def versions() -> dict[str, str]:
     return found
 
 
+@lru_cache
+def code_digest() -> str:
+    """Digest of the study's own code and of the package's, the compiled core included."""
+    package = Path(fcca.__file__).parent
+    files = [Path(__file__).parent / name for name in CODE]
+    files += sorted(package.rglob("*.py"))
+    files.append(Path(_core.__file__))
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
 def fingerprint(cell: Cell) -> str:
-    """Changes with whatever would change the cell's numbers: settings, versions of packages, and the study's own code."""
-    method = METHODS[cell.method]
-    code = [(Path(__file__).parent / name).read_text(encoding="utf-8") for name in CODE]
-    text = json.dumps([cell.key, method.settings, sorted(versions().items()), code], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """Changes with whatever would change the cell's numbers: settings, data, code and versions of packages."""
+    settings = METHODS[cell.method].settings
+    parts = [cell.key, settings, data_digest(cell.dataset), code_digest(), sorted(versions().items())]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -78,7 +78,9 @@ def everywhere(holds: pd.Series, numbers: str) -> Verdict:
 
 
 def almost_everywhere(holds: pd.Series, exceptions: int, numbers: str) -> Verdict:
-    """A sentence about all data sets but a few."""
+    """A sentence about all data sets but a few; of few data sets it says nothing."""
+    if len(holds) <= 2 * exceptions:
+        raise NotMeasuredError(f"'almost all' needs more than {2 * exceptions} data sets, there are {len(holds)}")
     return Verdict(int((~holds).sum()) <= exceptions, f"{numbers} – {_where(holds)}; exceptions allowed: {exceptions}")
 
 
