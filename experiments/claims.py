@@ -192,7 +192,8 @@ def rates_rise_with_granularity(results: Results) -> Verdict:
         + ", ".join(f"{name} {row[low]:.3f}→{row[high]:.3f}" for name, row in values.iterrows())
         for rate, values in rates.items()
     )
-    return everywhere(_never_falls(rates["compression"]) & _never_falls(rates["inconsistency"]), words)
+    rising = _never_falls(rates["compression"]) & _never_falls(rates["inconsistency"])
+    return everywhere(rising, f"{words}; proportional: neither ever falls, and both end higher")
 
 
 def compression_tends_to_one(results: Results) -> Verdict:
@@ -213,7 +214,8 @@ def trees_get_easier(results: Results) -> Verdict:
         f"{listed(1e3 * found['seconds classifier'], '.0f')} ms"
         for Q, found in ((0.0, before), (RAISED_Q, after))
     )
-    return everywhere(smaller & (after["proven"] == 1), f"optimal tree at {numbers}")
+    meaning = "easier: proven; small: no more leaves and features than at Q = 0"
+    return everywhere(smaller & (after["proven"] == 1), f"optimal tree at {numbers}; {meaning}")
 
 
 def inconsistency_rises(results: Results) -> Verdict:

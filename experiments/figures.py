@@ -63,9 +63,11 @@ class Drawing:
         folder.mkdir(parents=True, exist_ok=True)
         stem = self.name.replace(" ", "-")
         with mpl.rc_context(STYLE):
-            self.figure.savefig(folder / f"{stem}.png", metadata={"Software": None})
-            self.figure.set_layout_engine("none")  # laid out by now; once is slow enough
-            self.figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+            for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+                unfinished = folder / f".{stem}.{suffix}"
+                self.figure.savefig(unfinished, format=suffix, metadata=metadata)
+                unfinished.replace(folder / f"{stem}.{suffix}")
+                self.figure.set_layout_engine("none")  # laid out by now; once is slow enough
 
 
 def draw(results: Results, names: Mapping[str, Sequence[str]]) -> Iterator[Drawing]:

@@ -69,6 +69,10 @@ def build(folder: Path) -> list[Judged]:
     drawings = list(figures.draw(results, about.get("feature names", {})))
     for drawing in drawings:
         drawing.save(folder / "figures")
+    drawn = {drawing.name.replace(" ", "-") for drawing in drawings}
+    for left in (folder / "figures").glob("*"):  # of an earlier run on other data sets
+        if left.stem not in drawn:
+            left.unlink()
     found = {
         "table 1": tables.table_1(results),
         "table 2": tables.table_2(results),

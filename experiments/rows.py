@@ -45,7 +45,7 @@ class Results:
     @cached_property
     def granularities(self) -> list[float]:
         """Q of the FCCA rows, rising."""
-        fcca = self.rows[self.rows["method"].str.startswith("fcca")]
+        fcca = self.rows[self.rows["method"] == "fcca"]
         return sorted(fcca["Q"].dropna().unique().tolist())
 
     def select(
