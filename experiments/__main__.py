@@ -53,10 +53,10 @@ def run(
 
     chosen, left_out = _chosen(study, datasets, methods, folds)
     out = OUT_BY_STUDY.get(study, DEFAULT_OUT) if out is None else out
-    for line in left_out:
-        typer.echo(line)
     begun, begin = datetime.now(UTC), time.perf_counter()
     try:
+        for line in left_out:
+            typer.echo(line)
         names = _feature_names(chosen)
         cells = chosen.cells()
         finished = runner.run(cells, out, jobs)

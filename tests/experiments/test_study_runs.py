@@ -130,7 +130,8 @@ def test_a_method_whose_library_is_absent_is_left_out_in_words(tmp_path, monkeyp
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_interrupting_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(small(tmp_path), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.readline()  # the first cell is finished
+    while not process.stdout.readline().startswith("1/"):  # until the first cell is finished
+        pass
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
