@@ -50,8 +50,8 @@ class Bound {
     std::vector<std::int32_t> first_of_feature, by_feature;  // positions in slots
   };
 
-  // Costs are in units of the incumbent's, and no more than its share of the score can be bought for one: 1e15 is beyond all sums
-  // of them, and far from where adding 1 to it is lost.
+  // What a dropped cell or leaf costs. Costs are in units of the incumbent's, so all that counts is below a few times 1 and far
+  // below this; and this is small enough that adding such costs to it is not lost.
   static constexpr double excluded = 1e15;
   static bool is_excluded(double value) { return value >= excluded / 2; }
 

@@ -75,7 +75,7 @@ def run(cells: Sequence[Cell], folder: Path, jobs: int) -> int:
                     seconds = future.result()
                 except BrokenProcessPool:
                     raise
-                except Exception as error:
+                except Exception as error:  # whatever it was, it is thrown on with the cell's name
                     raise CellFailedError(f"{cell.key} failed: {type(error).__name__}: {error}") from error
                 progress.update(task, advance=1, description=f"{cell.key}")
                 if not live:
