@@ -124,7 +124,6 @@ void EnsembleSearch::begin_from_examples(Answer& answer) {
 }
 
 double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
-  sums_.resize(task_.n_rivals);
   return ensemble_.trees.n_trees == 1 ? try_leaves(answer) : branch_and_bound(answer, stop);
 }
 
@@ -147,7 +146,6 @@ double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
     }
     if (live_.empty()) live_.resize(2);
     bound_.begin(task_, unit_, live_[0]);
-    sums_.resize(task_.n_rivals);
     start_.leads(task_, task_.own.data(), sums_.data());
     for (std::size_t r = 0; r < task_.n_rivals; ++r) {
       const double missing = task_.needed[r] - sums_[r];
