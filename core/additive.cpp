@@ -19,8 +19,8 @@ void AdditiveModel::score(const double* row, double* out) const {
   }
 }
 
-AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost)
-    : model_(model), cost_(cost), landings_(model.cells), scores_(model.n_outputs), own_cells_(model.cells.n_features) {
+AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Limits& limits, const Cost& cost)
+    : model_(model), landings_(model.cells, limits, cost), scores_(model.n_outputs), own_cells_(model.cells.n_features) {
   for (std::size_t j = 0; j < model.cells.n_features; ++j) {
     if (model.cells.n_cuts(j) > 0) movable_.push_back(j);
   }
@@ -35,49 +35,48 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Cost& cost)
   }
 }
 
-// Walks outwards from the own cell, the nearer side first and the lower one on a tie, and hands every reachable cell to
-// visit(distance, cell) until that says stop.
-template <class Visit>
-static void walk_outwards(const Landings& landings, std::size_t j, double x0, std::int64_t own, Visit visit) {
-  std::int64_t lower = own - 1, upper = own + 1;
-  double below = landings.distance(j, lower, own, x0), above = landings.distance(j, upper, own, x0);
-  while (below < infinity || above < infinity) {
-    if (!(above < below)) {
-      if (!visit(below, lower)) return;
-      below = landings.distance(j, --lower, own, x0);
-    } else {
-      if (!visit(above, upper)) return;
-      above = landings.distance(j, ++upper, own, x0);
-    }
-  }
-}
-
-// Offers the cells whose gain beats that of every cheaper one: the others are in no cheapest answer.
-void AdditiveSearch::offer_gains(std::size_t j, double sign, double needed, double x0, std::int64_t own) {
+// Offers the cells whose gain beats that of every cheaper one: the others are in no cheapest answer. Of categories, which cost the
+// same, the one that gains most.
+void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double sign, double needed) {
+  const std::int64_t own = own_cells_[j];
   const double here = *model_.value(j, own);
+  const std::int32_t feature = static_cast<std::int32_t>(j);
   double best = 0;
-  walk_outwards(landings_, j, x0, own, [&](double distance, std::int64_t cell) {
+  if (landings_.is_unordered(j, own)) {
+    Option last{-1, 0, 0};
+    landings_.from_near_to_far(query, j, own, [&](double cost, std::int64_t cell) {
+      const double gain = sign * (*model_.value(j, cell) - here);
+      if (gain <= best) return true;
+      if (last.cost >= 0 && cost > last.cost) knapsack_.add_option(feature, last);
+      best = gain;
+      last = {cost, gain, static_cast<std::int32_t>(cell)};
+      return true;
+    });
+    if (last.cost >= 0) knapsack_.add_option(feature, last);
+    return;
+  }
+  landings_.from_near_to_far(query, j, own, [&](double cost, std::int64_t cell) {
     const double gain = sign * (*model_.value(j, cell) - here);
     if (gain > best) {
       best = gain;
-      knapsack_.add_option(static_cast<std::int32_t>(j), {cost_.of(distance), gain, static_cast<std::int32_t>(cell)});
+      knapsack_.add_option(feature, {cost, gain, static_cast<std::int32_t>(cell)});
     }
     return best < needed;
   });
 }
 
-void AdditiveSearch::reach(std::size_t j, double x0, std::int64_t own) {
+void AdditiveSearch::reach(const Query& query, std::size_t j) {
   reach_.clear();
-  walk_outwards(landings_, j, x0, own, [&](double distance, std::int64_t cell) {
-    reach_.push_back({cost_.of(distance), static_cast<std::int32_t>(cell)});
+  landings_.from_near_to_far(query, j, own_cells_[j], [&](double cost, std::int64_t cell) {
+    reach_.push_back({cost, static_cast<std::int32_t>(cell)});
     return true;
   });
 }
 
-void AdditiveSearch::add_moves(const double* row, const std::vector<Choice>& choices, Outcome& outcome) const {
+void AdditiveSearch::add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const {
   for (const Choice& choice : choices) {
     const std::size_t j = choice.feature;
-    outcome.moves.push_back({choice.feature, landings_.of(j, choice.cell, own_cells_[j], row[j]),
+    outcome.moves.push_back({choice.feature, landings_.of(query, j, choice.cell, own_cells_[j]),
                              model_.cells.last_cut_crossed(j, choice.cell, own_cells_[j])});
   }
   std::sort(outcome.moves.begin(), outcome.moves.end(), [](const Move& a, const Move& b) { return a.feature < b.feature; });
@@ -90,11 +89,11 @@ Outcome AdditiveSearch::solve_binary(const Query& query, const Stop& stop) {
   if (needed <= 0) return already_there(target);
   knapsack_.clear();
   for (const std::size_t j : movable_) {
-    if (query.may_move(j)) offer_gains(j, sign, needed, query.row[j], own_cells_[j]);
+    if (query.may_move(j)) offer_gains(query, j, sign, needed);
   }
   Outcome outcome = knapsack_.solve(needed, stop);
   outcome.target = target;
-  add_moves(query.row, knapsack_.choices(), outcome);
+  add_moves(query, knapsack_.choices(), outcome);
   return outcome;
 }
 
@@ -123,7 +122,7 @@ Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
     for (const std::size_t j : movable_) {
       if (!query.may_move(j)) continue;
       const double* here = model_.value(j, own_cells_[j]);
-      reach(j, query.row[j], own_cells_[j]);
+      reach(query, j);
       for (const Reach& other : reach_) {
         const double* there = model_.value(j, other.cell);
         against_rivals([&](std::int32_t k) { return (there[t] - here[t]) - (there[k] - here[k]); }, gains);
@@ -136,7 +135,7 @@ Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
     if (outcome.cost < best.cost) {
       best = outcome;
       best.target = t;
-      add_moves(query.row, rivals_.choices(), best);
+      add_moves(query, rivals_.choices(), best);
     }
   }
   best.nodes = nodes;

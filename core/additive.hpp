@@ -9,6 +9,7 @@
 #include "cells.hpp"
 #include "knapsack.hpp"
 #include "landings.hpp"
+#include "limits.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
 #include "query.hpp"
@@ -32,7 +33,7 @@ struct AdditiveModel {
 // One per thread: keeps its buffers from point to point.
 class AdditiveSearch {
  public:
-  AdditiveSearch(const AdditiveModel& model, const Cost& cost);
+  AdditiveSearch(const AdditiveModel& model, const Limits& limits, const Cost& cost);
   Outcome solve(const Query& query, const Stop& stop);
 
  private:
@@ -41,14 +42,13 @@ class AdditiveSearch {
     std::int32_t cell;
   };
 
-  void reach(std::size_t j, double x0, std::int64_t own);
-  void offer_gains(std::size_t j, double sign, double needed, double x0, std::int64_t own);
+  void reach(const Query& query, std::size_t j);
+  void offer_gains(const Query& query, std::size_t j, double sign, double needed);
   Outcome solve_binary(const Query& query, const Stop& stop);
   Outcome solve_rivals(const Query& query, const Stop& stop);
-  void add_moves(const double* row, const std::vector<Choice>& choices, Outcome& outcome) const;
+  void add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const;
 
   const AdditiveModel& model_;
-  Cost cost_;
   Landings landings_;
   std::vector<std::size_t> movable_;  // features with cuts
   std::vector<double> scores_, rounding_;  // by output; what a score may be off by rounding

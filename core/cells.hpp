@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace fcca {
 
@@ -19,6 +20,10 @@ struct Box {
   }
 };
 
+// What a column holds. With gaps, the last cut is infinite and the cell behind it holds the missing values. The cells of categories
+// are groups of codes, in an order that means nothing; their cuts only count them.
+enum Kind : std::uint8_t { numbers = 0, numbers_with_gaps = 1, categories = 2 };
+
 // Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
 // the values x with cut[k - 1] < x <= cut[k]; the outermost cells are closed by the box.
 struct Cells {
@@ -28,7 +33,11 @@ struct Cells {
   const double* smallest;  // smallest training value of each cell, NaN where the cell holds none
   const double* largest;   // largest training value of each cell, NaN where the cell holds none
   Box box;
+  const std::uint8_t* kinds = nullptr;       // by feature; null: all are numbers
+  const std::int64_t* first_code = nullptr;  // by feature, into code_cell
+  const std::int32_t* code_cell = nullptr;   // the cell of each code of a column of categories
 
+  Kind kind(std::size_t j) const { return kinds == nullptr ? numbers : static_cast<Kind>(kinds[j]); }
   std::int64_t n_cuts(std::size_t j) const { return first_cut[j + 1] - first_cut[j]; }
   const double* cuts_of(std::size_t j) const { return cuts + first_cut[j]; }
   std::int64_t first_cell(std::size_t j) const { return first_cut[j] + static_cast<std::int64_t>(j); }
@@ -36,15 +45,39 @@ struct Cells {
   std::size_t n_cells() const { return static_cast<std::size_t>(first_cell(n_features)); }
 
   std::int64_t cell_of(std::size_t j, double x) const;
+  // The last cell that holds numbers.
+  std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_gaps ? n_cuts(j) - 1 : n_cuts(j); }
 
   // Where a move of feature j from x0 into another cell lands: on the training value nearest to x0, or on the middle of
   // the cell where it holds none. NaN where the box does not reach the cell.
   double landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, double x0) const;
 
-  // The cut that a move from own_cell into cell crosses last.
+  // The same with bounds: where they exclude that value, on the bound if it lies behind the value, else on the middle of what they
+  // leave of the cell.
+  double landing_within(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high) const;
+
+  // The same on a grid origin + k·step: on its value in the cell, the box and the bounds that is nearest to x0.
+  double landing_on_grid(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high, double step, double origin) const;
+
+  // Where a missing value that is filled in lands: as near to a given value as the cell's training values and the bounds allow.
+  double filling(std::size_t j, std::int64_t cell, double near, double low, double high) const;
+
+  // The cut that a move from own_cell into cell crosses last; NaN for categories and fillings.
   double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
+    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_gaps && own_cell == n_cuts(j));
+    if (unordered) return std::numeric_limits<double>::quiet_NaN();
     return cell > own_cell ? cuts_of(j)[cell - 1] : cuts_of(j)[cell];
   }
+
+ private:
+  struct Interval {
+    double open_low, low, high;  // values above open_low, from low to high
+    bool empty() const { return !(low <= high) || open_low >= high; }
+    double middle() const;
+  };
+  Interval interval(std::size_t j, std::int64_t cell, double lowest, double highest) const;
+
+ public:
 };
 
 // λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves in units of the training range.

@@ -40,7 +40,7 @@ Bound::Bound(const Ensemble& ensemble)
 void Bound::begin(const Task& task, double unit, Live& all) {
   task_ = &task;
   cost_.resize(task.cost.size());
-  for (std::size_t i = 0; i < cost_.size(); ++i) cost_[i] = task.cost[i] / unit;
+  for (std::size_t i = 0; i < cost_.size(); ++i) cost_[i] = std::min(excluded, task.cost[i] / unit);
   state.message.assign(ensemble_.n_segments(), 0.0);
   state.own = cost_;
   state.low = task.low, state.high = task.high;
@@ -66,10 +66,12 @@ bool Bound::trim(std::size_t j) {
   return low <= high;
 }
 
-// The point of a box nearest to x0 is its cheapest; a feature that goes further must fit into what that leaves of the limit.
+// A feature that goes further than to its cheapest cell must fit into what the cheapest cells of the others leave of the limit.
 bool Bound::clip_to_budget(double limit) {
   double least = 0;
-  auto nearest = [&](std::size_t j) { return std::clamp(task_->own[j], state.low[j], state.high[j]); };
+  auto nearest = [&](std::size_t j) {
+    return task_->cheapest(j, state.low[j], state.high[j], cost_.data() + ensemble_.cells.first_cell(j));
+  };
   for (const std::size_t j : ensemble_.movable) least += cost_[ensemble_.cells.first_cell(j) + nearest(j)];
   if (least >= limit) return false;
   for (const std::size_t j : ensemble_.movable) {

@@ -19,9 +19,10 @@ constexpr double much_cheaper = 1e-3;
 
 }  // namespace
 
-EnsembleSearch::EnsembleSearch(const Ensemble& ensemble, const Cost& cost, const Examples& examples)
-    : ensemble_(ensemble), cost_(cost), examples_(examples), landings_(ensemble.cells), start_(ensemble), bound_(ensemble),
-      scores_(ensemble.trees.n_outputs) {
+EnsembleSearch::EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples,
+                               const SideRows& side_rows)
+    : ensemble_(ensemble), examples_(examples), side_rows_(side_rows), landings_(ensemble.cells, limits, cost),
+      rules_(ensemble.cells, limits), start_(ensemble), bound_(ensemble), scores_(ensemble.trees.n_outputs - side_rows.n) {
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
 
@@ -32,17 +33,32 @@ void EnsembleSearch::measure(const Query& query) {
   task_.own.assign(cells.n_features, 0);
   for (const std::size_t j : ensemble_.movable) task_.own[j] = static_cast<std::int32_t>(cells.cell_of(j, query.row[j]));
   task_.low = task_.high = task_.own;
+  task_.uneven.assign(cells.n_features, 0);
   for (const std::size_t j : ensemble_.movable) {
     if (!query.may_move(j)) continue;
     double* cost = task_.cost.data() + cells.first_cell(j);
+    const std::int32_t own = task_.own[j];
+    if (!landings_.rises_outwards(query, j, own)) {
+      task_.uneven[j] = 1;
+      for (std::int32_t cell = 0; cell <= cells.n_cuts(j); ++cell) {
+        if (cell == own) continue;
+        cost[cell] = landings_.cost(query, j, cell, own);
+        if (cost[cell] < infinity) task_.low[j] = std::min(task_.low[j], cell), task_.high[j] = std::max(task_.high[j], cell);
+      }
+      continue;
+    }
     auto reach = [&](std::int32_t& edge, std::int32_t step) {
       for (;; edge += step) {
-        const double distance = landings_.distance(j, edge + step, task_.own[j], query.row[j]);
-        if (distance == infinity) return;
-        cost[edge + step] = cost_.of(distance);
+        const double price = landings_.cost(query, j, edge + step, own);
+        if (price == infinity) return;
+        cost[edge + step] = price;
       }
     };
     reach(task_.low[j], -1), reach(task_.high[j], +1);
+  }
+  if (rules_.any()) {
+    rules_.measure(query, task_.own, landings_);
+    task_.rules = &rules_;
   }
   std::copy(ensemble_.base, ensemble_.base + scores_.size(), scores_.begin());
   for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
@@ -53,8 +69,9 @@ void EnsembleSearch::measure(const Query& query) {
 
 // The leads over the rivals of a target. With one output, the only rival of a class is the other one.
 void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
-  const std::size_t K = scores_.size(), R = std::max<std::size_t>(1, K - 1);
+  const std::size_t K = scores_.size(), n_rivals = std::max<std::size_t>(1, K - 1), R = n_rivals + side_rows_.n;
   auto for_each_lead = [&](const double* value, auto use) {
+    for (std::size_t i = 0; i < side_rows_.n; ++i) use(n_rivals + i, value[K + i]);
     if (K == 1) return use(0, target == 1 ? value[0] : -value[0]);
     for (std::size_t k = 0, r = 0; k < K; ++k) {
       if (static_cast<std::int32_t>(k) != target) use(r++, value[target] - value[k]);
@@ -63,10 +80,11 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
   task_.n_rivals = R;
   task_.lead.resize(ensemble_.n_leaves() * R);
   task_.needed.resize(R);
-  task_.slack.assign(R, std::abs(query.margin));
+  task_.slack.resize(R);
   for_each_lead(ensemble_.base, [&](std::size_t r, double lead) {
-    task_.needed[r] = query.margin - lead;
-    task_.slack[r] += std::abs(lead);
+    const double least = r < n_rivals ? query.margin : side_rows_.least[r - n_rivals];
+    task_.needed[r] = least - lead;
+    task_.slack[r] = std::abs(least) + std::abs(lead);
   });
   std::vector<double> largest(R);
   for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
@@ -101,7 +119,7 @@ double EnsembleSearch::try_leaves(Answer& answer) {
       const std::int32_t low = std::max(task_.low[j], ensemble_.segment_low[offset + side.first]);
       const std::int32_t high = std::min(task_.high[j], ensemble_.segment_high[offset + side.last]);
       reached = low <= high;
-      if (reached) nearest_[j] = std::clamp(task_.own[j], low, high);
+      if (reached) nearest_[j] = task_.cheapest(j, low, high, task_.cost.data() + ensemble_.cells.first_cell(j));
     }
     if (!reached) continue;
     const double price = start_.cost(task_, nearest_.data());
@@ -124,7 +142,7 @@ void EnsembleSearch::begin_from_examples(Answer& answer) {
 }
 
 double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
-  return ensemble_.trees.n_trees == 1 ? try_leaves(answer) : branch_and_bound(answer, stop);
+  return ensemble_.trees.n_trees == 1 && !rules_.any() ? try_leaves(answer) : branch_and_bound(answer, stop);
 }
 
 double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
@@ -140,7 +158,11 @@ double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
       unit_ = 0;
       for (const std::size_t j : ensemble_.movable) {
         const double* cost = task_.cost.data() + ensemble_.cells.first_cell(j);
-        unit_ += std::max(cost[task_.low[j]], cost[task_.high[j]]);
+        double most = 0;
+        for (std::int32_t cell = task_.low[j]; cell <= task_.high[j]; ++cell) {
+          if (cost[cell] < infinity) most = std::max(most, cost[cell]);
+        }
+        unit_ += most;
       }
       if (!(unit_ > 0)) unit_ = 1;
     }
@@ -157,12 +179,23 @@ double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
   return stopped_ ? open_bound_ : infinity;
 }
 
-// The children of a box partition it, its bound is valid, and its point nearest to x0 is its cheapest: so the search is exact.
+bool EnsembleSearch::keep_rules() {
+  Bound::State& box = bound_.state;
+  if (!rules_.shrink(box.low, box.high)) return false;
+  for (const std::size_t j : ensemble_.movable) {
+    if (!bound_.trim(j)) return false;
+  }
+  return true;
+}
+
+// The children of a box partition it, its bound is valid, and the cheapest cells of its features are its cheapest point: so the search
+// is exact.
 void EnsembleSearch::descend(std::size_t depth, double inherited) {
   ++nodes_;
   if (live_.size() <= depth + 2) live_.resize(depth + 40);
+  if (rules_.any() && !keep_rules()) return;
   const bool done = bound_.exhausted(live_[depth], live_[depth + 1], limit(), depth == 0 ? passes_at_root : passes_below, depth == 0, *stop_);
-  if (done) return;
+  if (done || (rules_.any() && !keep_rules())) return;
   const double node_bound = std::max(inherited, bound_.bound());
   auto leave_open = [&] { open_bound_ = std::min(open_bound_, node_bound * unit_); };
   if (stop_->now()) {
@@ -171,16 +204,24 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
   }
   const Bound::State& box = bound_.state;
   nearest_ = task_.own;
-  for (const std::size_t j : ensemble_.movable) nearest_[j] = std::clamp(task_.own[j], box.low[j], box.high[j]);
+  for (const std::size_t j : ensemble_.movable) {
+    nearest_[j] = task_.cheapest(j, box.low[j], box.high[j], task_.cost.data() + ensemble_.cells.first_cell(j));
+  }
   start_.leads(task_, nearest_.data(), sums_.data());
-  if (Start::beaten(task_, sums_.data())) {
+  const bool keeps_rules = !rules_.any() || rules_.keeps(nearest_.data());
+  if (keeps_rules && Start::beaten(task_, sums_.data())) {
     const double price = start_.cost(task_, nearest_.data());
     if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = nearest_;
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
   if (depth <= deepest_greedy) start_.run_once(task_, nearest_, *stop_, best_);
-  const Bound::Split split = bound_.split(live_[depth + 1]);
+  Bound::Split split;
+  if (!keeps_rules) {
+    const FeatureRules::Split by_rule = rules_.split(box.low, box.high, nearest_.data());
+    split = {by_rule.feature, by_rule.cell};
+  }
+  if (split.feature < 0) split = bound_.split(live_[depth + 1]);
   if (split.feature < 0) return;  // a single point, and no answer
 
   if (saved_.size() <= depth) saved_.resize(depth + 20);
@@ -230,7 +271,7 @@ Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
   if (!answer.found()) return outcome;
   for (const std::size_t j : ensemble_.movable) {
     if (answer.cells[j] == task_.own[j]) continue;
-    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(j, answer.cells[j], task_.own[j], query.row[j]),
+    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, answer.cells[j], task_.own[j]),
                              ensemble_.cells.last_cut_crossed(j, answer.cells[j], task_.own[j])});
   }
   return outcome;

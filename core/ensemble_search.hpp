@@ -9,7 +9,9 @@
 #include "ensemble.hpp"
 #include "ensemble_bound.hpp"
 #include "ensemble_start.hpp"
+#include "feature_rules.hpp"
 #include "landings.hpp"
+#include "limits.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
 #include "query.hpp"
@@ -19,11 +21,17 @@ namespace fcca {
 // Training rows, in cells: where the greedy start finds no answer, one of them may be one.
 using Examples = std::vector<std::vector<std::int32_t>>;
 
+// Scores that are not those of classes and must reach a least value, whatever the class: the last outputs of the trees.
+struct SideRows {
+  std::size_t n = 0;
+  const double* least = nullptr;
+};
+
 // One per thread: keeps its buffers from point to point. What it answers depends on the query alone, and among equally cheap
 // answers it is the first that the search meets.
 class EnsembleSearch {
  public:
-  EnsembleSearch(const Ensemble& ensemble, const Cost& cost, const Examples& examples);
+  EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
   Outcome solve(const Query& query, const Stop& stop);
 
  private:
@@ -34,13 +42,16 @@ class EnsembleSearch {
   double try_leaves(Answer& answer);
   double branch_and_bound(Answer& answer, const Stop& stop);
   void begin_from_examples(Answer& answer);
+  // Shrinks the box by the rules between features; false if nothing in it keeps them.
+  bool keep_rules();
   void descend(std::size_t depth, double inherited);
   double limit() const;
 
   const Ensemble& ensemble_;
-  Cost cost_;
   const Examples& examples_;
+  SideRows side_rows_;
   Landings landings_;
+  FeatureRules rules_;
   Task task_;
   Start start_;
   Bound bound_;

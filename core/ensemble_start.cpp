@@ -16,6 +16,12 @@ double shortfall(const Task& task, const double* sums) {
   return total;
 }
 
+std::int32_t n_moved(const Task& task, const std::vector<std::int32_t>& cells) {
+  std::int32_t n = 0;
+  for (std::size_t j = 0; j < cells.size(); ++j) n += cells[j] != task.own[j];
+  return n;
+}
+
 }  // namespace
 
 void Start::leads(const Task& task, const std::int32_t* cells, double* sums) const {
@@ -77,6 +83,12 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& bes
   sums_.resize(R);
   leads(task, cells.data(), sums_.data());
   if (!beaten(task, sums_.data())) return;
+  auto keep = [&](std::vector<std::int32_t>&& found) {
+    if (task.rules != nullptr && !task.rules->keeps(found.data())) return;
+    const double price = cost(task, found.data());
+    if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(found);
+  };
+  if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // what is taken back may break a rule
   // Take back as much as possible, the largest saving first.
   for (bool changed = true; changed;) {
     changed = false;
@@ -102,8 +114,7 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& bes
       changed = true;
     }
   }
-  const double price = cost(task, cells.data());
-  if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(cells);
+  keep(std::move(cells));
 }
 
 void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Answer& best) {
@@ -117,8 +128,9 @@ void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure me
     const double missing = shortfall(task, sums.data());
     double best_rate = -1, last_cost = infinity;
     std::int32_t feature = -1, to = 0, last_feature = -1, last_to = 0;
+    const bool no_more = task.rules != nullptr && task.rules->max_changes() > 0 && n_moved(task, cells) >= task.rules->max_changes();
     for (const std::size_t j : ensemble_.movable) {
-      if (task.low[j] == task.high[j]) continue;
+      if (task.low[j] == task.high[j] || (no_more && cells[j] == task.own[j])) continue;
       lead_along(task, cells.data(), j);
       const double* cost = task.cost.data() + ensemble_.cells.first_cell(j);
       for (std::int32_t cell = task.low[j]; cell <= task.high[j]; ++cell) {

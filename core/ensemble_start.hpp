@@ -1,12 +1,14 @@
 // The problem of one point and one target class, and greedy answers to begin from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "ensemble.hpp"
+#include "feature_rules.hpp"
 #include "parallel.hpp"
 
 namespace fcca {
@@ -18,12 +20,21 @@ struct Task {
   std::vector<double> lead;    // leaves × n_rivals
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: what a sum of leads may be off by rounding
-  std::vector<double> cost;    // by cell; 0 for the own cell, rising outwards
+  std::vector<double> cost;    // by cell; 0 for the own cell, infinite where it cannot go
   double small_cost = 0;       // what does not count beside the cost of a usual move
   std::vector<std::int32_t> own;        // by feature: the cell the point is in
   std::vector<std::int32_t> low, high;  // by feature: the cells that can be reached
+  std::vector<std::uint8_t> uneven;     // by feature: whether the cost does other things than rise outwards from the own cell
+  const FeatureRules* rules = nullptr;  // null: none
 
   const double* lead_of(std::size_t leaf) const { return lead.data() + leaf * n_rivals; }
+
+  // The cheapest cell of a range; costs are those of the feature's first cell on.
+  std::int32_t cheapest(std::size_t j, std::int32_t from, std::int32_t to, const double* costs) const {
+    const std::int32_t near = std::clamp(own[j], from, to);
+    if (near == own[j] || uneven[j] == 0) return near;
+    return static_cast<std::int32_t>(std::min_element(costs + from, costs + to + 1) - costs);
+  }
 };
 
 struct Answer {

@@ -12,11 +12,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double no_distance = 1e-14;  // of the range: what rounding leaves of a distance of 0
 }  // namespace
 
-FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Cost& cost) : model_(model), cost_(cost) {}
+FixedChargeSearch::FixedChargeSearch(const LinearModel& model, const Limits& limits, const Cost& cost)
+    : model_(model), limits_(limits), cost_(cost) {}
 
 // Where a move of feature j ends at the latest.
-double FixedChargeSearch::edge(std::size_t j, bool upwards, double x0) const {
-  return upwards ? std::max(model_.box.high[j], x0) : std::min(model_.box.low[j], x0);
+double FixedChargeSearch::edge(const Query& query, std::size_t j, bool upwards) const {
+  const double x0 = query.row[j];
+  return upwards ? std::min(query.highest(j), std::max(model_.box.high[j], x0)) : std::max(query.lowest(j), std::min(model_.box.low[j], x0));
 }
 
 // How an item answers to a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
@@ -25,16 +27,16 @@ double FixedChargeSearch::edge(std::size_t j, bool upwards, double x0) const {
 // d = min(room, √(λ0/λ2)), so it jumps there when μ·gain reaches the line's slope and goes on like the others.
 void FixedChargeSearch::add_events(std::int32_t index) {
   const Item& item = items_[index];
-  const double lambda1 = cost_.lambda1, lambda2 = cost_.lambda2;
+  const auto [lambda0, lambda1, lambda2] = item.cost;
   double jump_to = 0;
-  if (item.fate == Fate::open && cost_.lambda0 > 0) {
-    jump_to = lambda2 > 0 ? std::min(item.room, std::sqrt(cost_.lambda0 / lambda2)) : item.room;
+  if (item.fate == Fate::open && lambda0 > 0) {
+    jump_to = lambda2 > 0 ? std::min(item.room, std::sqrt(lambda0 / lambda2)) : item.room;
   } else if (lambda2 == 0) {
     jump_to = item.room;  // a linear cost: all or nothing, and anything between on the way
   }
   double multiplier = lambda1 / item.gain;
   if (jump_to > 0) {
-    if (item.fate == Fate::open) multiplier = (cost_.lambda0 / jump_to + lambda1 + lambda2 * jump_to) / item.gain;
+    if (item.fate == Fate::open) multiplier = (lambda0 / jump_to + lambda1 + lambda2 * jump_to) / item.gain;
     events_.push_back({Event::jump, multiplier, index, jump_to});
   }
   if (jump_to < item.room) {
@@ -45,11 +47,11 @@ void FixedChargeSearch::add_events(std::int32_t index) {
 }
 
 double FixedChargeSearch::relaxed_cost(const Item& item, double distance) const {
-  if (item.fate == Fate::moves) return cost_.of(distance);
+  if (item.fate == Fate::moves) return item.cost.of(distance);
   if (distance <= 0) return 0;
-  const double touch = cost_.lambda2 > 0 ? std::min(item.room, std::sqrt(cost_.lambda0 / cost_.lambda2)) : item.room;
-  if (distance >= touch) return cost_.of(distance);
-  return distance * (cost_.of(touch) / touch);
+  const double touch = item.cost.lambda2 > 0 ? std::min(item.room, std::sqrt(item.cost.lambda0 / item.cost.lambda2)) : item.room;
+  if (distance >= touch) return item.cost.of(distance);
+  return distance * (item.cost.of(touch) / touch);
 }
 
 // The cheapest way to the score needed when open items cost their convex envelope: all items share one multiplier μ, which
@@ -70,7 +72,7 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   std::vector<std::int32_t> under_way;
   std::int32_t partial = -1;  // the item that was stopped on its way, at a price that does not depend on how far
   auto after = [&](std::int32_t i, double by) {
-    return std::min(items_[i].room, distances_[i] + by * items_[i].gain / (2 * cost_.lambda2));
+    return std::min(items_[i].room, distances_[i] + by * items_[i].gain / (2 * items_[i].cost.lambda2));
   };
   auto advance = [&](double to) {  // returns true when the score is reached on the way
     const double by = to - multiplier;
@@ -86,12 +88,12 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   for (const Event& event : events_) {
     if ((relaxation.feasible = advance(event.multiplier))) break;
     const Item& item = items_[event.item];
-    const double item_speed = item.gain * item.gain / (2 * cost_.lambda2);
+    const double item_speed = item.gain * item.gain / (2 * item.cost.lambda2);
     if (event.kind == Event::jump) {
       if (item.gain * event.distance >= missing) {
         distances_[event.item] = missing / item.gain;
         partial = event.item;
-        const bool in_part = distances_[event.item] < event.distance && item.fate == Fate::open && cost_.lambda0 > 0;
+        const bool in_part = distances_[event.item] < event.distance && item.fate == Fate::open && item.cost.lambda0 > 0;
         if (in_part) relaxation.split_item = event.item;
         relaxation.feasible = true;
         break;
@@ -113,7 +115,7 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
       missing -= item.gain * left;
       under_way.erase(std::find(under_way.begin(), under_way.end(), event.item));
       speed = 0;
-      for (const std::int32_t i : under_way) speed += items_[i].gain * items_[i].gain / (2 * cost_.lambda2);
+      for (const std::int32_t i : under_way) speed += items_[i].gain * items_[i].gain / (2 * items_[i].cost.lambda2);
     }
   }
   if (relaxation.feasible) {
@@ -144,8 +146,8 @@ void FixedChargeSearch::close_residual(const std::vector<std::int32_t>& adjustab
 
 void FixedChargeSearch::keep_if_better(const std::vector<double>& distances) {
   double cost = 0;
-  for (const double d : distances) {
-    if (d > 0) cost += cost_.of(d);
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (distances[i] > 0) cost += items_[i].cost.of(distances[i]);
   }
   if (cost < strictly_below(best_cost_)) best_cost_ = cost, best_distances_ = distances;
 }
@@ -163,21 +165,22 @@ void FixedChargeSearch::try_support() {
 }
 
 // Another lower bound for the subtree, the better one where λ0 rules: so many features must move that their reaches add up to the
-// score needed, and no distance gains more than the steepest.
+// score needed, and no score is gained at a better rate than the best.
 double FixedChargeSearch::fewest_moves_cost() {
   reaches_.clear();
-  double missing = needed_, steepest = 0;
+  double missing = needed_, least_rate = infinity, least_charge = infinity;
   std::size_t n_moves = 0;
   for (const Item& item : items_) {
     if (item.fate == Fate::stays) continue;
-    steepest = std::max(steepest, item.gain);
+    least_rate = std::min(least_rate, item.cost.lambda1 / item.gain);
+    least_charge = std::min(least_charge, item.cost.lambda0);
     if (item.fate == Fate::moves) ++n_moves, missing -= item.gain * item.room;
     else reaches_.push_back(item.gain * item.room);
   }
   std::sort(reaches_.begin(), reaches_.end(), std::greater<>());
   // The last feature may fall short by rounding alone; it is then not counted as needed.
   for (std::size_t i = 0; i < reaches_.size() && missing > 1e-12 * needed_; ++i) ++n_moves, missing -= reaches_[i];
-  return cost_.lambda0 * static_cast<double>(n_moves) + (steepest > 0 ? cost_.lambda1 * needed_ / steepest : 0);
+  return n_moves == 0 ? 0 : least_charge * static_cast<double>(n_moves) + least_rate * needed_;
 }
 
 void FixedChargeSearch::descend() {
@@ -209,8 +212,13 @@ Outcome FixedChargeSearch::solve(const Query& query, const Stop& stop) {
     score += model_.coef[j] * (row[j] - model_.centre[j]);
     const double slope = sign * model_.coef[j];
     if (slope == 0 || !query.may_move(j)) continue;
-    const double room = std::abs(edge(j, slope > 0, row[j]) - row[j]) / model_.box.range(j);
-    if (room > 0) items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * model_.box.range(j), room, Fate::open});
+    const double border = edge(query, j, slope > 0);
+    if (!(slope > 0 ? border > row[j] : border < row[j])) continue;
+    const double room = std::abs(border - row[j]) / model_.box.range(j), weight = limits_.weight == nullptr ? 1.0 : limits_.weight[j];
+    if (room > 0) {
+      const Cost cost{weight * cost_.lambda0, weight * cost_.lambda1, weight * cost_.lambda2};
+      items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * model_.box.range(j), room, cost, Fate::open});
+    }
   }
   needed_ = query.margin - sign * score;
   if (needed_ <= 0) return already_there(target);
@@ -234,7 +242,7 @@ Outcome FixedChargeSearch::solve(const Query& query, const Stop& stop) {
     if (!(d > no_distance)) continue;
     const std::size_t j = items_[i].feature;
     const bool upwards = sign * model_.coef[j] > 0;
-    const double border = edge(j, upwards, row[j]), step = d * model_.box.range(j);
+    const double border = edge(query, j, upwards), step = d * model_.box.range(j);
     const double moved = upwards ? std::min(border, row[j] + step) : std::max(border, row[j] - step);
     const double landing = d >= items_[i].room ? border : moved;
     if (landing != row[j]) outcome.moves.push_back({items_[i].feature, landing, landing});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cells.hpp"
+#include "limits.hpp"
 #include "outcome.hpp"
 #include "parallel.hpp"
 #include "query.hpp"
@@ -25,7 +26,7 @@ struct LinearModel {
 
 class FixedChargeSearch {
  public:
-  FixedChargeSearch(const LinearModel& model, const Cost& cost);
+  FixedChargeSearch(const LinearModel& model, const Limits& limits, const Cost& cost);
   // Among equally cheap answers the first that the search meets wins; it depends on nothing but the model, the row and the costs.
   Outcome solve(const Query& query, const Stop& stop);
 
@@ -34,7 +35,8 @@ class FixedChargeSearch {
   struct Item {
     std::int32_t feature;
     double gain;  // score gained per unit of distance
-    double room;  // distance to the edge of the box
+    double room;  // distance to the edge of the box, or to a bound before it
+    Cost cost;
     Fate fate;
   };
   struct Event {  // something that happens to an item as the multiplier μ grows
@@ -54,12 +56,13 @@ class FixedChargeSearch {
   double relaxed_cost(const Item& item, double distance) const;
   void keep_if_better(const std::vector<double>& distances);
   void close_residual(const std::vector<std::int32_t>& adjustable);
-  double edge(std::size_t j, bool upwards, double x0) const;
+  double edge(const Query& query, std::size_t j, bool upwards) const;
   double fewest_moves_cost();
   void try_support();
   void descend();
 
   const LinearModel& model_;
+  const Limits& limits_;
   Cost cost_;
   double needed_ = 0;
   std::vector<Item> items_;

@@ -1,20 +1,25 @@
-// Landings of all cells, computed once per model: for x0 inside the box a landing depends on the direction alone.
+// Where a move lands and what it costs.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "cells.hpp"
+#include "limits.hpp"
+#include "query.hpp"
 
 namespace fcca {
 
+// Landings of all cells are computed once per model: for x0 inside the box, without rules, a landing depends on the direction alone.
 class Landings {
  public:
-  explicit Landings(const Cells& cells) : cells_(cells), up_(cells.n_cells()), down_(cells.n_cells()) {
+  Landings(const Cells& cells, const Limits& limits, const Cost& cost)
+      : cells_(cells), limits_(limits), cost_(cost), up_(cells.n_cells()), down_(cells.n_cells()) {
     for (std::size_t j = 0; j < cells.n_features; ++j) {
-      if (cells.n_cuts(j) == 0) continue;
-      for (std::int64_t cell = 0; cell <= cells.n_cuts(j); ++cell) {
+      if (cells.n_cuts(j) == 0 || cells.kind(j) == categories) continue;
+      for (std::int64_t cell = 0; cell <= cells.last_number(j); ++cell) {
         // As seen from the far edges of the box.
         up_[cells.first_cell(j) + cell] = cells.landing(j, cell, -1, cells.box.low[j]);
         down_[cells.first_cell(j) + cell] = cells.landing(j, cell, cells.n_cuts(j) + 1, cells.box.high[j]);
@@ -22,22 +27,108 @@ class Landings {
     }
   }
 
-  // Where a move of feature j from x0 in cell own into another cell lands; NaN where the box does not reach it.
-  double of(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const {
-    if (x0 < cells_.box.low[j] || x0 > cells_.box.high[j]) return cells_.landing(j, cell, own, x0);
-    return (cell > own ? up_ : down_)[cells_.first_cell(j) + cell];
+  // Whether the cost rises from the own cell outwards, and what lies behind a cell that cannot be reached cannot be either.
+  bool rises_outwards(const Query& query, std::size_t j, std::int64_t own) const {
+    const bool shut_out = query.lowest(j) > query.row[j] || query.highest(j) < query.row[j];  // by bounds that leave out what is near
+    return !has_grid(j) && !is_unordered(j, own) && !shut_out;
+  }
+  bool has_grid(std::size_t j) const { return limits_.step != nullptr && limits_.step[j] > 0; }
+  // Whether all cells are as near as each other.
+  bool is_unordered(std::size_t j, std::int64_t own) const {
+    const Kind kind = cells_.kind(j);
+    return kind == categories || (kind == numbers_with_gaps && own == cells_.n_cuts(j));
   }
 
-  // How far that is, in units of the training range; infinite for a cell that there is not or that the box does not reach.
-  double distance(std::size_t j, std::int64_t cell, std::int64_t own, double x0) const {
-    if (cell < 0 || cell > cells_.n_cuts(j)) return std::numeric_limits<double>::infinity();
-    const double to = of(j, cell, own, x0);
-    return std::isnan(to) ? std::numeric_limits<double>::infinity() : std::abs(to - x0) / cells_.box.range(j);
+  // Where a move of feature j into another cell than its own lands; NaN where it cannot go there.
+  double of(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
+    const double x0 = query.row[j];
+    if (is_unordered(j, own)) return unordered(query, j, cell);
+    const bool upwards = cell > own;
+    if (has_grid(j)) {
+      return cells_.landing_on_grid(j, cell, upwards, x0, query.lowest(j), query.highest(j), limits_.step[j], limits_.origin[j]);
+    }
+    if (query.is_bounded(j)) {
+      const double seen = (upwards ? cells_.smallest : cells_.largest)[cells_.first_cell(j) + cell], low = query.lowest(j), high = query.highest(j);
+      return seen >= low && seen <= high ? seen : cells_.landing_within(j, cell, upwards, x0, low, high);
+    }
+    if (x0 < cells_.box.low[j] || x0 > cells_.box.high[j]) return cells_.landing(j, cell, own, x0);
+    return (upwards ? up_ : down_)[cells_.first_cell(j) + cell];
+  }
+
+  // What that costs; infinite for a cell that there is not, and where it cannot go.
+  double cost(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
+    return price(query, j, cell, distance(query, j, cell, own));
+  }
+
+  // Hands every cell that can be reached to visit(cost, cell), the nearer first (of categories, the cheaper) and the lower one on a tie,
+  // until that says stop.
+  template <class Visit>
+  void from_near_to_far(const Query& query, std::size_t j, std::int64_t own, Visit visit) {
+    if (!rises_outwards(query, j, own)) {
+      order_.clear();
+      for (std::int64_t cell = 0; cell <= cells_.last_number(j); ++cell) {
+        const double far = cell == own ? infinity : distance(query, j, cell, own);
+        if (far < infinity) order_.push_back({is_unordered(j, own) ? price(query, j, cell, far) : far, cell});
+      }
+      std::sort(order_.begin(), order_.end());
+      for (const auto& [near, cell] : order_) {
+        if (!visit(is_unordered(j, own) ? near : price(query, j, cell, near), cell)) return;
+      }
+      return;
+    }
+    std::int64_t lower = own - 1, upper = own + 1;
+    double below = distance(query, j, lower, own), above = distance(query, j, upper, own);
+    while (below < infinity || above < infinity) {
+      if (!(above < below)) {
+        if (!visit(price(query, j, lower, below), lower)) return;
+        below = distance(query, j, --lower, own);
+      } else {
+        if (!visit(price(query, j, upper, above), upper)) return;
+        above = distance(query, j, ++upper, own);
+      }
+    }
   }
 
  private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  // In units of the training range; 1 where cells have no order.
+  double distance(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
+    if (cell < 0 || cell > cells_.last_number(j)) return infinity;
+    const double to = of(query, j, cell, own);
+    if (std::isnan(to)) return infinity;
+    return is_unordered(j, own) ? 1.0 : std::abs(to - query.row[j]) / cells_.box.range(j);
+  }
+  double price(const Query& query, std::size_t j, std::int64_t cell, double distance) const {
+    if (distance == infinity) return infinity;
+    double price = cost_.of(distance);
+    if (cells_.kind(j) == categories) price *= limits_.entry_factor[entry(query, j, cell)];
+    return limits_.weight == nullptr ? price : price * limits_.weight[j];
+  }
+  std::int64_t entry(const Query& query, std::size_t j, std::int64_t cell) const {
+    return limits_.first_entry[j] + static_cast<std::int64_t>(query.row[j]) * (cells_.n_cuts(j) + 1) + cell;
+  }
+  double unordered(const Query& query, std::size_t j, std::int64_t cell) const {
+    constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+    if (cells_.kind(j) == categories) {
+      const std::int64_t at = entry(query, j, cell);
+      return std::isinf(limits_.entry_factor[at]) ? nowhere : static_cast<double>(limits_.entry_code[at]);
+    }
+    if (limits_.fillable == nullptr || limits_.fillable[j] == 0) return nowhere;
+    if (has_grid(j)) {
+      const double near = limits_.fill_near[j];
+      const double above = cells_.landing_on_grid(j, cell, true, near, std::max(near, query.lowest(j)), query.highest(j), limits_.step[j], limits_.origin[j]);
+      const double below = cells_.landing_on_grid(j, cell, false, near, query.lowest(j), std::min(near, query.highest(j)), limits_.step[j], limits_.origin[j]);
+      return std::isnan(above) || below == near || (near - below <= above - near) ? (std::isnan(below) ? above : below) : above;
+    }
+    return cells_.filling(j, cell, limits_.fill_near[j], query.lowest(j), query.highest(j));
+  }
+
   const Cells& cells_;
+  const Limits& limits_;
+  Cost cost_;
   std::vector<double> up_, down_;  // by cell: entered from below, from above
+  std::vector<std::pair<double, std::int64_t>> order_;
 };
 
 }  // namespace fcca

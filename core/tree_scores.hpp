@@ -1,12 +1,14 @@
 // Scores of rows by walking the trees, added up in the order and precision of the classifier they were read from.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace fcca {
 
-// All trees' nodes in one set of arrays; a leaf has feature -1, an inner node sends x <= threshold to the left.
+// All trees' nodes in one set of arrays; a leaf has feature -1, an inner node sends x <= threshold to the left, or, where it
+// has a set of categories, those. Missing values are NaN.
 struct Trees {
   std::size_t n_trees;
   const std::int64_t* roots;
@@ -16,11 +18,24 @@ struct Trees {
   const std::int32_t* right;
   std::size_t n_outputs;
   const double* value;  // nodes × n_outputs
+  const std::uint8_t* missing_left;  // by node; null where no value may be missing
+  const std::int64_t* first_code;    // by node, into left_codes; -1 for a test of numbers. Null: no categories at all
+  const std::int64_t* n_codes;       // by node
+  const std::uint8_t* left_codes;    // whether a category goes to the left
 
   std::int32_t leaf_of(std::size_t tree, const double* row) const {
     std::int32_t node = static_cast<std::int32_t>(roots[tree]);
-    while (feature[node] >= 0) node = row[feature[node]] <= threshold[node] ? left[node] : right[node];
+    if (missing_left == nullptr && first_code == nullptr) {
+      while (feature[node] >= 0) node = row[feature[node]] <= threshold[node] ? left[node] : right[node];
+    } else {
+      while (feature[node] >= 0) node = goes_left(node, row[feature[node]]) ? left[node] : right[node];
+    }
     return node;
+  }
+  bool goes_left(std::int32_t node, double x) const {
+    if (std::isnan(x)) return missing_left != nullptr && missing_left[node] != 0;
+    if (first_code == nullptr || first_code[node] < 0) return x <= threshold[node];
+    return x >= 0 && x < static_cast<double>(n_codes[node]) && left_codes[first_code[node] + static_cast<std::int64_t>(x)] != 0;
   }
   const double* value_of(std::int32_t node) const { return value + static_cast<std::size_t>(node) * n_outputs; }
 };

@@ -7,7 +7,46 @@ _Floats = NDArray[np.float64]
 _Longs = NDArray[np.int64]
 _Ints = NDArray[np.int32]
 
-_Frozen = NDArray[np.uint8] | None
+_Bytes = NDArray[np.uint8]
+
+class Cells:
+    def __init__(
+        self,
+        first_cut: _Longs,
+        cuts: _Floats,
+        smallest: _Floats,
+        largest: _Floats,
+        box_low: _Floats,
+        box_high: _Floats,
+        kinds: _Bytes | None,
+        first_code: _Longs | None,
+        code_cell: _Ints | None,
+    ) -> None: ...
+
+class Limits:
+    def __init__(
+        self,
+        low: _Floats | None,
+        high: _Floats | None,
+        frozen: _Bytes | None,
+        step: _Floats | None,
+        origin: _Floats | None,
+        weight: _Floats | None,
+        fillable: _Bytes | None,
+        fill_near: _Floats | None,
+        first_entry: _Longs | None,
+        entry_factor: _Floats | None,
+        entry_code: _Ints | None,
+        max_changes: int,
+        first_term: _Longs,
+        term_feature: _Ints,
+        term_coef: _Floats,
+        upper: _Floats,
+        if_feature: _Ints,
+        if_rises: _Bytes,
+        then_feature: _Ints,
+        then_rises: _Bytes,
+    ) -> None: ...
 
 # cost, bound, status, target, nodes, first_move, feature, landing, cut, seconds
 _Found = tuple[_Floats, _Floats, NDArray[np.int8], _Ints, _Longs, _Longs, _Ints, _Floats, _Floats, _Floats]
@@ -18,13 +57,8 @@ def solve_additive(
     own_class: _Ints,
     target: _Ints,
     margin: _Floats,
-    frozen: _Frozen,
-    first_cut: _Longs,
-    cuts: _Floats,
-    smallest: _Floats,
-    largest: _Floats,
-    box_low: _Floats,
-    box_high: _Floats,
+    cells: Cells,
+    limits: Limits,
     values: _Floats,
     base: _Floats,
     lambda0: float,
@@ -41,7 +75,7 @@ def solve_linear(
     own_class: _Ints,
     target: _Ints,
     margin: _Floats,
-    frozen: _Frozen,
+    limits: Limits,
     coef: _Floats,
     centre: _Floats,
     intercept: float,
@@ -61,13 +95,8 @@ def solve_ensemble(
     own_class: _Ints,
     target: _Ints,
     margin: _Floats,
-    frozen: _Frozen,
-    first_cut: _Longs,
-    cuts: _Floats,
-    smallest: _Floats,
-    largest: _Floats,
-    box_low: _Floats,
-    box_high: _Floats,
+    cells: Cells,
+    limits: Limits,
     roots: _Longs,
     feature: _Ints,
     cut: _Ints,
@@ -75,6 +104,7 @@ def solve_ensemble(
     right: _Ints,
     values: _Floats,
     base: _Floats,
+    side_least: _Floats,
     examples: _Ints,
     lambda0: float,
     lambda1: float,
@@ -84,6 +114,16 @@ def solve_ensemble(
     time_limit_per_point: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
+def order_trees(
+    roots: _Longs,
+    feature: _Ints,
+    cut: _Ints,
+    left: _Ints,
+    right: _Ints,
+    first_left: _Longs,
+    left_cells: _Bytes,
+    n_cells: _Longs,
+) -> tuple[_Longs, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def solve_tree(
     table: NDArray[np.uint8],
     label: _Ints,
@@ -93,16 +133,7 @@ def solve_tree(
     max_depth: int,
     time_limit: float,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
-def score_additive(
-    rows: _Floats,
-    first_cut: _Longs,
-    cuts: _Floats,
-    box_low: _Floats,
-    box_high: _Floats,
-    values: _Floats,
-    base: _Floats,
-    out: _Floats,
-) -> None: ...
+def score_additive(rows: _Floats, cells: Cells, values: _Floats, base: _Floats, out: _Floats) -> None: ...
 def score_trees(
     rows: _Floats,
     roots: _Longs,
@@ -110,6 +141,10 @@ def score_trees(
     threshold: _Floats,
     left: _Ints,
     right: _Ints,
+    missing_left: NDArray[np.uint8] | None,
+    first_code: _Longs | None,
+    n_codes: _Longs | None,
+    left_codes: NDArray[np.uint8] | None,
     value: _Floats,
     base: _Floats,
     part_size: _Longs,
@@ -120,13 +155,5 @@ def score_trees(
     single_precision: bool,
     out: _Floats,
 ) -> None: ...
-def find_cells(rows: _Floats, first_cut: _Longs, cuts: _Floats, out: _Ints) -> None: ...
-def widen_cells(
-    rows: _Floats,
-    first_cut: _Longs,
-    cuts: _Floats,
-    box_low: _Floats,
-    box_high: _Floats,
-    smallest: _Floats,
-    largest: _Floats,
-) -> None: ...
+def find_cells(rows: _Floats, cells: Cells, out: _Ints) -> None: ...
+def widen_cells(rows: _Floats, cells: Cells, smallest: _Floats, largest: _Floats) -> None: ...

@@ -1,0 +1,231 @@
+// The arrays that Python hands to the searches, as the structs that these work on, and their results as arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "cells.hpp"
+#include "limits.hpp"
+#include "outcome.hpp"
+#include "query.hpp"
+
+namespace fcca {
+
+namespace nb = nanobind;
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MaybeBytes = std::optional<Bytes>;
+using FlatBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableInts = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableDoubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  const std::size_t size = owner->size();
+  nb::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule);
+}
+
+// Keeps the arrays that its cells point into.
+class CellArrays {
+ public:
+  CellArrays(Longs first_cut, Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high,
+             std::optional<FlatBytes> kinds, std::optional<Longs> first_code, std::optional<Ints> code_cell)
+      : first_cut_(first_cut), cuts_(cuts), smallest_(smallest), largest_(largest), box_low_(box_low), box_high_(box_high), kinds_(kinds),
+        first_code_(first_code), code_cell_(code_cell) {
+    const std::size_t m = box_low.shape(0);
+    require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
+    require(static_cast<std::size_t>(first_cut(m)) == cuts.shape(0), "first_cut and cuts disagree");
+    require(smallest.shape(0) == cuts.shape(0) + m && largest.shape(0) == smallest.shape(0), "cuts and cells disagree");
+    require(!kinds || (first_code && code_cell), "kinds without codes");
+    cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
+    if (!kinds) return;
+    require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
+    require(static_cast<std::size_t>((*first_code)(m)) == code_cell->shape(0), "first_code and code_cell disagree");
+    for (std::size_t j = 0; j < m; ++j) {
+      for (std::int64_t code = (*first_code)(j); code < (*first_code)(j + 1); ++code) {
+        require((*code_cell)(code) >= 0 && (*code_cell)(code) <= cells.n_cuts(j), "a code is in a cell that there is not");
+      }
+    }
+    cells.kinds = kinds->data(), cells.first_code = first_code->data(), cells.code_cell = code_cell->data();
+  }
+
+  // Codes of categories must be those that have a cell.
+  void check(const Matrix& rows) const {
+    require(rows.shape(1) == cells.n_features, "rows have another number of features than the cells");
+    if (cells.kinds == nullptr) return;
+    for (std::size_t j = 0; j < cells.n_features; ++j) {
+      if (cells.kind(j) != categories) continue;
+      const double n_codes = static_cast<double>(cells.first_code[j + 1] - cells.first_code[j]);
+      for (std::size_t i = 0; i < rows.shape(0); ++i) require(rows(i, j) >= 0 && rows(i, j) < n_codes, "a code that there is not");
+    }
+  }
+
+  Cells cells;
+
+ private:
+  Longs first_cut_;
+  Doubles cuts_, smallest_, largest_, box_low_, box_high_;
+  std::optional<FlatBytes> kinds_;
+  std::optional<Longs> first_code_;
+  std::optional<Ints> code_cell_;
+};
+
+// Keeps the arrays that its limits point into.
+class LimitArrays {
+ public:
+  LimitArrays(std::optional<Matrix> low, std::optional<Matrix> high, std::optional<Bytes> frozen, std::optional<Doubles> step,
+              std::optional<Doubles> origin, std::optional<Doubles> weight, std::optional<FlatBytes> fillable, std::optional<Doubles> fill_near,
+              std::optional<Longs> first_entry, std::optional<Doubles> entry_factor, std::optional<Ints> entry_code, std::int32_t max_changes,
+              Longs first_term, Ints term_feature, Doubles term_coef, Doubles upper, Ints if_feature, FlatBytes if_rises, Ints then_feature,
+              FlatBytes then_rises)
+      : low_(low), high_(high), frozen_(frozen), step_(step), origin_(origin), weight_(weight), fillable_(fillable), fill_near_(fill_near),
+        first_entry_(first_entry), entry_factor_(entry_factor), entry_code_(entry_code), first_term_(first_term), term_feature_(term_feature),
+        term_coef_(term_coef), upper_(upper), if_feature_(if_feature), if_rises_(if_rises), then_feature_(then_feature), then_rises_(then_rises) {
+    auto data = [](const auto& array) { return array ? array->data() : nullptr; };
+    limits.low = data(low), limits.high = data(high), limits.frozen = data(frozen);
+    limits.step = data(step), limits.origin = data(origin), limits.weight = data(weight);
+    limits.fillable = data(fillable), limits.fill_near = data(fill_near);
+    limits.first_entry = data(first_entry), limits.entry_factor = data(entry_factor), limits.entry_code = data(entry_code);
+    limits.max_changes = max_changes;
+    limits.linear = {upper.shape(0), first_term.data(), term_feature.data(), term_coef.data(), upper.data()};
+    limits.implications = {if_feature.shape(0), if_feature.data(), if_rises.data(), then_feature.data(), then_rises.data()};
+  }
+
+  void check(const Cells& cells, std::size_t n_points) const {
+    const std::size_t m = cells.n_features;
+    auto per_point = [&](const auto& array) { return !array || (array->shape(0) == n_points && array->shape(1) == m); };
+    auto per_feature = [&](const auto& array) { return !array || array->shape(0) == m; };
+    require(per_point(low_) && per_point(high_) && per_point(frozen_), "one line of bounds and of frozen features per point");
+    require(per_feature(step_) && per_feature(origin_) && per_feature(weight_) && per_feature(fillable_) && per_feature(fill_near_),
+            "one step, origin, weight and filling per feature");
+    require(low_.has_value() == high_.has_value() && step_.has_value() == origin_.has_value() && fillable_.has_value() == fill_near_.has_value(), "a rule lacks a part");
+    for (std::size_t j = 0; j < m; ++j) {
+      if (cells.kind(j) != categories) continue;
+      require(first_entry_ && entry_factor_ && entry_code_ && first_entry_->shape(0) == m + 1, "categories without entries");
+      const std::int64_t n_codes = cells.first_code[j + 1] - cells.first_code[j], n_cells = cells.n_cuts(j) + 1;
+      require((*first_entry_)(j + 1) - (*first_entry_)(j) == n_codes * n_cells, "entries and categories disagree");
+      require((*first_entry_)(j + 1) <= static_cast<std::int64_t>(std::min(entry_factor_->shape(0), entry_code_->shape(0))), "entries are missing");
+    }
+    require(first_term_.shape(0) == upper_.shape(0) + 1 && term_feature_.shape(0) == term_coef_.shape(0), "linear rules disagree");
+    require(static_cast<std::size_t>(first_term_(upper_.shape(0))) == term_feature_.shape(0), "linear rules disagree");
+    require(if_rises_.shape(0) == if_feature_.shape(0) && then_feature_.shape(0) == if_feature_.shape(0) && then_rises_.shape(0) == if_feature_.shape(0),
+            "implications disagree");
+    auto known = [&](const Ints& features) {
+      return std::all_of(features.data(), features.data() + features.shape(0), [&](std::int32_t j) { return j >= 0 && j < static_cast<std::int64_t>(m); });
+    };
+    require(known(term_feature_) && known(if_feature_) && known(then_feature_), "a rule about a feature that there is not");
+  }
+
+  Limits limits;
+
+ private:
+  std::optional<Matrix> low_, high_;
+  std::optional<Bytes> frozen_;
+  std::optional<Doubles> step_, origin_, weight_;
+  std::optional<FlatBytes> fillable_;
+  std::optional<Doubles> fill_near_;
+  std::optional<Longs> first_entry_;
+  std::optional<Doubles> entry_factor_;
+  std::optional<Ints> entry_code_;
+  Longs first_term_;
+  Ints term_feature_;
+  Doubles term_coef_, upper_;
+  Ints if_feature_;
+  FlatBytes if_rises_;
+  Ints then_feature_;
+  FlatBytes then_rises_;
+};
+
+// What is asked, about which rows.
+struct Questions {
+  const Matrix& rows;
+  const Longs& points;
+  const Ints& own_class;
+  const Ints& target;
+  const Doubles& margin;
+  const Limits& limits;
+
+  std::size_t size() const { return points.shape(0); }
+  void check(std::size_t n_features) const {
+    require(rows.shape(1) == n_features, "rows have another number of features than the model");
+    require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
+            "one class, target and margin per point");
+  }
+  Query operator[](std::size_t point) const {
+    const std::size_t m = rows.shape(1);
+    auto line = [&](auto* table) { return table == nullptr ? nullptr : table + point * m; };
+    return {rows.data() + points(point) * static_cast<std::int64_t>(m), own_class(point), target(point), margin(point),
+            line(limits.frozen), line(limits.low), line(limits.high)};
+  }
+};
+
+// How much may be spent on it.
+struct Effort {
+  std::size_t n_threads;
+  double time_limit;            // seconds for all points
+  double time_limit_per_point;  // seconds for each
+};
+
+// What the searches of all points found, in the order of the points.
+struct Results {
+  Results(std::size_t n, std::size_t points_per_chunk)
+      : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), seconds(n, 0.0),
+        status(n, static_cast<std::int8_t>(Status::unknown)), target(n, -1), nodes(n, 0), n_moves(n, 0),
+        moves((n + points_per_chunk - 1) / points_per_chunk) {}
+
+  void put(std::size_t point, std::size_t chunk, const Outcome& outcome) {
+    cost[point] = outcome.cost;
+    bound[point] = outcome.bound;
+    seconds[point] = outcome.seconds;
+    status[point] = static_cast<std::int8_t>(outcome.status);
+    target[point] = outcome.target;
+    nodes[point] = outcome.nodes;
+    n_moves[point] = static_cast<std::int64_t>(outcome.moves.size());
+    moves[chunk].insert(moves[chunk].end(), outcome.moves.begin(), outcome.moves.end());
+  }
+
+  auto to_tuple() {
+    std::vector<std::int64_t> first_move(cost.size() + 1, 0);
+    for (std::size_t i = 0; i < cost.size(); ++i) first_move[i + 1] = first_move[i] + n_moves[i];
+    std::vector<std::int32_t> feature;
+    std::vector<double> landing, cut;
+    feature.reserve(first_move.back()), landing.reserve(first_move.back()), cut.reserve(first_move.back());
+    for (auto& chunk : moves) {
+      for (const Move& move : chunk) feature.push_back(move.feature), landing.push_back(move.landing), cut.push_back(move.cut);
+      std::vector<Move>().swap(chunk);
+    }
+    return std::make_tuple(to_numpy(std::move(cost)), to_numpy(std::move(bound)), to_numpy(std::move(status)),
+                           to_numpy(std::move(target)), to_numpy(std::move(nodes)), to_numpy(std::move(first_move)),
+                           to_numpy(std::move(feature)), to_numpy(std::move(landing)), to_numpy(std::move(cut)),
+                           to_numpy(std::move(seconds)));
+  }
+
+  std::vector<double> cost, bound, seconds;
+  std::vector<std::int8_t> status;
+  std::vector<std::int32_t> target;
+  std::vector<std::int64_t> nodes, n_moves;
+  std::vector<std::vector<Move>> moves;  // by chunk
+};
+
+}  // namespace fcca

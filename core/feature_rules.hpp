@@ -1,0 +1,56 @@
+// Rules between features: how many may move, sums that stay below a limit, and moves that call for others. The bound knows nothing of
+// them; the branch and bound shrinks its boxes by them and takes no answer that breaks one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cells.hpp"
+#include "landings.hpp"
+#include "limits.hpp"
+#include "query.hpp"
+
+namespace fcca {
+
+class FeatureRules {
+ public:
+  FeatureRules(const Cells& cells, const Limits& limits) : cells_(cells), limits_(limits) {}
+
+  bool any() const { return limits_.between_features(); }
+  std::int32_t max_changes() const { return limits_.max_changes; }
+
+  // Own cells of a point and the values that its cells stand for.
+  void measure(const Query& query, const std::vector<std::int32_t>& own, const Landings& landings);
+
+  bool keeps(const std::int32_t* cells) const;
+
+  // Takes off what no answer in the box can have; false if it has none. The box is by feature, both ends included.
+  bool shrink(std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
+
+  // Where to divide a box whose cheapest cells break a rule: the feature and the last cell of the lower part; -1 for none.
+  struct Split {
+    std::int32_t feature = -1, cell = 0;
+  };
+  Split split(const std::vector<std::int32_t>& low, const std::vector<std::int32_t>& high, const std::int32_t* cells) const;
+
+ private:
+  bool moves(std::int32_t j, const std::int32_t* cells) const { return cells[j] != own_[j]; }
+  // To fill in a missing value is neither a rise nor a fall.
+  bool has_direction(std::int32_t j) const { return !(cells_.kind(j) == numbers_with_gaps && own_[j] == cells_.n_cuts(j)); }
+  double value(std::int32_t j, std::int32_t cell) const { return values_[cells_.first_cell(j) + cell]; }
+  // Positions of the terms of a rule.
+  std::int64_t begin(std::size_t rule) const { return limits_.linear.first_term[rule]; }
+  std::int64_t end(std::size_t rule) const { return limits_.linear.first_term[rule + 1]; }
+  bool keeps_linear(std::size_t rule, const std::int32_t* cells) const;
+  bool shrink_linear(std::size_t rule, std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
+  bool shrink_count(std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
+  bool shrink_implication(std::size_t i, std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
+
+  const Cells& cells_;
+  const Limits& limits_;
+  std::vector<std::int32_t> own_;
+  std::vector<double> values_;  // by cell, for features of linear rules: where it is; NaN where it cannot go and where it is missing
+};
+
+}  // namespace fcca

@@ -1,0 +1,50 @@
+// What rules say about moves. Everything here shrinks what a point can reach or changes what that costs, but for the rules
+// between features, which the branch and bound keeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fcca {
+
+// Σ coef·x <= upper, as soon as one of its features moves.
+struct LinearRules {
+  std::size_t n_rules = 0;
+  const std::int64_t* first_term = nullptr;  // n_rules + 1
+  const std::int32_t* feature = nullptr;
+  const double* coef = nullptr;
+  const double* upper = nullptr;
+};
+
+// If a feature moves up (or down), another must move up (or down).
+struct Implications {
+  std::size_t n = 0;
+  const std::int32_t* feature = nullptr;
+  const std::uint8_t* rises = nullptr;
+  const std::int32_t* then_feature = nullptr;
+  const std::uint8_t* then_rises = nullptr;
+};
+
+// Null pointers: no such rule.
+struct Limits {
+  const double* low = nullptr;    // points × features: bounds of a number that moves
+  const double* high = nullptr;
+  const std::uint8_t* frozen = nullptr;  // points × features: what may not move
+  const double* step = nullptr;   // by feature: a number that moves is origin + k·step; 0: no grid
+  const double* origin = nullptr;
+  const double* weight = nullptr;  // by feature: factor on the cost of its moves
+  const std::uint8_t* fillable = nullptr;  // by feature: whether a missing number may be filled in
+  const double* fill_near = nullptr;       // by feature: the value that a filling comes as near to as it can
+  // Columns of categories, from every code into every cell: the factor on the cost, infinite where that is forbidden, and the code
+  // that it lands on.
+  const std::int64_t* first_entry = nullptr;  // by feature
+  const double* entry_factor = nullptr;
+  const std::int32_t* entry_code = nullptr;
+  std::int32_t max_changes = 0;  // 0: any number
+  LinearRules linear;
+  Implications implications;
+
+  bool between_features() const { return max_changes > 0 || linear.n_rules > 0 || implications.n > 0; }
+};
+
+}  // namespace fcca

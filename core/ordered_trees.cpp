@@ -1,0 +1,70 @@
+#include "ordered_trees.hpp"
+
+#include <algorithm>
+
+namespace fcca {
+
+namespace {
+
+class Rewriter {
+ public:
+  Rewriter(const SetTrees& trees, std::size_t n_features, const std::int64_t* n_cells) : trees_(trees), low_(n_features, 0), high_(n_features) {
+    for (std::size_t j = 0; j < n_features; ++j) high_[j] = static_cast<std::int32_t>(n_cells[j]) - 1;
+  }
+
+  OrderedTrees run() {
+    for (std::size_t tree = 0; tree < trees_.n_trees; ++tree) {
+      out_.roots.push_back(static_cast<std::int64_t>(out_.feature.size()));
+      rewrite(static_cast<std::int32_t>(trees_.roots[tree]));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::int32_t add(std::int32_t source, std::int32_t feature, std::int32_t cut) {
+    out_.feature.push_back(feature), out_.cut.push_back(cut), out_.left.push_back(-1), out_.right.push_back(-1);
+    out_.source.push_back(source);
+    return static_cast<std::int32_t>(out_.feature.size()) - 1;
+  }
+
+  bool goes_left(std::int32_t node, std::int32_t cell) const {
+    const std::int64_t first = trees_.first_left[node];
+    return first < 0 ? cell <= trees_.cut[node] : trees_.left_cells[first + cell] != 0;
+  }
+
+  // What a node is for the cells that reach it. Parents stand before their children, so a tree's root is its first node.
+  std::int32_t rewrite(std::int32_t node) {
+    const std::int32_t j = trees_.feature[node];
+    if (j < 0) return add(node, -1, -1);
+    const std::int32_t low = low_[j], high = high_[j];
+    const bool to_left = goes_left(node, low);
+    std::int32_t end = low;  // of the first run of cells that go the same way
+    if (trees_.first_left[node] < 0) {
+      end = to_left ? std::min(high, trees_.cut[node]) : high;
+    } else {
+      while (end < high && goes_left(node, end + 1) == to_left) ++end;
+    }
+    const std::int32_t child = to_left ? trees_.left[node] : trees_.right[node];
+    if (end == high) return rewrite(child);
+    const std::int32_t made = add(node, j, end);
+    high_[j] = end;
+    const std::int32_t left = rewrite(child);
+    high_[j] = high, low_[j] = end + 1;
+    const std::int32_t right = rewrite(node);  // the runs after the first
+    low_[j] = low;
+    out_.left[made] = left, out_.right[made] = right;
+    return made;
+  }
+
+  const SetTrees& trees_;
+  std::vector<std::int32_t> low_, high_;  // by feature: the cells that reach the node
+  OrderedTrees out_;
+};
+
+}  // namespace
+
+OrderedTrees ordered(const SetTrees& trees, std::size_t n_features, const std::int64_t* n_cells) {
+  return Rewriter(trees, n_features, n_cells).run();
+}
+
+}  // namespace fcca
