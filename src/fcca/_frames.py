@@ -73,7 +73,9 @@ def _nobody_named(names: Sequence[Any]) -> bool:
     return list(names) == list(range(len(names)))
 
 
-def numeric_table(X: Any, names: Sequence[str] | None, labels: NDArray[Any] | None) -> Floats:
+def numeric_table(
+    X: Any, names: Sequence[str] | None, labels: NDArray[Any] | None, missing: NDArray[np.bool_] | None = None
+) -> Floats:
     """X as a table of finite float64, or an InvalidInputError that names the columns and rows that are not.
 
     Parameters
@@ -83,7 +85,16 @@ def numeric_table(X: Any, names: Sequence[str] | None, labels: NDArray[Any] | No
         What messages call the columns; None for their numbers.
     labels : ndarray or None
         What messages call the rows; None for their numbers.
+    missing : ndarray of bool or None
+        The columns in which values may be missing; None for none of them.
     """
+    table = float_table(X)
+    check_values(table, names, labels, missing)
+    return table
+
+
+def float_table(X: Any) -> Floats:
+    """X as a table of float64, whatever its values."""
     try:
         table: Floats = check_array(
             X,
@@ -96,23 +107,40 @@ def numeric_table(X: Any, names: Sequence[str] | None, labels: NDArray[Any] | No
         )
     except ValueError as error:
         raise InvalidInputError(str(error)) from error
+    return table
+
+
+def check_values(
+    table: Floats, names: Sequence[str] | None, labels: NDArray[Any] | None, missing: NDArray[np.bool_] | None = None
+) -> None:
+    """Refuse infinite values, and missing ones but for the columns that may have them; parameters as above."""
     if len(table) == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
-    for what, broken in (("missing values (NaN)", np.isnan(table)), ("infinite values", np.isinf(table))):
+    if np.isfinite(table).all():
+        return
+    gaps = np.isnan(table)
+    if missing is not None and len(missing) == table.shape[1]:
+        gaps &= ~missing
+    for what, broken in (("missing values (NaN)", gaps), ("infinite values", np.isinf(table))):
         if broken.any():
             columns = np.flatnonzero(broken.any(axis=0))
             places = [
-                f"{repr(names[j]) if names is not None else j} in {_listed_rows(np.flatnonzero(broken[:, j]), labels)}"
+                f"{called(names, j)} in {listed_rows(np.flatnonzero(broken[:, j]), labels)}"
                 for j in columns[:NAMES_SHOWN].tolist()
             ]
             more = f"; … ({len(columns)} columns)" if len(columns) > NAMES_SHOWN else ""
             raise InvalidInputError(
                 f"X has {what}: column {'; column '.join(places)}{more}. Fill them in, or leave out these rows or columns."
             )
-    return table
 
 
-def _listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
+def called(names: Sequence[str] | None, j: int) -> str:
+    """What messages call a column."""
+    return repr(names[j]) if names is not None else str(j)
+
+
+def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
+    """Some rows by what messages call them, the first few of many."""
     shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
     more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"

@@ -14,7 +14,8 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Multiply every column by the power of two that brings its range closest below 1.
 
     scikit-learn's trees take values closer than 1e-7 for equal, its scalers ranges below 1e-15 for constant. Multiplying
-    by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit.
+    by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit. Missing values
+    stay missing.
 
     Attributes
     ----------
@@ -22,11 +23,17 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The factors.
     """
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the factors."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         with np.errstate(over="ignore"):
-            width = np.minimum(X.max(axis=0) - X.min(axis=0), np.finfo(np.float64).max)
+            # These leave missing values out.
+            width = np.minimum(np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0), np.finfo(np.float64).max)
         # A factor beyond these would overflow, or make the largest values too large.
         exponent = np.clip(np.frexp(np.where(width > 0, width, 1.0))[1], -1000, 1000)
         self.scale_ = np.ldexp(1.0, -exponent)
@@ -35,5 +42,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Multiply."""
         check_is_fitted(self)
-        scaled: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False) * self.scale_
+        scaled: NDArray[np.float64] = (
+            validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan") * self.scale_
+        )
         return scaled

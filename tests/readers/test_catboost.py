@@ -142,7 +142,7 @@ def test_a_model_has_the_names_and_methods_of_a_classifier():
 
 @pytest.mark.parametrize(
     ("parameters", "word"),
-    [({"loss_function": "Focal:focal_alpha=0.5;focal_gamma=2"}, "Logloss"), ({"cat_features": [0]}, "categorical")],
+    [({"loss_function": "Focal:focal_alpha=0.5;focal_gamma=2"}, "Logloss"), ({"text_features": [0]}, "text")],
 )
 def test_what_cannot_be_read_is_refused_before_it_is_fitted(parameters, word):
     catboost = imported("catboost")
@@ -156,6 +156,6 @@ def test_what_cannot_be_read_is_said():
     X, y = random_table(0)
     with pytest.raises(UnsupportedModelError, match="RMSE"):
         as_classifier(catboost.CatBoostRegressor(iterations=1, **QUIET).fit(X, y))
-    frame = pandas.DataFrame(X[:, :2]).assign(c=np.where(X[:, 0] > 0, "a", "b"))
-    with pytest.raises(UnsupportedModelError, match="categorical"):
+    frame = pandas.DataFrame(X[:, 1:3]).assign(c=np.where(X[:, 0] > 0, "a", "b") + y.astype(str).astype(object))
+    with pytest.raises(UnsupportedModelError, match="one_hot_max_size=255"):
         read_model(catboost.CatBoostClassifier(iterations=2, cat_features=["c"], **QUIET).fit(frame, y))

@@ -3,13 +3,16 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fcca import read_model
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
-from fcca.exceptions import UnsupportedModelError
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import check_supported
+from fcca.models._labels import labelled
 from readers.boosters import decided_at_some_probability
+from readers.category_tables import MixedFamily, as_numbers, check_mixed, mixed_table
 from readers.families import pick, seed_of
 from readers.fidelity import (
     CI_ROWS,
@@ -45,7 +48,52 @@ def build(rng, X, y):
     )
 
 
+def build_with_categories(rng, X, y):
+    types = None
+    if not isinstance(X, pd.DataFrame):
+        types = ["continuous", "nominal", "continuous", "nominal", "continuous", "nominal"]
+    return fitted(
+        X,
+        y,
+        max_rounds=int(rng.integers(1, 60)),
+        outer_bags=1,
+        max_bins=pick(rng, 8, 1024),
+        learning_rate=pick(rng, 0.1, 0.5),
+        feature_types=types,
+        random_state=seed_of(rng),
+    )
+
+
+def ordered(rng, frame):
+    """Some categories in an order of their own."""
+    return frame.assign(text=frame["text"].cat.as_ordered())
+
+
+def own_scores(classifier, X):
+    return classifier.decision_function(X)
+
+
 FAMILIES = [Family("ExplainableBoosting", build), decided_at_some_probability(build)]
+MIXED_FAMILIES = [
+    MixedFamily("ExplainableBoosting", build_with_categories, own_scores),
+    MixedFamily("OfOrderedCategories", build_with_categories, own_scores, ordered),
+    MixedFamily("OfNumbers", build_with_categories, own_scores, as_numbers),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("family", MIXED_FAMILIES, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_and_scores_agree_with_categories_and_missing_values(family, seed):
+    check_mixed(family, seed, CI_ROWS)
+
+
+@pytest.mark.verify
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("family", MIXED_FAMILIES, ids=str)
+def test_labels_and_scores_of_many_models_agree_with_categories_and_missing_values(family):
+    for seed in VERIFY_SEEDS:
+        check_mixed(family, seed, VERIFY_ROWS)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
@@ -88,6 +136,16 @@ def test_steps_of_height_zero_are_no_cuts():
         assert np.sum(model.feature == j) <= 3
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_that_the_classifier_does_not_know_as_categories_are_said():
+    rng = np.random.default_rng(0)
+    X = as_numbers(rng, mixed_table(0)[0])
+    model = read_model(build_with_categories(rng, X, mixed_table(0)[1]))
+    X[0, 1] = 98.5
+    with pytest.raises(InvalidInputError, match=r"does not know the category 98\.5 of column 1"):
+        labelled(model, X)
+
+
 @pytest.mark.parametrize("interactions", [3, "3x", [(0, 1)]])
 def test_pairs_are_refused_before_fitting(interactions):
     glassbox = imported("interpret.glassbox")
@@ -105,5 +163,3 @@ def test_what_cannot_be_read_is_said():
     X, y = random_table(0)
     with pytest.raises(UnsupportedModelError, match="interactions=0"):
         read_model(fitted(X, y, interactions=2))
-    with pytest.raises(UnsupportedModelError, match="nominal"):
-        read_model(fitted(X, y, feature_types=["continuous"] * 3 + ["nominal"] + ["continuous"] * 2))

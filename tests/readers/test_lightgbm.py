@@ -222,13 +222,28 @@ def test_what_cannot_be_read_is_refused_before_it_is_fitted(parameters, word):
         check_supported(lightgbm.LGBMClassifier(**parameters))
 
 
+@pytest.mark.parametrize("max_depth", [1, 2])
+def test_zeros_that_count_as_missing_are_read_where_they_go_with_their_neighbours(max_depth):
+    lightgbm = imported("lightgbm")
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(500, 3)))
+    X[rng.random(X.shape) < 0.3] = 0
+    parameters = {"n_estimators": 5, "max_depth": max_depth, "zero_as_missing": True, "verbose": -1, "n_jobs": 1}
+    classifier = lightgbm.LGBMClassifier(**parameters)
+    with pytest.raises(UnsupportedModelError, match="zero_as_missing"):
+        check_supported(classifier)
+    check_supported(classifier.fit(X, X.sum(axis=1) > 1))
+    rows = np.concatenate([with_holes(X, 0), X[:50] - 1, np.full((1, 3), ZERO), np.full((1, 3), -ZERO)])
+    np.testing.assert_array_equal(read_model(classifier).scores(rows)[:, 0], classifier.predict(rows, raw_score=True))
+
+
 def test_what_cannot_be_read_is_said():
     lightgbm = imported("lightgbm")
     X, y = random_table(0)
     X[:, 3] -= X[:, 3].min()
 
-    def booster(columns=X, categorical_feature="auto", objective="binary", **parameters):
-        rows = lightgbm.Dataset(columns, label=y, categorical_feature=categorical_feature)
+    def booster(objective="binary", **parameters):
+        rows = lightgbm.Dataset(X, label=y)
         return lightgbm.train({"objective": objective, "verbose": -1, **parameters}, rows, 3)
 
     with pytest.raises(UnsupportedModelError, match="regression"):
@@ -237,6 +252,3 @@ def test_what_cannot_be_read_is_said():
         read_model(as_classifier(booster(linear_tree=True)))
     with pytest.raises(UnsupportedModelError, match="zero_as_missing"):
         read_model(as_classifier(booster(zero_as_missing=True)))
-    grouped = np.column_stack([X, np.random.default_rng(0).integers(0, 8, len(X)) + 8 * y])
-    with pytest.raises(UnsupportedModelError, match="categor"):
-        read_model(as_classifier(booster(grouped, categorical_feature=[6], min_data_per_group=1)))

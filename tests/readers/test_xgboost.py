@@ -232,9 +232,3 @@ def test_what_cannot_be_read_is_said():
         as_classifier(xgboost.train({"objective": "reg:squarederror"}, rows, 1))
     with pytest.raises(UnsupportedModelError, match="no trees"):
         read_model(as_classifier(xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, label=y > 0), 0)))
-    codes = np.where(X[:, 3] > 0, 1, 2) + y
-    types = ["q", "q", "q", "c", "q", "q"]
-    X[:, 3] = codes
-    by_category = {"feature_types": types, "enable_categorical": True, "max_cat_to_onehot": 1, "tree_method": "hist"}
-    with pytest.raises(UnsupportedModelError, match="categor"):
-        read_model(classifier(**by_category).fit(X, y))

@@ -3,6 +3,7 @@
 from fcca.models._files import load_model
 from fcca.models._model import LinearModel, Model, TreeEnsemble
 from fcca.models._native import as_classifier
+from fcca.models._preparation import prepared
 from fcca.models._registry import check_supported, read_model, supported_models, weight_parameters
 from fcca.models._thresholds import DecidedAt, decide_at, with_decision_threshold
 from fcca.models._wrappers import as_fitted_on
@@ -17,6 +18,7 @@ __all__ = [
     "check_supported",
     "decide_at",
     "load_model",
+    "prepared",
     "read_model",
     "supported_models",
     "weight_parameters",

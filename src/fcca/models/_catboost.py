@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca._columns import Column, Columns
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._joined import first_nodes, shifted
+from fcca.models._labels import OTHER, HashedColumn
 from fcca.models._library_links import OneAgainstRest, PlainLogistic
 from fcca.models._links import Link, Softmax
 from fcca.models._model import Part, TreeEnsemble
@@ -20,11 +22,10 @@ from fcca.models._native import Floats, NativeClassifier
 from fcca.models._precision import largest_float64_below_float32_cut, largest_passing
 
 LOSSES = ("Logloss", "MultiClass", "MultiClassOneVsAll")
-OTHER_FEATURES = {
-    "categorical_features": "categorical",
-    "text_features": "text",
-    "embedding_features": "embedding",
-}
+OTHER_FEATURES = {"text_features": "text", "embedding_features": "embedding"}
+
+# By number, or by category: the number of the feature among those of its kind, and the border or the hash of the category.
+Split = tuple[bool, int, float]
 
 
 class _Tree(NamedTuple):
@@ -42,7 +43,7 @@ def check(estimator: Any) -> None:
     loss = parameters.get("loss_function") or parameters.get("objective")
     if loss is not None:
         _check_loss(loss if isinstance(loss, str) else type(loss).__name__)
-    for key, kind in (("cat_features", "categorical"), ("text_features", "text"), ("embedding_features", "embedding")):
+    for key, kind in OTHER_FEATURES.items():
         if parameters.get(key) is not None and len(parameters[key]) > 0:
             _refuse_features(kind)
 
@@ -55,9 +56,14 @@ def _check_loss(loss: str) -> None:
 
 
 def _refuse_features(kind: str) -> None:
+    raise UnsupportedModelError(f"The CatBoost model has {kind} features, which are not supported. Encode them as numbers.")
+
+
+def _refuse_statistics() -> None:
     raise UnsupportedModelError(
-        f"The CatBoost model has {kind} features, which are not supported so far. Encode them as numbers or one column per "
-        "category."
+        "The CatBoost model splits by statistics of y over categories and their combinations (CTRs), which are no sets of "
+        "categories. Fit with one_hot_max_size=255, so that columns of up to 255 categories are split by category, and "
+        "encode columns of more."
     )
 
 
@@ -71,7 +77,7 @@ def read(estimator: Any) -> TreeEnsemble:
         if features.get(key):
             _refuse_features(kind)
 
-    splits: dict[tuple[int, float], int] = {}
+    splits: dict[Split, int] = {}
     trees = [_oblivious(tree, splits) for tree in saved.get("oblivious_trees", [])]
     trees += [_by_branches(tree, splits) for tree in saved.get("trees", [])]
     if not trees:
@@ -82,12 +88,18 @@ def read(estimator: Any) -> TreeEnsemble:
     right = shifted(np.concatenate([tree.right for tree in trees]), roots, sizes)
     leaf = left < 0
 
-    columns = {feature["feature_index"]: feature for feature in features.get("float_features", [])}
-    of_split = [columns[index] for index, _ in splits]
+    known = [
+        {feature["feature_index"]: feature for feature in features.get(kind, [])}
+        for kind in ("float_features", "categorical_features")
+    ]
+    of_split = [known[by_category][index] for by_category, index, _ in splits]
     column = np.array([feature["flat_feature_index"] for feature in of_split] + [-1], dtype=np.int32)
-    right_if_missing = np.array([feature["nan_value_treatment"] == "AsTrue" for feature in of_split] + [True])
-    border = np.array([border for _, border in splits] + [0.0], dtype=np.float32).astype(np.float64)
+    # Without a word about it, it is a category, which is never missing.
+    right_if_missing = np.array([feature.get("nan_value_treatment") == "AsTrue" for feature in of_split] + [True])
+    border = np.array([np.nan if kind else value for kind, _, value in splits] + [0.0], dtype=np.float32).astype(np.float64)
     split = np.where(leaf, len(splits), np.concatenate([tree.split for tree in trees]))
+    columns = _columns(estimator, known[1], splits)
+    sets = {number: _left(columns[column[number]], hash_) for (kind, _, hash_), number in splits.items() if kind}
 
     value = np.concatenate([tree.value for tree in trees])
     scale, bias = saved["scale_and_bias"]
@@ -95,6 +107,7 @@ def read(estimator: Any) -> TreeEnsemble:
     return TreeEnsemble(
         classes=np.asarray(estimator.classes_),
         n_features=len(estimator.feature_names_),  # n_features_in_ is lost in files
+        columns=columns,
         link=_link(loss),
         boundary=_boundary(estimator, saved) if value.shape[1] == 1 else 0.0,
         base=base,
@@ -106,6 +119,7 @@ def read(estimator: Any) -> TreeEnsemble:
         right=right,
         value=value,
         missing_left=~right_if_missing[split],
+        categories={node: sets[split[node]] for node in np.flatnonzero(np.isin(split, list(sets))).tolist()},
         # The trees are added up first, then scaled and shifted.
         parts=(Part(len(trees), 1.0, float(scale)),) if scale != 1 or base.any() else (),
     )
@@ -142,7 +156,8 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
     only_bias = estimator.copy()
-    row = np.zeros((1, len(estimator.feature_names_)))
+    row = np.zeros((1, len(estimator.feature_names_)), dtype=object)
+    row[0, estimator.get_cat_feature_indices()] = "any"
 
     def first_class(scores: Floats) -> NDArray[np.bool_]:
         only_bias.set_scale_and_bias(0.0, [float(scores[0])])
@@ -151,14 +166,44 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
     return float(largest_passing(first_class, 1)[0])
 
 
-def _number(split: dict[str, Any], splits: dict[tuple[int, float], int]) -> int:
+def _number(split: dict[str, Any], splits: dict[Split, int]) -> int:
     """Number of a split, a new one if it has not been seen."""
-    if split["split_type"] != "FloatFeature":
-        _refuse_features({"OneHotFeature": "categorical", "OnlineCtr": "categorical"}.get(split["split_type"], "other"))
-    return splits.setdefault((split["float_feature_index"], split["border"]), len(splits))
+    if split["split_type"] == "FloatFeature":
+        return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
+    if split["split_type"] == "OnlineCtr":
+        _refuse_statistics()
+    if split["split_type"] != "OneHotFeature":
+        _refuse_features("other")
+    return splits.setdefault((True, split["cat_feature_index"], split["value"]), len(splits))
 
 
-def _oblivious(tree: dict[str, Any], splits: dict[tuple[int, float], int]) -> _Tree:
+def _feature_names(estimator: Any) -> list[str] | None:
+    names: list[str] = estimator.feature_names_
+    return None if names == [str(j) for j in range(len(names))] else names
+
+
+def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dict[Split, int]) -> Columns:
+    """What the columns are: CatBoost takes no missing categories, and keeps no more of labels than their hashes."""
+    names: list[Any] = _feature_names(estimator) or [None] * len(estimator.feature_names_)
+    hashes: dict[int, list[Any]] = {j: [] for j in estimator.get_cat_feature_indices()}
+    for kind, index, value in splits:
+        if kind:
+            hashes[by_category[index]["flat_feature_index"]].append(value)
+    return Columns(
+        tuple(
+            HashedColumn(name, (*hashes[j], OTHER), as_category=False) if j in hashes else Column(name, missing=True)
+            for j, name in enumerate(names)
+        )
+    )
+
+
+def _left(column: Column, value: float) -> NDArray[np.int64]:
+    """The one category that a split asks for goes to the right."""
+    labels = column.categories or ()
+    return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
+
+
+def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
     """A tree with one split per level: the i-th split, passed, sets the i-th bit of the leaf's number."""
     numbers = [_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
@@ -175,7 +220,7 @@ def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
     return level, np.where(level < depth, 2 * node + 1, -1), np.where(level < depth, 2 * node + 2, -1)
 
 
-def _by_branches(tree: dict[str, Any], splits: dict[tuple[int, float], int]) -> _Tree:
+def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
     """A tree that was grown leaf by leaf or node by node."""
     nodes = [tree]
     left: list[int] = []
@@ -206,14 +251,14 @@ class CatBoostModel(NativeClassifier):
         return np.asarray(self.booster.classes_)
 
     def _feature_names(self) -> list[str] | None:
-        names: list[str] = self.booster.feature_names_
-        return None if names == [str(j) for j in range(len(names))] else names
+        return _feature_names(self.booster)
 
     def _check(self) -> None:
         _check_loss(_loss(self.booster))
 
     def _outputs(self, X: Any, kind: str) -> NDArray[Any]:
-        return np.asarray(self.booster.predict(self._columns(X), prediction_type=kind))
+        by_category = bool(self.booster.get_cat_feature_indices())
+        return np.asarray(self.booster.predict(self._columns(X, by_category=by_category), prediction_type=kind))
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """Labels."""

@@ -14,7 +14,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from fcca._columns import Column, Columns
 from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import aligned
 from fcca.models._links import Opposed, Share, Softmax
 from fcca.models._model import Part, TreeEnsemble
 from fcca.models._registry import check_supported, read_part, unwrapped
@@ -73,6 +75,23 @@ def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]
     return model, model.answers((model.base + model.value) / model.divisor)
 
 
+def _of_one_table(
+    estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
+) -> tuple[list[TreeEnsemble], Columns | None]:
+    """The models of an ensemble with common codes for categories, and its columns, by its own names where it has any."""
+    models, columns = aligned(models)
+    names = getattr(estimator, "feature_names_in_", None)
+    if columns is None and names is None:
+        return models, None
+    known = [Column() for _ in range(models[0].n_features)] if columns is None else list(columns.columns)
+    if names is not None:
+        known = [replace(column, name=str(name)) for column, name in zip(known, names, strict=True)]
+    if not takes_missing:
+        known = [replace(column, missing=False) for column in known]
+    plain = names is None and not any(column.missing or column.categories is not None or column.name for column in known)
+    return models, None if plain else Columns(tuple(known))
+
+
 def check_adaboost(estimator: Any) -> None:
     """Refuse what cannot be read before it is fitted."""
     if estimator.estimator is not None:
@@ -83,7 +102,7 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
     """Read a fitted AdaBoostClassifier of single trees: leaves are votes, weighted by how well their tree did."""
     classes = estimator.classes_
     n_classes = len(classes)
-    forests = []
+    trees = []
     for inner, weight in zip(estimator.estimators_, estimator.estimator_weights_, strict=False):
         model, votes = _read_votes(estimator, inner)
         if n_classes == 2:
@@ -92,14 +111,16 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
         else:
             value = np.where(model.classes[votes][:, None] == classes, weight, -1 / (n_classes - 1) * weight)
         # AdaBoost itself takes no missing values.
-        forests.append(Nodes.of(replace(model, value=value, missing_left=None)))
+        trees.append(replace(model, value=value, missing_left=None))
+    trees, known = _of_one_table(estimator, trees, takes_missing=False)
     return TreeEnsemble(
         classes=classes,
         n_features=estimator.n_features_in_,
+        columns=known,
         link=Opposed() if n_classes == 2 else Softmax(1 / (n_classes - 1)),
         base=np.zeros(1 if n_classes == 2 else n_classes),
         divisor=float(estimator.estimator_weights_.sum()),
-        **joined(forests).arguments(),
+        **joined([Nodes.of(tree) for tree in trees]).arguments(),
     )
 
 
@@ -109,12 +130,18 @@ def check_bagging(estimator: Any) -> None:
         _check_averaged(estimator, estimator.estimator)
 
 
-def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], classes: NDArray[np.intp], n_classes: int) -> TreeEnsemble:
+def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
     """A classifier of some columns and some classes as one of all columns and classes."""
-    value = np.zeros((len(model.value), n_classes))
-    value[:, classes] = model.value
+    value = np.zeros((len(model.value), len(estimator.classes_)))
+    # The labels that bagging gives its classifiers are positions in its own classes.
+    value[:, np.asarray(model.classes, dtype=np.intp)] = model.value
     feature = np.where(model.feature < 0, -1, np.asarray(columns)[model.feature]).astype(np.int32)
-    return replace(model, value=value, feature=feature)
+    known = None
+    if model.columns is not None:
+        # What a bag does not see may be missing; what it sees twice are the same values.
+        found = dict(zip(np.asarray(columns).tolist(), model.columns.columns, strict=True))
+        known = Columns(tuple(found.get(j, Column(missing=True)) for j in range(estimator.n_features_in_)))
+    return replace(model, value=value, feature=feature, n_features=estimator.n_features_in_, columns=known)
 
 
 def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
@@ -124,12 +151,11 @@ def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
 
 def read_bagging(estimator: Any) -> TreeEnsemble:
     """Read a fitted BaggingClassifier of trees or forests, each on its own columns."""
-    n_classes = len(estimator.classes_)
-    bags = []
-    for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True):
-        model = _read_averaged(estimator, inner)
-        # The labels that bagging gives its classifiers are positions in its own classes.
-        bags.append(_bag(model, columns, np.asarray(model.classes, dtype=np.intp), n_classes))
+    bags = [
+        _bag(_read_averaged(estimator, inner), columns, estimator)
+        for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True)
+    ]
+    bags, known = _of_one_table(estimator, bags)
     if all(len(bag.roots) == 1 for bag in bags):
         sizes = _sizes_of_jobs(len(bags), estimator.n_jobs)
         # Each job adds up its own trees, then their sums are added: that is how predict_proba rounds.
@@ -139,8 +165,9 @@ def read_bagging(estimator: Any) -> TreeEnsemble:
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=estimator.n_features_in_,
+        columns=known,
         link=Share(),
-        base=np.zeros(n_classes),
+        base=np.zeros(len(estimator.classes_)),
         divisor=float(estimator.n_estimators),
         parts=parts,
         **joined([Nodes.of(bag) for bag in bags]).arguments(),
@@ -175,31 +202,33 @@ def read_voting(estimator: Any) -> TreeEnsemble:
     shares = np.ones(len(estimator.estimators_)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not soft and np.any(shares < 0):
         raise UnsupportedModelError(f"VotingClassifier(weights={weights}) counts votes against a class. Use weights >= 0.")
-    n_features, nodes, parts = (_soft if soft else _hard)(estimator, shares)
+    models, parts = (_soft if soft else _hard)(estimator, shares)
+    models, known = _of_one_table(estimator, models)
     divisor = 1.0
     if soft:
         # The divisor as numpy rounds it.
         divisor = float(np.average(np.ones((len(shares), 1, 1)), axis=0, weights=weights, returned=True)[1][0, 0])
     return TreeEnsemble(
         classes=estimator.classes_,
-        n_features=n_features,
+        n_features=models[0].n_features,
+        columns=known,
         link=Share(),
         base=np.zeros(len(estimator.classes_)),
         divisor=divisor,
         parts=parts,
-        **nodes.arguments(),
+        **joined([Nodes.of(model) for model in models]).arguments(),
     )
 
 
-def _soft(estimator: Any, weights: Floats) -> tuple[int, Nodes, tuple[Part, ...]]:
-    models: Sequence[TreeEnsemble] = [_read_averaged(estimator, inner) for inner in estimator.estimators_]
+def _soft(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+    models = [_read_averaged(estimator, inner) for inner in estimator.estimators_]
     parts = tuple(Part(len(each.roots), each.divisor, float(weight)) for each, weight in zip(models, weights, strict=True))
-    return models[0].n_features, joined([Nodes.of(model) for model in models]), parts
+    return models, parts
 
 
-def _hard(estimator: Any, weights: Floats) -> tuple[int, Nodes, tuple[Part, ...]]:
-    forests = []
+def _hard(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+    models = []
     for inner, weight in zip(estimator.estimators_, weights, strict=True):
         model, votes = _read_votes(estimator, inner)
-        forests.append(Nodes.of(replace(model, value=weight * np.eye(len(estimator.classes_))[votes])))
-    return model.n_features, joined(forests), ()
+        models.append(replace(model, value=weight * np.eye(len(estimator.classes_))[votes]))
+    return models, ()

@@ -20,12 +20,14 @@ from fcca.models._stored_trees import check_stored_trees
 FORMATS = "skops (.skops) for scikit-learn and all others, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json)"
 
 # What skops does not take for harmless by itself and what models that can be read are made of. Trees are in it because
-# their nodes are used unchecked: they are checked here.
+# their nodes are used unchecked: they are checked here. What a partial function calls, skops lists by its own name.
 TRUSTED_TYPES = frozenset(
     {
         "catboost.core.CatBoostClassifier",
         "collections.OrderedDict",
         "fcca._units.PowerOfTwoScaler",
+        "fcca.models._table_coder.TableCoder",
+        "functools.partial",
         "interpret.glassbox._ebm._ebm.ExplainableBoostingClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
@@ -36,6 +38,7 @@ TRUSTED_TYPES = frozenset(
         "sklearn.model_selection._split.KFold",
         "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.tree._tree.Tree",
+        "sklearn.utils.validation.check_array",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
         "xgboost.sklearn.XGBRFClassifier",

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import named_columns
 from fcca.models._links import Share
 from fcca.models._model import TreeEnsemble
 from fcca.models._sklearn_trees import join_trees
@@ -23,11 +23,13 @@ def _averaged(estimator: Any, trees: Sequence[Any]) -> TreeEnsemble:
     # A score for each class, even of two: the largest average wins and the first of equals.
     n_classes = int(estimator.n_classes_)
     structures = [tree.tree_ for tree in trees]
-    takes_missing = get_tags(estimator).input_tags.allow_nan and estimator.monotonic_cst is None
+    # Whether predict lets missing values through differs between releases and kinds of trees, so it is asked.
+    takes_missing = bool(trees[0]._support_missing_values(np.empty((0, estimator.n_features_in_))))
     values = [structure.value[:, 0, :n_classes] for structure in structures]
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=estimator.n_features_in_,
+        columns=named_columns(estimator, estimator.n_features_in_, missing=takes_missing),
         link=Share(),
         base=np.zeros(n_classes),
         divisor=float(len(trees)),

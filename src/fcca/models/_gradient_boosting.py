@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import named_columns
 from fcca.models._links import Logistic, Softmax
 from fcca.models._model import TreeEnsemble
 from fcca.models._sklearn_trees import join_trees
@@ -38,6 +39,7 @@ def read(estimator: Any) -> TreeEnsemble:
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=estimator.n_features_in_,
+        columns=named_columns(estimator, estimator.n_features_in_, missing=False),
         link=Softmax() if n_outputs > 1 else Logistic(2.0 if estimator.loss == "exponential" else 1.0),
         # A score of zero is answered with the second class.
         boundary=float(np.nextafter(0.0, -1.0)),

@@ -5,14 +5,17 @@ treelite reads it too, but keeps less of what it says about missing values.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca._columns import Column, Columns
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._joined import first_nodes, shifted
+from fcca.models._labels import OTHER, CodedColumn
 from fcca.models._library_links import PlainLogistic, RoundedOneAgainstRest, RoundedSoftmax
 from fcca.models._links import Link
 from fcca.models._model import TreeEnsemble
@@ -39,14 +42,20 @@ class _Saved(NamedTuple):
     n_features: int
     averaged: bool
     trees: list[dict[str, str]]
+    feature_names: list[str]
+    feature_infos: list[str]
+    by_category: set[int]
 
     @classmethod
     def of(cls, booster: Any, n_iterations: int | None = None) -> _Saved:
-        head, *trees = booster.model_to_string(num_iteration=n_iterations).split("\nTree=")
+        text = booster.model_to_string(num_iteration=n_iterations)
+        head, *trees = text.split("\nTree=")
         header = dict(line.split("=", 1) for line in head.splitlines() if "=" in line)
         objective, *parameters = header.get("objective", "").split() or ["custom"]
         steepness = next((float(word.partition(":")[2]) for word in parameters if word.startswith("sigmoid:")), 1.0)
         fields = [dict(line.split("=", 1) for line in tree.splitlines() if "=" in line) for tree in _without_tail(trees)]
+        infos = header.get("feature_infos", "").split()
+        chosen = re.search(r"^\[categorical_feature: ([\d,]+)\]$", text, re.MULTILINE)
         return cls(
             objective,
             steepness,
@@ -54,6 +63,11 @@ class _Saved(NamedTuple):
             int(header["max_feature_idx"]) + 1,
             "average_output" in head.splitlines(),
             fields,
+            header["feature_names"].split(),
+            infos,
+            # A column without any split has no list of its categories.
+            {j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"}
+            | ({int(j) for j in chosen[1].split(",")} if chosen else set()),
         )
 
     def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
@@ -78,7 +92,7 @@ def check(estimator: Any) -> None:
     _check_predict(parameters)
     if parameters.get("linear_tree"):
         _refuse_linear_trees()
-    if parameters.get("zero_as_missing"):
+    if parameters.get("zero_as_missing") and not estimator.__sklearn_is_fitted__():  # else its cuts tell
         _refuse_zero_as_missing()
 
 
@@ -129,9 +143,62 @@ def _largest_sent_left(native: Floats) -> Floats:
 
 
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """NaN goes where the node says, or is zero where nothing was missing in training."""
+    """NaN goes where the node says, or is zero where nothing was missing in training; it is in no set of categories."""
     by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
-    return np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
+    missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
+    return np.where(decision & CATEGORICAL, False, missing_left)
+
+
+def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
+    """Refuse zeros that go elsewhere than the cut says."""
+    zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
+    if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
+        _refuse_zero_as_missing()
+
+
+def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """For each node that splits by category, one tree after the other, the codes that it sends to the left."""
+    sets = []
+    end = 0
+    for tree in saved.trees:
+        begin, end = end, end + int(tree["num_leaves"]) - 1
+        if int(tree.get("num_cat", 0)) == 0:
+            continue
+        bounds = np.array(tree["cat_boundaries"].split(), dtype=np.int64)
+        words = np.array(tree["cat_threshold"].split(), dtype=np.uint32)
+        # Such a node's threshold is the number of its set of bits.
+        number = np.array(tree["threshold"].split(), dtype=np.float64)[(decision[begin:end] & CATEGORICAL) > 0]
+        for i in number.astype(np.int64):
+            bits = np.unpackbits(words[bounds[i] : bounds[i + 1]].astype("<u4").view(np.uint8), bitorder="little")
+            sets.append(np.flatnonzero(bits).astype(np.int64))
+    return sets
+
+
+def _columns(saved: _Saved, labels: list[list[Any]] | None) -> Columns:
+    """What the columns are; ``labels`` are those of the pandas columns of categories, one after the other."""
+    by_category = sorted(saved.by_category)
+    if labels and len(labels) != len(by_category):
+        raise UnsupportedModelError(
+            f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype and takes {len(by_category)} "
+            "columns for categories, and does not say which are which. Make ordered categories unordered "
+            "(X[c].cat.as_unordered()), and leave categorical_feature at 'auto'."
+        )
+    names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
+    columns = [Column(name, missing=True) for name in names]
+    for position, j in enumerate(by_category):
+        if labels:
+            columns[j] = Column(names[j], tuple(labels[position]), missing=True)
+        else:
+            known = saved.feature_infos[j].split(":") if saved.feature_infos[j] != "none" else []
+            columns[j] = CodedColumn(names[j], (*sorted(int(code) for code in known if code != "-1"), OTHER), missing=True)
+    return Columns(tuple(columns))
+
+
+def _codes(column: Column, left: NDArray[np.int64]) -> NDArray[np.int64]:
+    """LightGBM's codes as codes of a column's categories."""
+    if not isinstance(column, CodedColumn):
+        return left
+    return np.flatnonzero(np.isin(np.array((column.categories or ())[:-1], dtype=np.int64), left)).astype(np.int64)
 
 
 def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
@@ -140,13 +207,6 @@ def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
     if any(tree.get("is_linear", "0") != "0" for tree in saved.trees):
         _refuse_linear_trees()
     decision = saved.numbers("decision_type", np.int64)
-    if np.any(decision >> MISSING_SHIFT == MISSING_IS_ZERO):
-        _refuse_zero_as_missing()
-    if np.any(decision & CATEGORICAL):
-        raise UnsupportedModelError(
-            "The LightGBM model splits by categories, which is not supported so far. Encode them as numbers or one column "
-            "per category."
-        )
     if not saved.trees:
         raise UnsupportedModelError("The LightGBM model has no trees. Fit it with at least one round.")
 
@@ -169,23 +229,33 @@ def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
         return shifted(on_inner(np.where(child < 0, inner_of_tree + ~child, child), -1), roots, sizes)
 
     native = saved.numbers("threshold", np.float64)
+    _check_zeros(native, decision)
+    feature = on_inner(saved.numbers("split_feature", np.int32), -1)
+    columns = _columns(saved, booster.pandas_categorical)
+    by_set = (decision & CATEGORICAL) > 0
+    categories = {
+        node: _codes(columns[feature[node]], left)
+        for node, left in zip(np.flatnonzero(inner)[by_set].tolist(), _sets(saved, decision), strict=True)
+    }
     value = np.zeros((len(inner), saved.n_outputs))
     output = np.repeat(np.arange(len(saved.trees)) % saved.n_outputs, sizes)
     value[~inner, output[~inner]] = saved.numbers("leaf_value", np.float64)
     return TreeEnsemble(
         classes=classes,
         n_features=saved.n_features,
+        columns=columns,
         link=_link(saved),
         boundary=_boundary(saved.steepness) if saved.n_outputs == 1 else 0.0,
         base=np.zeros(saved.n_outputs),
         roots=roots,
-        feature=on_inner(saved.numbers("split_feature", np.int32), -1),
-        threshold=on_inner(_largest_sent_left(native), 0.0),
-        native_threshold=on_inner(native, 0.0),
+        feature=feature,
+        threshold=on_inner(np.where(by_set, np.nan, _largest_sent_left(native)), 0.0),
+        native_threshold=on_inner(np.where(by_set, np.nan, native), 0.0),
         left=children("left_child"),
         right=children("right_child"),
         value=value,
         missing_left=on_inner(_missing_left(native, decision), False),
+        categories=categories,
         divisor=float(len(saved.trees) // saved.n_outputs) if saved.averaged else 1.0,
     )
 
@@ -231,5 +301,5 @@ class LightGBMBooster(NativeClassifier):
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Probabilities of all classes."""
-        outputs = np.asarray(self.booster.predict(self._columns(X)))
+        outputs = np.asarray(self.booster.predict(self._columns(X, by_category=bool(self.booster.pandas_categorical))))
         return outputs if outputs.ndim > 1 else np.column_stack([1.0 - outputs, outputs])

@@ -6,26 +6,24 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.svm import SVC
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models._links import Clipped, Link, Logistic, NoProbability
+from fcca.models._links import Clipped, Link, Logistic, NoProbability, Softmax
 from fcca.models._model import LinearModel
+from fcca.models._one_vs_rest import EachAgainstRest
 
 
 def read(estimator: Any) -> LinearModel:
-    """Read a fitted linear classifier of two classes."""
-    if len(estimator.classes_) > 2:
-        raise UnsupportedModelError(
-            f"{type(estimator).__name__} was fitted on {len(estimator.classes_)} classes; linear models are supported with "
-            "two classes, trees and their ensembles with any number."
-        )
+    """Read a fitted linear classifier: of two classes one score, of more a score for each of them."""
+    n_classes = len(estimator.classes_)
+    n_outputs = 1 if n_classes <= 2 else n_classes
     coef = estimator.coef_
     if sparse.issparse(coef):
         coef = coef.toarray()
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64).ravel(), (1,)).copy()
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64).ravel(), (n_outputs,)).copy()
     n_features = coef.shape[1]
     return LinearModel(
         classes=estimator.classes_,
@@ -38,6 +36,20 @@ def read(estimator: Any) -> LinearModel:
 
 
 def _link(estimator: Any) -> Link:
+    n_classes = len(estimator.classes_)
+    if n_classes <= 2:
+        return _link_of_two(estimator)
+    if isinstance(estimator, SGDClassifier) and estimator.loss in ("log_loss", "modified_huber"):
+        return EachAgainstRest((_link_of_two(estimator),) * n_classes)
+    if isinstance(estimator, (LogisticRegression, LogisticRegressionCV)) and (
+        estimator.solver == "liblinear" or getattr(estimator, "multi_class", None) == "ovr"
+    ):
+        return EachAgainstRest((Logistic(),) * n_classes)
+    # For want of anything better, also where there are no probabilities at all.
+    return Softmax()
+
+
+def _link_of_two(estimator: Any) -> Link:
     if isinstance(estimator, SGDClassifier) and estimator.loss == "modified_huber":
         return Clipped()
     if isinstance(estimator, SVC) and estimator.probability is True:
@@ -52,6 +64,11 @@ def _link(estimator: Any) -> Link:
 def read_svc(estimator: Any) -> LinearModel:
     """Read a fitted SVC, which is linear only with the linear kernel."""
     check_svc(estimator)
+    if len(estimator.classes_) > 2:
+        raise UnsupportedModelError(
+            f"SVC was fitted on {len(estimator.classes_)} classes and counts votes of every class against every other, "
+            "which is no sum of scores. Use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear'))."
+        )
     return read(estimator)
 
 

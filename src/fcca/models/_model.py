@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
+from fcca._columns import Columns
 from fcca.models._links import Link
 
 Floats = NDArray[np.float64]
@@ -31,12 +32,16 @@ class Model:
         How scores turn into probabilities.
     boundary : float
         The largest score that is answered with the first class, for models with one output.
+    columns : Columns or None
+        Names, categories and gaps of the table that the classifier takes; None for plain numbers. Where a column holds
+        categories, X has their codes: positions in the column's ``categories``.
     """
 
     classes: NDArray[np.generic]
     n_features: int
     link: Link
     boundary: float = 0.0
+    columns: Columns | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -80,11 +85,17 @@ class LinearModel(Model):
     centre : ndarray of shape (n_features,)
         What a scaler takes off first, kept apart: added to the intercept it would cost the digits of values that lie close
         together and far from zero.
+    effects : dict of int to ndarray of shape (n_categories, n_outputs)
+        For a column of categories, what each of them adds to the scores; its coefficients are 0.
+    missing : ndarray of shape (n_features, n_outputs) or None
+        What a missing value adds instead of ``coef * (x - centre)``; None where the classifier takes no missing values.
     """
 
     coef: Floats
     intercept: Floats
     centre: Floats
+    effects: dict[int, Floats] = field(default_factory=dict)
+    missing: Floats | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -93,7 +104,15 @@ class LinearModel(Model):
 
     def scores(self, X: Floats) -> Floats:
         """Scores of rows, one column per output."""
-        scores: Floats = (X - self.centre) @ self.coef.T + self.intercept
+        gaps = np.isnan(X) if self.missing is not None else None
+        shifted = X - self.centre if gaps is None else np.where(gaps, 0.0, X - self.centre)
+        scores: Floats = shifted @ self.coef.T + self.intercept
+        for j, effect in self.effects.items():
+            scores += effect[np.where(np.isnan(X[:, j]), 0, X[:, j]).astype(np.intp)] * ~np.isnan(X[:, j])[:, None]
+        if gaps is not None:
+            assert self.missing is not None
+            for j in np.flatnonzero(gaps.any(axis=0)).tolist():
+                scores[gaps[:, j]] += self.missing[j]
         return scores
 
 
@@ -167,6 +186,8 @@ class TreeEnsemble(Model):
             threshold=self.threshold,
             left=self.left,
             right=self.right,
+            missing_left=None if self.missing_left is None else np.ascontiguousarray(self.missing_left, dtype=np.uint8),
+            **self._category_sets(),
             value=self.value,
             base=self.base,
             part_size=np.array([part.n_trees for part in parts], dtype=np.int64),
@@ -178,6 +199,22 @@ class TreeEnsemble(Model):
             out=out,
         )
         return out
+
+    def _category_sets(self) -> dict[str, Any]:
+        """The nodes' sets of categories as flat arrays, one entry per category up to the largest that goes left."""
+        if not self.categories:
+            return {"first_code": None, "n_codes": None, "left_codes": None}
+        first_code = np.full(len(self.feature), -1, dtype=np.int64)
+        n_codes = np.zeros(len(self.feature), dtype=np.int64)
+        sets = []
+        end = 0
+        for node, codes in self.categories.items():
+            goes_left = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.uint8)
+            goes_left[codes] = 1
+            sets.append(goes_left)
+            first_code[node], n_codes[node] = end, len(goes_left)
+            end += len(goes_left)
+        return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
         """Leaf vectors divided and weighted as they count in the score, ``base / divisor`` plus one of them per tree."""

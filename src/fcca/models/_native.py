@@ -70,10 +70,11 @@ class NativeClassifier(ClassifierMixin, BaseEstimator):
         """Refuse a booster that is not a classifier."""
         raise NotImplementedError
 
-    def _columns(self, X: Any) -> Floats:
-        """X as an array with as many columns as the booster was trained on."""
-        columns: Floats = np.asarray(X, dtype=np.float64)
-        if columns.ndim != 2 or columns.shape[1] != self.n_features_in_:
+    def _columns(self, X: Any, *, by_category: bool = False) -> Any:
+        """X with as many columns as the booster was trained on, as an array unless the booster reads labels in it itself."""
+        labels = by_category and not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
+        columns = X if labels and hasattr(X, "shape") else np.asarray(X, dtype=object if labels else np.float64)
+        if len(columns.shape) != 2 or columns.shape[1] != self.n_features_in_:
             raise InvalidInputError(
                 f"X has the shape {columns.shape}; the booster takes rows of {self.n_features_in_} columns."
             )

@@ -14,15 +14,17 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
     """For a model that casts x to float32 and tests ``x <= threshold``: the largest float64 that passes.
 
     Casting rounds to the nearest float32, so all of the float64 values up to half-way to the next float32 pass; the
-    half-way point itself goes to the neighbour with the even last bit.
+    half-way point itself goes to the neighbour with the even last bit. Rounding takes infinity for the power of two that
+    comes after the largest float32. Beside missing values, libraries cut at infinity and at the largest float32.
     """
-    below = threshold.astype(np.float32)
-    below = np.where(below.astype(np.float64) > threshold, np.nextafter(below, np.float32(-np.inf)), below)
-    above = np.nextafter(below, np.float32(np.inf))
     with np.errstate(over="ignore"):
-        half_way = below.astype(np.float64) + (above.astype(np.float64) - below.astype(np.float64)) / 2
+        below = threshold.astype(np.float32)
+        below = np.where(below.astype(np.float64) > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf))
+        low, high = (np.clip(side.astype(np.float64), -(2.0**128), 2.0**128) for side in (below, above))
+        half_way = low + (high - low) / 2
         passes = half_way.astype(np.float32) <= below
-    return np.where(passes, half_way, np.nextafter(half_way, -np.inf))
+    return np.where(below == np.inf, np.inf, np.where(passes, half_way, np.nextafter(half_way, -np.inf)))
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:

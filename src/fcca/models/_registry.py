@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import _wrappers
 from fcca.models._model import Model
+from fcca.models._steps import step_weights
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ READERS: dict[str, Reader] = {
     "sklearn.model_selection.TunedThresholdClassifierCV": Reader(
         "_thresholds", read="read_tuned", check="check", weights="weights", checks_fitted=True
     ),
+    "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", check="check"),
     "sklearn.svm.LinearSVC": Reader("_linear"),
     "sklearn.svm.SVC": Reader("_linear", read="read_svc", check="check_svc"),
     "sklearn.tree.DecisionTreeClassifier": Reader("_forests", read="read_tree"),
@@ -112,7 +114,7 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
             return name, None
     raise UnsupportedModelError(
         f"{type(estimator).__name__} cannot be read. Supported classifiers: {', '.join(supported_models())}; also behind "
-        f"{', '.join(_wrappers.PUBLIC_SCALERS)} in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator. "
+        "encoders, imputers and scalers in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator. "
         "Trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost: CounterfactualExplainer takes them as "
         "they are, everything else takes fcca.models.as_classifier(booster)."
     )
@@ -144,7 +146,7 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
     if name == PIPELINE:
         parameters: dict[str, Any] = {}
         for step, transformer in estimator.steps[:-1]:
-            parameters |= {f"{step}__{key}": value for key, value in _wrappers.scaler_weights(transformer, weight).items()}
+            parameters |= {f"{step}__{key}": value for key, value in step_weights(transformer, weight).items()}
         step, last = estimator.steps[-1]
         return parameters | {f"{step}__{key}": value for key, value in weight_parameters(last, weight).items()}
     if name == FROZEN:
@@ -180,7 +182,8 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
     Parameters
     ----------
     estimator : fitted classifier
-        One of :func:`supported_models`, alone or inside a Pipeline with scalers, a parameter search or FrozenEstimator.
+        One of :func:`supported_models`, alone or inside a Pipeline with encoders, imputers and scalers, a
+        parameter search or FrozenEstimator.
     decision_threshold : float or None, default=None
         For two classes: answer the second where its probability is at least this, as :func:`fcca.models.decide_at` lets the
         classifier itself do. None leaves the decision to the classifier.

@@ -11,14 +11,17 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from fcca._columns import Column, Columns
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._joined import first_nodes, flat, referenced, shifted
+from fcca.models._labels import OTHER, CodedColumn
 from fcca.models._links import Link, Logistic, Softmax
 from fcca.models._model import TreeEnsemble
 from fcca.models._native import Floats, NativeClassifier
@@ -26,6 +29,9 @@ from fcca.models._precision import largest_float64_below_float32_cut, largest_pa
 
 TWO_CLASSES = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MANY_CLASSES = ("multi:softprob", "multi:softmax")
+
+# Numbers that XGBoost has for the types of a pandas index, those other than int64.
+INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,8 @@ class _Saved(NamedTuple):
     n_outputs: int
     model: dict[str, Any]
     tree_weights: NDArray[np.float32] | None  # DART's
+    feature_names: list[str]
+    feature_types: list[str]
 
     @classmethod
     def of(cls, booster: Any) -> _Saved:
@@ -93,7 +101,15 @@ class _Saved(NamedTuple):
             boosted = boosted["gbtree"]
         parameters = learner["learner_model_param"]
         base_score = np.atleast_1d(json.loads(parameters["base_score"])).tolist()  # one number before XGBoost 3.1
-        return cls(learner["objective"]["name"], base_score, max(1, int(parameters["num_class"])), boosted["model"], weights)
+        return cls(
+            learner["objective"]["name"],
+            base_score,
+            max(1, int(parameters["num_class"])),
+            boosted["model"],
+            weights,
+            learner.get("feature_names", []),
+            learner.get("feature_types", []),
+        )
 
 
 def check(estimator: Any) -> None:
@@ -158,11 +174,6 @@ def _answering_trees(booster: Any, saved: _Saved) -> list[dict[str, Any]]:
         trees = trees[: saved.model["iteration_indptr"][end]]
     if not trees:
         raise UnsupportedModelError("The XGBoost model has no trees. Fit it with at least one round.")
-    if any(tree["categories_nodes"] for tree in trees):
-        raise UnsupportedModelError(
-            "The XGBoost model splits by categories, which is not supported so far. Encode them as numbers or one column "
-            "per category and fit with enable_categorical=False."
-        )
     if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         raise UnsupportedModelError(
             "The XGBoost model has one tree for all classes. Fit with multi_strategy='one_output_per_tree'."
@@ -217,13 +228,64 @@ def _leaf_values(
 def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
     """XGBoost casts to float32 and sends ``x < cut`` to the left."""
     below = np.nextafter(native, np.float32(-np.inf))
-    return np.where(np.isfinite(below), largest_float64_below_float32_cut(below.astype(np.float64)), -np.inf)
+    return np.where(below == -np.inf, -np.inf, largest_float64_below_float32_cut(below.astype(np.float64)))
+
+
+def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
+    """For each node that splits by category, numbered over all trees, the codes that it sends to the right."""
+    listed: dict[int, NDArray[np.int64]] = {}
+    for root, tree in zip(roots.tolist(), trees, strict=True):
+        if tree["categories_nodes"]:
+            codes = np.array(tree["categories"], dtype=np.int64)
+            places = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+            listed |= {root + node: codes[begin : begin + size] for node, begin, size in places}
+    return listed
+
+
+def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Columns:
+    """What the columns are; ``codes`` are those that the trees list, column by column."""
+    names: list[Any] = saved.feature_names or [None] * n_features
+    types = saved.feature_types or [""] * n_features
+    kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, where it was given pandas' own
+    return Columns(
+        tuple(
+            _column(names[j], kept[j], codes.get(j, set()))
+            if types[j] == "c" or j in codes
+            else Column(names[j], missing=True)
+            for j in range(n_features)
+        )
+    )
+
+
+def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
+    """A column of categories by the labels that XGBoost has kept of a pandas index, or by the codes of its trees."""
+    values = kept.get("values", [])
+    if "type" in kept and values:
+        # XGBoost wants the very same type of whole numbers again.
+        small = INTEGERS.get(kept["type"])
+        return Column(name, tuple(values if small is None else np.array(values, dtype=small)), missing=True)
+    if not values:
+        return CodedColumn(name, (*sorted(codes), OTHER), missing=True)
+    offsets, letters = kept["offsets"], bytes(value % 256 for value in values)
+    places = list(pairwise(offsets))
+    if letters.isascii():
+        return Column(name, tuple(letters[begin:end].decode() for begin, end in places), missing=True)
+    lengths = tuple(end - begin for begin, end in places)
+    return CodedColumn(name, (*range(len(lengths)), OTHER), missing=True, index=(lengths, letters))
 
 
 def _link(objective: str) -> Link:
     if objective == "multi:softprob":
         return XGBoostSoftmax()
     return SinglePrecisionSoftmax() if objective == "multi:softmax" else XGBoostLogistic(objective=objective)
+
+
+def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes of a column's categories that are not listed by a node, which lists those that go to the right."""
+    labels = column.categories or ()
+    native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
+    left = np.flatnonzero(~np.isin(native, right))
+    return np.append(left, len(native)) if isinstance(column, CodedColumn) else left
 
 
 def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnsemble:
@@ -242,22 +304,34 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
     value = np.zeros((len(left), saved.n_outputs))
     value[leaf, output[leaf]] = _leaf_values(number[leaf], base[output[leaf]], weight)
 
+    feature = np.where(leaf, -1, flat((tree["split_indices"] for tree in trees), np.int32)).astype(np.int32)
+    listed = {node: codes for node, codes in _category_nodes(trees, roots).items() if not leaf[node]}
+    codes: dict[int, set[int]] = {}
+    for node, right_codes in listed.items():
+        codes.setdefault(int(feature[node]), set()).update(right_codes.tolist())
+    columns = _columns(saved, booster.num_features(), codes)
+
     kept, roots, left, right = referenced(roots, left, right)
     leaf, native = leaf[kept], np.where(leaf, np.float32(0), number)[kept]
+    position = np.cumsum(kept) - 1
+    categories = {int(position[node]): _left(columns[feature[node]], right) for node, right in listed.items() if kept[node]}
+    native[list(categories)] = np.nan
     return TreeEnsemble(
         classes=classes,
         n_features=booster.num_features(),
+        columns=columns,
         link=_link(saved.objective),
         boundary=_boundary(saved.objective) if saved.n_outputs == 1 else 0.0,
         base=base.astype(np.float64),
         roots=roots,
-        feature=np.where(leaf, -1, flat((tree["split_indices"] for tree in trees), np.int32)[kept]).astype(np.int32),
+        feature=feature[kept],
         threshold=np.where(leaf, 0.0, _largest_sent_left(native)),
         native_threshold=native.astype(np.float64),
         left=left,
         right=right,
         value=value[kept],
         missing_left=flat((tree["default_left"] for tree in trees), np.bool_)[kept] & ~leaf,
+        categories=categories,
         single_precision=True,
     )
 
@@ -289,7 +363,7 @@ class XGBoostBooster(NativeClassifier):
 
     def _outputs(self, X: Any, *, margin: bool) -> NDArray[np.float32]:
         outputs: NDArray[np.float32] = self.booster.inplace_predict(
-            self._columns(X),
+            self._columns(X, by_category="c" in (self.booster.feature_types or [])),
             iteration_range=(0, _n_iterations(self.booster)),
             predict_type="margin" if margin else "value",
             validate_features=False,

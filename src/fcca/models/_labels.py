@@ -1,0 +1,265 @@
+"""Labels of categories: those that a classifier has kept, those that a table has to tell, and one order for many models."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from importlib import import_module
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca._columns import Column, Columns
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.models._model import Model, TreeEnsemble
+
+Codes = NDArray[np.int64]
+AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+class Other(Enum):
+    """The category of everything that an open column does not list."""
+
+    OTHER = "any other category"
+
+    def __repr__(self) -> str:
+        return self.value
+
+
+OTHER = Other.OTHER
+
+
+class Found(NamedTuple):
+    """What a table's column tells of an open one."""
+
+    labels: tuple[Any, ...]
+    positions: Codes  # of each label in the open column's categories
+    as_category: bool
+
+
+@dataclass(frozen=True)
+class OpenColumn(Column):
+    """A column of categories whose labels are not, or not all, what the classifier has kept; ``OTHER`` are the rest.
+
+    :func:`labelled` fills in the labels of a table.
+    """
+
+    def found_in(self, values: pd.Series[Any], name: str) -> Found:
+        """The labels of a table's column, and which of this column's categories each of them is."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class CodedColumn(OpenColumn):
+    """One whose classifier has kept codes: whole numbers in the table itself, or positions in a category dtype.
+
+    Attributes
+    ----------
+    index : tuple or None
+        For XGBoost's texts that are not all ASCII: their lengths and the bytes it has kept of them, which are not enough
+        to tell where one ends, but enough to recognise them in a table.
+    """
+
+    index: tuple[tuple[int, ...], bytes] | None = None
+
+    def found_in(self, values: pd.Series[Any], name: str) -> Found:
+        """The labels of a table's column, and which of this column's categories each of them is."""
+        labels, positional = distinct_labels(values)
+        if self.index is not None:
+            if not positional or not _has_index(labels, *self.index):
+                raise InvalidInputError(
+                    f"Column {name} has other categories than the XGBoost model was fitted on, or has them in another "
+                    "order. Give it pandas' category dtype with the same categories in the same order."
+                )
+        elif not positional and not all(isinstance(label, Real) for label in labels):
+            raise InvalidInputError(
+                f"The model knows the categories of column {name} as whole numbers only. Give these numbers, or for XGBoost "
+                "a column of pandas' category dtype in the order of the model's training."
+            )
+        native = range(len(labels)) if positional else [int(label) for label in labels]
+        known = {code: position for position, code in enumerate((self.categories or ())[:-1])}
+        positions = np.array([known.get(code, len(known)) for code in native], dtype=np.int64)
+        return Found(labels, positions, positional)
+
+
+@dataclass(frozen=True)
+class HashedColumn(OpenColumn):
+    """One whose classifier, CatBoost, has kept hashes of labels."""
+
+    def found_in(self, values: pd.Series[Any], name: str) -> Found:
+        """The labels of a table's column, and which of this column's categories each of them is."""
+        labels, _ = distinct_labels(values)
+        hashes = (self.categories or ())[:-1]
+        positions = np.full(len(labels), len(hashes), dtype=np.int64)
+        if hashes and labels:
+            label, position = np.nonzero(_equal_hashes(hashes, labels))
+            positions[label] = position
+        # Numbers in an array are numbers to CatBoost, whatever column they stand in.
+        return Found(labels, positions, all(isinstance(label, Integral) for label in labels))
+
+
+def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
+    """Whether XGBoost keeps these bytes of such labels: it has counted letters where it should have counted bytes."""
+    texts = [str(label) for label in labels]
+    whole = "".join(texts).encode()
+    by_bytes = tuple(len(text.encode()) for text in texts) == lengths and whole == kept
+    return by_bytes or (tuple(len(text) for text in texts) == lengths and whole.startswith(kept))
+
+
+def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which labels have which hashes, by a CatBoost model with a tree for each hash that asks for it alone."""
+    catboost = import_module("catboost")
+    feature = {"feature_id": "0", "feature_index": 0, "flat_feature_index": 0, "values": list(hashes)}
+    split = {"cat_feature_index": 0, "split_type": "OneHotFeature"}
+    trees = [
+        {"leaf_values": [0, 1], "leaf_weights": [1, 1], "splits": [split | {"split_index": i, "value": value}]}
+        for i, value in enumerate(hashes)
+    ]
+    document = {
+        "features_info": {"categorical_features": [feature], "float_features": []},
+        "model_info": {},
+        "oblivious_trees": trees,
+        "scale_and_bias": [1, [0]],
+    }
+    model = catboost.CatBoost()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hashes.json"
+        path.write_text(json.dumps(document))
+        model.load_model(str(path), format="json")
+    column = np.empty((len(labels), 1), dtype=object)
+    column[:, 0] = labels
+    try:
+        rows = catboost.Pool(column, cat_features=[0])
+    except catboost.CatBoostError as error:
+        raise InvalidInputError(f"CatBoost does not take these labels of categories: {error}") from error
+    leaves = np.asarray(model.calc_leaf_indexes(rows), dtype=np.int64)
+    return np.asarray(leaves == 1)
+
+
+def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
+    """The labels of a column, and whether they have positions: those of a category dtype stay in its own order."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(values.cat.categories.tolist()), True
+    distinct = values.dropna().unique().tolist()
+    return tuple(sorted(distinct, key=lambda label: ("" if isinstance(label, Real) else type(label).__name__, label))), False
+
+
+def column_of(X: Any, j: int) -> pd.Series[Any]:
+    """One column of a table as it was given."""
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[:, j]
+    if type(X).__module__.startswith("polars"):
+        values = X.to_series(j)
+        if type(values.dtype).__name__ == "Enum":
+            return pd.Series(pd.Categorical(values.to_list(), categories=values.dtype.categories.to_list()))
+        return pd.Series(values.to_list())
+    table = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    return pd.Series(table[:, j], dtype=table.dtype)
+
+
+def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> AnyModel:
+    """The model with another order or choice of a column's categories.
+
+    Parameters
+    ----------
+    model : TreeEnsemble
+        No other model has columns of categories whose labels are not all known.
+    j : int
+        Which column.
+    column : Column
+        What it is to be.
+    positions : ndarray
+        For each of its categories, the code that the model has had for it.
+    """
+    assert isinstance(model, TreeEnsemble)
+    assert model.columns is not None
+    columns = Columns(tuple(column if i == j else old for i, old in enumerate(model.columns.columns)))
+    categories = {
+        node: np.flatnonzero(np.isin(positions, left)).astype(np.int64) if model.feature[node] == j else left
+        for node, left in model.categories.items()
+    }
+    return replace(model, columns=columns, categories=categories)
+
+
+def labelled(model: AnyModel, X: Any) -> AnyModel:
+    """Fill in the labels that the classifier has not kept.
+
+    CatBoost keeps hashes of the labels that it splits by, LightGBM and XGBoost, trained on numbers that stand for
+    categories, keep those that they split by. All others they treat alike.
+
+    Parameters
+    ----------
+    model : Model
+    X : data frame or array-like of shape (n_rows, n_features)
+        A table with all labels, such as the one the classifier was trained on, as the classifier takes it.
+
+    Returns
+    -------
+    Model
+        The same where nothing is to be filled in.
+    """
+    columns = () if model.columns is None else model.columns.columns
+    for j, column in enumerate(columns):
+        if isinstance(column, OpenColumn):
+            name = f"{j}" if column.name is None else repr(column.name)
+            found = column.found_in(column_of(X, j), name)
+            closed = Column(column.name, found.labels, column.missing, found.as_category)
+            model = relabelled(model, j, closed, found.positions)
+    return model
+
+
+def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
+    """Models of one table with the same codes for the same categories, and what their columns are.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Where two of them know different categories of a column.
+    """
+    known = [model.columns for model in models]
+    if all(columns is None for columns in known):
+        return list(models), None
+    n = models[0].n_features
+    joined = [Column() for _ in range(n)]
+    out = list(models)
+    for j in range(n):
+        own_columns = [columns.columns[j] for columns in known if columns is not None]
+        all_say = len(own_columns) == len(known)
+        used = [own for own in own_columns if not own.ignored]
+        column = Column(missing=all_say and bool(used) and all(own.missing for own in used), ignored=all_say and not used)
+        for i, columns in enumerate(known):
+            if columns is None:
+                continue
+            own = columns.columns[j]
+            if column.name is None:
+                column = replace(column, name=own.name)
+            if own.categories is None or own.categories == column.categories:
+                continue
+            if column.categories is None:
+                column = replace(own, name=column.name, missing=column.missing)
+                continue
+            if set(own.categories) != set(column.categories) or isinstance(own, OpenColumn):
+                raise UnsupportedModelError(
+                    f"Two classifiers of the ensemble know different categories of column {own.name or j}. Give their "
+                    "encoders the same list of categories."
+                )
+            code = {label: position for position, label in enumerate(own.categories)}
+            positions = np.array([code[label] for label in column.categories], dtype=np.int64)
+            out[i] = relabelled(out[i], j, replace(own, categories=column.categories), positions)
+        joined[j] = column
+    return out, Columns(tuple(joined))
+
+
+def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
+    """Columns of numbers by the names that the classifier was fitted on; None where there is nothing to say of them."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None and not missing:
+        return None
+    return Columns.numbers(n, None if names is None else [str(name) for name in names], missing=missing)

@@ -1,0 +1,447 @@
+"""Steps before a classifier: which of them can be seen through, and what each of their output columns is made of.
+
+Every output column of the supported steps is a function of one raw column, so that a test of it is a test of the raw column.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter
+
+from fcca.exceptions import UnsupportedModelError
+
+Floats = NDArray[np.float64]
+
+FINITE = float(np.finfo(np.float64).max)
+
+
+class Table(list[NDArray[Any]]):
+    """One array per column.
+
+    Attributes
+    ----------
+    sparse : bool
+        Whether the steps have it as a sparse matrix, which some scale by other roundings.
+    """
+
+    def __init__(self, columns: Iterable[NDArray[Any]], *, sparse: bool = False) -> None:
+        super().__init__(columns)
+        self.sparse = sparse
+
+    def joined(self, *, sparse: bool) -> Table:
+        """The same as one matrix has it: all columns of one type, if they are numbers."""
+        if any(values.dtype.kind not in "fiub" for values in self):
+            return self
+        kind = np.result_type(*self) if len(self) else np.float64
+        return Table((values.astype(kind, copy=False) for values in self), sparse=sparse)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What an output column is made of.
+
+    Attributes
+    ----------
+    source : int
+        The raw column.
+    constant : bool
+        Whether it tells only if the raw value is missing.
+    encoded : bool
+        Whether it is a number that stands for a category.
+    slope, centre, offset : float
+        Otherwise it is ``slope * (x - centre) + offset``, up to rounding.
+    exact : bool
+        Whether there is no rounding: the slope is a power of two, and centre and offset are 0.
+    """
+
+    source: int
+    constant: bool = False
+    encoded: bool = False
+    slope: float = 1.0
+    centre: float = 0.0
+    offset: float = 0.0
+    exact: bool = True
+
+    @property
+    def raw(self) -> bool:
+        """Whether it is the raw column itself, but for filled-in values."""
+        return not self.constant and not self.encoded and self.exact and self.slope == 1
+
+    def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
+        """The same behind a scaler."""
+        if self.constant or self.encoded:
+            return self
+        first = self.centre == 0 and self.offset == 0
+        return replace(
+            self,
+            slope=slope * self.slope,
+            centre=centre / self.slope if first else self.centre,
+            offset=offset if first else slope * (self.offset - centre) + offset,
+            exact=self.exact and exact,
+        )
+
+
+@dataclass
+class Seen:
+    """What the steps tell of the raw columns on the way.
+
+    Attributes
+    ----------
+    labels : dict of int to list
+        By raw column, all labels that some encoder knows, in the order of the first.
+    required : dict of int to list of sets
+        The labels that each encoder knows which refuses all others.
+    filled : dict of int to list
+        Labels that are taken for missing before any encoder sees them.
+    none_is_missing : set of int
+        Raw columns whose missing labels are known as None.
+    as_object : set of int
+        Raw columns whose labels are known as plain objects, which scikit-learn tells from numbers.
+    """
+
+    labels: dict[int, list[Any]] = field(default_factory=dict)
+    required: dict[int, list[set[Any]]] = field(default_factory=dict)
+    filled: dict[int, list[Any]] = field(default_factory=dict)
+    none_is_missing: set[int] = field(default_factory=set)
+    as_object: set[int] = field(default_factory=set)
+
+    def note(self, j: int, labels: Sequence[Any], *, strict: bool) -> None:
+        """Add the labels that an encoder knows; a strict one refuses all others."""
+        known = self.labels.setdefault(j, [])
+        before = set(known)
+        known += [label for label in labels if label not in before]
+        if strict:
+            self.required.setdefault(j, []).append(set(labels))
+
+    def categories(self, j: int) -> tuple[Any, ...] | None:
+        """The labels of a raw column; None where no encoder has seen it."""
+        if j not in self.labels:
+            return None
+        filled = self.filled.get(j, [])
+        known = [
+            label for label in self.labels[j] if label in filled or all(label in own for own in self.required.get(j, []))
+        ]
+        return tuple(known + [label for label in filled if label not in known])
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is one of those that stand for none."""
+    return value is None or bool(np.ndim(value) == 0 and pd.isna(value))
+
+
+def unfrozen(step: Any) -> Any:
+    """The step inside FrozenEstimator."""
+    while type(step).__name__ == "FrozenEstimator":
+        step = step.estimator
+    return step
+
+
+def is_nothing(step: Any) -> bool:
+    """Whether a step leaves the table as it is."""
+    return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
+
+
+def _leaf_name(step: Any) -> str:
+    """The name of a step's class, if the class is one of those of scikit-learn and fcca."""
+    module = type(step).__module__
+    return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
+
+
+# Scalers: slope, centre and offset of each column.
+def _vectors(m: int, slope: Any, centre: Any, offset: float = 0.0) -> tuple[Floats, Floats, Floats]:
+    return (
+        np.ones(m) if slope is None else np.asarray(slope, dtype=np.float64),
+        np.zeros(m) if centre is None else np.asarray(centre, dtype=np.float64),
+        np.full(m, offset),
+    )
+
+
+SCALERS: dict[str, Callable[[Any, int], tuple[Floats, Floats, Floats]]] = {
+    "StandardScaler": lambda s, m: _vectors(m, 1 / s.scale_ if s.with_std else None, s.mean_ if s.with_mean else None),
+    "MinMaxScaler": lambda s, m: _vectors(m, s.scale_, s.data_min_, s.feature_range[0]),
+    "MaxAbsScaler": lambda s, m: _vectors(m, 1 / s.scale_, None),
+    "PowerOfTwoScaler": lambda s, m: _vectors(m, s.scale_, None),
+    "RobustScaler": lambda s, m: _vectors(
+        m, 1 / s.scale_ if s.with_scaling else None, s.center_ if s.with_centering else None
+    ),
+}
+
+
+def _trace_scaler(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    columns = zip(*SCALERS[type(step).__name__](step, len(traces)), strict=True)
+    exact = type(step).__name__ == "PowerOfTwoScaler"
+    return [
+        trace.scaled(float(slope), float(centre), float(offset), exact)
+        for trace, (slope, centre, offset) in zip(traces, columns, strict=True)
+    ]
+
+
+def _flags(indicator: Any, traces: Sequence[Trace]) -> list[Trace]:
+    return [Trace(traces[i].source, constant=True, encoded=traces[i].encoded) for i in indicator.features_]
+
+
+def _note_missing(step: Any, traces: Sequence[Trace], seen: Seen) -> None:
+    """What an imputer or indicator takes for missing."""
+    if step.missing_values is None:
+        seen.none_is_missing.update(trace.source for trace in traces)
+    elif not is_missing(step.missing_values):
+        for trace in traces:
+            if not trace.encoded:
+                known = seen.filled.setdefault(trace.source, [])
+                known += [] if step.missing_values in known else [step.missing_values]
+
+
+def _trace_imputer(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    _note_missing(step, traces, seen)
+    kept = [
+        trace
+        for trace, statistic in zip(traces, step.statistics_, strict=True)
+        if step.keep_empty_features or not (isinstance(statistic, (float, np.floating)) and np.isnan(statistic))
+    ]
+    return kept + (_flags(step.indicator_, traces) if step.add_indicator else [])
+
+
+def _trace_indicator(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    _note_missing(step, traces, seen)
+    return _flags(step, traces)
+
+
+def _trace_encoder(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    name = type(step).__name__
+    if name == "OneHotEncoder":
+        widths = [int(width) for width in step._n_features_outs]
+    elif name == "TargetEncoder" and step.target_type_ == "multiclass":
+        widths = [len(step.classes_)] * len(traces)
+    else:
+        widths = [1] * len(traces)
+    strict = getattr(step, "handle_unknown", "error") == "error" and name != "TargetEncoder"
+    out = []
+    for trace, width, categories in zip(traces, widths, step.categories_, strict=True):
+        if trace.raw:
+            labels = [label for label in np.asarray(categories).tolist() if not is_missing(label)]
+            seen.note(trace.source, labels, strict=strict)
+            if np.asarray(categories).dtype == object:
+                seen.as_object.add(trace.source)
+            gaps = [label for label in np.asarray(categories).tolist() if is_missing(label)]
+            if gaps and all(label is None for label in gaps):
+                seen.none_is_missing.add(trace.source)
+        elif not trace.encoded and not trace.constant:
+            raise UnsupportedModelError(
+                f"{name} stands behind a scaler in the pipeline, so its categories are scaled numbers. Encode the raw "
+                "column."
+            )
+        out += [Trace(trace.source, encoded=True, constant=trace.constant)] * width
+    return out
+
+
+def _trace_coder(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    out = []
+    for trace, column in zip(traces, step.columns_, strict=True):
+        if column.categories is None:
+            out.append(trace)
+            continue
+        seen.note(trace.source, column.categories, strict=True)
+        out.append(Trace(trace.source, encoded=True))
+    return out
+
+
+LEAVES: dict[str, Callable[[Any, list[Trace], Seen], list[Trace]]] = {
+    **dict.fromkeys(SCALERS, _trace_scaler),
+    "SimpleImputer": _trace_imputer,
+    "MissingIndicator": _trace_indicator,
+    **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _trace_encoder),
+    "TableCoder": _trace_coder,
+}
+OWN = frozenset({"PowerOfTwoScaler", "TableCoder"})
+SUPPORTED = (
+    ", ".join(name for name in LEAVES if name not in OWN)
+    + ", ColumnTransformer, FeatureUnion and Pipeline of these, 'passthrough' and 'drop'"
+)
+
+
+def check_step(step: Any) -> None:
+    """Refuse steps that mix columns or are no functions that can be seen through; nothing need be fitted for this."""
+    step = unfrozen(step)
+    name = "" if step is None or isinstance(step, str) else _leaf_name(step)
+    if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
+        return
+    if name == "Pipeline":
+        for _, inner in step.steps:
+            check_step(inner)
+    elif name == "ColumnTransformer":
+        if step.transformer_weights:
+            raise UnsupportedModelError(
+                "ColumnTransformer(transformer_weights=...) is not supported: leave the weights out."
+            )
+        for _, inner, _ in step.transformers:
+            check_step(inner)
+        check_step(step.remainder)
+    elif name == "FeatureUnion":
+        if step.transformer_weights:
+            raise UnsupportedModelError("FeatureUnion(transformer_weights=...) is not supported: leave the weights out.")
+        for _, inner in step.transformer_list:
+            check_step(inner)
+    elif name == "FunctionTransformer":
+        if step.func is not None:
+            raise UnsupportedModelError(
+                f"The pipeline step FunctionTransformer calls {getattr(step.func, '__name__', step.func)!r}, which cannot "
+                f"be seen through. Apply it to the table beforehand. Supported steps: {SUPPORTED}."
+            )
+    elif name not in LEAVES:
+        raise UnsupportedModelError(
+            f"The pipeline step {type(step).__name__} is not supported before a classifier. Supported steps: {SUPPORTED}."
+        )
+    elif getattr(step, "clip", False):
+        raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
+
+
+def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
+    """The parameters by which a step's fit takes weights; none where weights do not change what it learns.
+
+    What SimpleImputer fills in is learnt from the rows as they stand: it takes no weights, and for models of trees and for
+    a missing value, which has no weight of its own to lose, the difference is that of another fill value.
+
+    Parameters
+    ----------
+    step : transformer, 'passthrough', 'drop' or None
+    weight : ndarray
+    routed : bool, default=True
+        Whether weights can be handed to it: ColumnTransformer and FeatureUnion hand none on.
+    """
+    if type(step).__name__ == "FrozenEstimator" or step == "drop" or is_nothing(step):
+        return {}
+    name = _leaf_name(step)
+    if name == "Pipeline":
+        return {
+            f"{inner}__{key}": value
+            for inner, transformer in step.steps
+            for key, value in step_weights(transformer, weight, routed=routed).items()
+        }
+    if name in ("ColumnTransformer", "FeatureUnion"):
+        inside = [each[1] for each in (step.transformers if name == "ColumnTransformer" else step.transformer_list)]
+        for inner in [*inside, getattr(step, "remainder", None)]:
+            step_weights(inner, weight, routed=False)
+        return {}
+    counted = getattr(step, "min_frequency", None) is not None or getattr(step, "max_categories", None) is not None
+    # Extremes, labels and fill values do not depend on weights.
+    if name in (
+        "MinMaxScaler",
+        "MaxAbsScaler",
+        "PowerOfTwoScaler",
+        "SimpleImputer",
+        "MissingIndicator",
+        "TableCoder",
+    ) or (name in ("OneHotEncoder", "OrdinalEncoder") and not counted):
+        return {}
+    if not has_fit_parameter(step, "sample_weight"):
+        what = "min_frequency and max_categories count" if counted else f"{name} counts"
+        raise UnsupportedModelError(
+            f"{name} takes no sample_weight, and {what} rows. Use "
+            f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
+            "pipeline yourself and freeze it."
+        )
+    if not routed:
+        raise UnsupportedModelError(
+            f"ColumnTransformer hands no sample_weight to {name}. Use MinMaxScaler there, put {name} before or behind it, "
+            "or fit the pipeline yourself and freeze it."
+        )
+    return {"sample_weight": weight}
+
+
+def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
+    """The steps side by side in a ColumnTransformer or FeatureUnion: each with its input columns and place in the output.
+
+    The places in a FeatureUnion are not known before its outputs are.
+    """
+    if _leaf_name(step) == "FeatureUnion":
+        return [(inner, list(range(n)), slice(0)) for _, inner in step.transformer_list if inner != "drop"]
+    found = []
+    for name, inner, _ in step.transformers_:
+        place = step.output_indices_[name]
+        if not (isinstance(inner, str) and inner == "drop") and place.stop > place.start:
+            found.append((inner, [int(i) for i in step._transformer_to_input_indices[name]], place))
+    return found
+
+
+def trace(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+    """What the output columns of a fitted step are made of, given what its input columns are made of."""
+    step = unfrozen(step)
+    check_step(step)
+    if is_nothing(step):
+        return traces
+    name = _leaf_name(step)
+    if name == "Pipeline":
+        for _, inner in step.steps:
+            traces = trace(inner, traces, seen)
+        return traces
+    if name in ("ColumnTransformer", "FeatureUnion"):
+        found: list[Trace] = []
+        for inner, columns, _ in _branches(step, len(traces)):
+            found += trace(inner, [traces[i] for i in columns], seen)
+        return found
+    return LEAVES[name](step, traces, seen)
+
+
+def transform(step: Any, table: Table, needed: NDArray[np.bool_] | None = None) -> Table:
+    """What a fitted step makes of a table, computed by the step itself.
+
+    Parameters
+    ----------
+    step : transformer
+    table : list of ndarray
+    needed : ndarray of bool or None
+        The output columns that are asked for; others may be left as NaN.
+    """
+    step = unfrozen(step)
+    if is_nothing(step):
+        return table
+    name = _leaf_name(step)
+    if name == "Pipeline":
+        for _, inner in step.steps:
+            table = transform(inner, table)
+        return table
+    if name in ("ColumnTransformer", "FeatureUnion"):
+        out = Table([])
+        any_sparse = False
+        for inner, columns, place in _branches(step, len(table)):
+            if needed is not None and name == "ColumnTransformer" and not needed[place].any():
+                out += [np.full(len(table[0]), np.nan)] * (place.stop - place.start)
+            else:
+                branch = transform(inner, Table((table[i] for i in columns), sparse=table.sparse))
+                any_sparse |= branch.sparse
+                out += branch
+        return out.joined(sparse=step.sparse_output_ if name == "ColumnTransformer" else any_sparse)
+    return _transformed(step, table)
+
+
+def _transformed(step: Any, table: Table) -> Table:
+    given: Any
+    objects = any(values.dtype.kind not in "fiub" for values in table)
+    names = getattr(step, "feature_names_in_", None)
+    if objects and names is not None:
+        given = pd.DataFrame({i: pd.Series(values, dtype=values.dtype) for i, values in enumerate(table)})
+        given.columns = names
+    else:
+        given = np.stack([values.astype(object) for values in table] if objects else table, axis=1)
+        if given.dtype.kind == "f":
+            np.clip(given, -FINITE, FINITE, out=given)  # a step may refuse what has overflown in the one before
+        if table.sparse and not objects:
+            given = sparse.csr_matrix(given)
+        elif names is not None:
+            given = pd.DataFrame(given, columns=names, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of unknown categories and columns without values, which it had its say on in fit
+        out = step.transform(given)
+    if isinstance(out, pd.DataFrame):
+        return Table(out.iloc[:, k].to_numpy() for k in range(out.shape[1]))
+    if sparse.issparse(out):
+        return Table(out.toarray().T, sparse=True)
+    return Table(np.asarray(out).T)
