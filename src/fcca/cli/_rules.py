@@ -1,0 +1,18 @@
+"""The file of rules that an option names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fcca.constraints import Constraint, load_rules
+from fcca.exceptions import InvalidInputError
+
+
+def read_rules(path: Path | None) -> tuple[Constraint, ...]:
+    """The rules in a YAML file, none without a file; an InvalidInputError that says what to do where it has none."""
+    if path is None:
+        return ()
+    rules = load_rules(path)
+    if not rules:
+        raise InvalidInputError(f"{path.name} has no rules. Expected lines such as 'immutable: [age]' or 'max_changes: 3'.")
+    return rules

@@ -1,0 +1,76 @@
+"""What rules come to for the points that a search is asked about: bounds, grids, costs and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """``Σ coefficient · x <= upper``; checked as soon as one of its features moves."""
+
+    coefficients: dict[int, float]
+    upper: float
+
+
+@dataclass(frozen=True)
+class Implication:
+    """Where ``feature`` moves up (or down), ``then_feature`` must move up (or down)."""
+
+    feature: int
+    rises: bool
+    then_feature: int
+    then_rises: bool
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Rules, compiled for some points.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_points, n_features) or None
+        Bounds that a number keeps once it moves; infinite where there is none.
+    frozen : ndarray of shape (n_points, n_features) or None
+        What may not move.
+    step, origin : ndarray of shape (n_features,) or None
+        A number that moves is ``origin + k · step`` for a whole k; a step of 0 is no grid.
+    weight : ndarray of shape (n_features,) or None
+        Factor on the cost of moving a feature.
+    max_changes : int or None
+        How many features may move; a group is one of them.
+    moves : dict of int to ndarray of shape (n_categories, n_categories)
+        For a column of categories, the factor on the cost of going from one (row) to another (column); infinite: forbidden.
+    fillable : ndarray of shape (n_features,) or None
+        Where a missing value may be filled in.
+    groups : tuple of tuples of int
+        Columns of 0 and 1 exactly one of which is 1; to switch is one change.
+    linear : tuple of LinearRule
+    implications : tuple of Implication
+    """
+
+    low: Floats | None = None
+    high: Floats | None = None
+    frozen: Bools | None = None
+    step: Floats | None = None
+    origin: Floats | None = None
+    weight: Floats | None = None
+    max_changes: int | None = None
+    moves: dict[int, Floats] = field(default_factory=dict)
+    fillable: Bools | None = None
+    groups: tuple[tuple[int, ...], ...] = ()
+    linear: tuple[LinearRule, ...] = ()
+    implications: tuple[Implication, ...] = ()
+
+    @property
+    def only_frozen(self) -> bool:
+        """Whether all they say is which features may not move."""
+        per_feature = (self.low, self.high, self.step, self.origin, self.weight, self.fillable)
+        others = (self.max_changes, self.moves, self.groups, self.linear, self.implications)
+        return all(values is None for values in per_feature) and not any(others)
