@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fcca import _core
+from fcca.counterfactuals._cells import Cells
+from fcca.counterfactuals._space import NO_LIMITS, core_limits
 from oracles import cell_milp
 
 MARGIN = 1e-4
@@ -32,20 +34,16 @@ class HardTable:
         """Cost, bound, status and nodes by the engine's core."""
         m, n_cells = self.landings.shape
         n_cuts = n_cells - 1
-        cuts = self.landings[:, 1:] - 0.1 / n_cuts
+        cells = Cells.from_cuts(list(self.landings[:, 1:] - 0.1 / n_cuts))
+        cells.smallest[:] = cells.largest[:] = self.landings.ravel()
         cost, bound, status, _, nodes, *_ = _core.solve_additive(
             rows=np.zeros((1, m)),
             points=np.zeros(1, dtype=np.int64),
             own_class=np.zeros(1, dtype=np.int32),
             target=np.full(1, -1, dtype=np.int32),
             margin=np.array([MARGIN]),
-            frozen=None,
-            first_cut=np.arange(m + 1, dtype=np.int64) * n_cuts,
-            cuts=np.ascontiguousarray(cuts.ravel()),
-            smallest=np.ascontiguousarray(self.landings.ravel()),
-            largest=np.ascontiguousarray(self.landings.ravel()),
-            box_low=np.zeros(m),
-            box_high=np.ones(m),
+            cells=cells.as_core(),
+            limits=core_limits(cells, NO_LIMITS, (), None),
             values=np.ascontiguousarray(self.gains.reshape(-1, 1)),
             base=np.array([MARGIN - self.needed]),
             lambda0=self.costs[0],

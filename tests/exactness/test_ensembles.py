@@ -14,6 +14,7 @@ from exactness.ensemble_instances import (
     real_ensembles,
     small_ensembles,
 )
+from fcca.constraints import Limits
 from oracles import contract
 
 METHODS = ["search", "milp"]
@@ -55,7 +56,7 @@ def test_small_ensembles_match_brute_force_with_real_predict(n_cases, method):
 def test_frozen_features_never_move_and_the_others_do_their_best(n_cases, method):
     n_dearer = 0
     for instance in small_ensembles(n_cases // 2, seed=1):
-        found = instance.solve(method, frozen=instance.frozen)
+        found = instance.solve(method, limits=Limits(frozen=instance.frozen))
         assert not instance.frozen[found.moves.point, found.moves.feature].any(), instance.name
         assert_costs(instance, found, instance.enumerated(frozen=instance.frozen))
         assert_answers_hold(instance, found)

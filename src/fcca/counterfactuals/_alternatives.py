@@ -215,7 +215,7 @@ def _collected(rows: Sequence[Alternatives], found: list[Counterfactuals]) -> tu
     # One line without moves per row, for the rows that end in one.
     n = len(rows)
     wanted = np.array([alternatives.wanted for alternatives in rows], dtype=np.int32)
-    ends = without_moves(first.rows, first.classes, wanted, "unknown", np.zeros(n), first.feature_names)
+    ends = without_moves(first.rows, first.classes, wanted, "unknown", np.zeros(n), first.feature_names, first.columns)
     n_searches = sum(map(len, found))
     lines = [(row, number, answer) for row in rows for number, answer in enumerate(row.answers, 1)]
     at = np.array([answer.at if answer.at >= 0 else n_searches + row.row for row, _, answer in lines])

@@ -1,9 +1,9 @@
-"""The intervals between cuts and the training values inside them."""
+"""The intervals between cuts, groups of categories, and the training values inside them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from fcca import _core
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+NUMBERS, NUMBERS_WITH_GAPS, CATEGORIES = 0, 1, 2
 
 
 @dataclass
@@ -18,20 +21,38 @@ class Cells:
     """Per feature, sorted cuts; per cell, the smallest and largest training value seen so far (NaN: none).
 
     That is all that has to be known of the training data, so it can be observed in chunks.
+
+    Attributes
+    ----------
+    first_cut, cuts, smallest, largest : ndarray
+    code_cell : dict of int to ndarray
+        For a column of categories, the cell of each code, the code after the last being that of missing values; its cuts
+        only count its cells.
+    code_count : dict of int to ndarray
+        How often each code was seen.
+    gaps : ndarray of shape (n_features,)
+        Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
     """
 
     first_cut: NDArray[np.int64]
     cuts: Floats
     smallest: Floats
     largest: Floats
+    code_cell: Mapping[int, Codes] = field(default_factory=dict)
+    code_count: dict[int, Floats] = field(default_factory=dict)
+    gaps: NDArray[np.bool_] | None = None
 
     @classmethod
-    def from_cuts(cls, cuts_by_feature: Sequence[Floats]) -> Cells:
-        """Make cells without data from each feature's sorted, distinct cuts."""
+    def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
+        """Make cells without data from each feature's sorted, distinct cuts, and from the cells of categories."""
+        cuts_by_feature = list(cuts_by_feature)
+        for j, cell in (code_cell or {}).items():
+            cuts_by_feature[j] = np.arange(cell.max(initial=0)) + 0.5
         first_cut = np.concatenate([[0], np.cumsum([len(cuts) for cuts in cuts_by_feature])]).astype(np.int64)
         cuts = np.concatenate([*cuts_by_feature, np.empty(0)]).astype(np.float64)
         empty = np.full(len(cuts) + len(cuts_by_feature), np.nan)
-        return cls(first_cut, cuts, empty, empty.copy())
+        counts = {j: np.zeros(len(cell)) for j, cell in (code_cell or {}).items()}
+        return cls(first_cut, cuts, empty, empty.copy(), code_cell or {}, counts)
 
     @property
     def n_features(self) -> int:
@@ -43,29 +64,69 @@ class Cells:
         """Offsets into the cells: a feature has one cell more than cuts."""
         return self.first_cut + np.arange(self.n_features + 1)
 
+    def cuts_of(self, j: int) -> Floats:
+        """Cuts of one feature."""
+        return self.cuts[self.first_cut[j] : self.first_cut[j + 1]]
+
+    def n_cells(self) -> NDArray[np.int64]:
+        """Number of cells of each feature."""
+        return np.diff(self.first_cut) + 1
+
+    def as_core(self) -> _core.Cells:
+        """The same for the searches."""
+        m = self.n_features
+        kinds = first_code = code_cell = None
+        if self.code_cell or self.gaps is not None:
+            kinds = np.full(m, NUMBERS, dtype=np.uint8)
+            if self.gaps is not None:
+                kinds[self.gaps] = NUMBERS_WITH_GAPS
+            kinds[list(self.code_cell)] = CATEGORIES
+            nothing = np.empty(0, dtype=np.int32)
+            by_feature = [self.code_cell.get(j, nothing) for j in range(m)]
+            first_code = np.concatenate([[0], np.cumsum([len(codes) for codes in by_feature])]).astype(np.int64)
+            code_cell = np.concatenate([*by_feature, nothing]).astype(np.int32)
+        return _core.Cells(
+            self.first_cut, self.cuts, self.smallest, self.largest, self.box_low, self.box_high, kinds, first_code, code_cell
+        )
+
     def observe(self, X: Floats) -> Cells:
-        """Take in training rows; returns self."""
-        nowhere = np.zeros(self.n_features)
-        _core.widen_cells(X, self.first_cut, self.cuts, nowhere, nowhere, self.smallest, self.largest)
+        """Take in training rows, in which a missing category has its code; returns self."""
+        _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
+        for j, count in self.code_count.items():
+            count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
 
-    def of(self, X: Floats) -> NDArray[np.int32]:
+    def of(self, X: Floats) -> Codes:
         """The cell of every value, counted per feature."""
         found = np.empty(X.shape, dtype=np.int32)
-        _core.find_cells(X, self.first_cut, self.cuts, found)
+        _core.find_cells(X, self.as_core(), found)
         return found
 
     @property
     def box_low(self) -> Floats:
-        """Training minimum of each feature."""
+        """Training minimum of each feature; NaN for categories."""
         low: Floats = np.fmin.reduceat(self.smallest, self.first_cell[:-1])
         return low
 
     @property
     def box_high(self) -> Floats:
-        """Training maximum of each feature."""
+        """Training maximum of each feature; NaN for categories."""
         high: Floats = np.fmax.reduceat(self.largest, self.first_cell[:-1])
         return high
+
+    def with_gaps(self, gaps: NDArray[np.bool_]) -> Cells:
+        """The same with a cell for missing values behind the last cell of some features."""
+        if not gaps.any():
+            return self
+        at = np.flatnonzero(gaps)
+        return replace(
+            self,
+            first_cut=self.first_cut + np.concatenate([[0], np.cumsum(gaps)]),
+            cuts=np.insert(self.cuts, self.first_cut[at + 1], np.inf),
+            smallest=np.insert(self.smallest, self.first_cell[at + 1], np.nan),
+            largest=np.insert(self.largest, self.first_cell[at + 1], np.nan),
+            gaps=gaps,
+        )
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
         """Positions in ``cuts`` of cuts given by feature and value."""

@@ -11,15 +11,21 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fcca import _core
+from fcca.constraints._limits import Limits
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._examples import Examples
+from fcca.counterfactuals._forest import Forest
+from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
+from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import LinearModel, TreeEnsemble, as_fitted_on, read_model
+from fcca.models._labels import labelled
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Progress = Callable[[int], None]
 
 # predict may copy its input and cast it; in pieces of this size that stays small beside the data itself.
@@ -48,25 +54,41 @@ class CounterfactualEngine:
         Costs and margin.
     method : {"search", "milp"}, default="search"
         "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search.
+    like : array-like or data frame, optional
+        A table of raw values like those that the classifier was fitted on: labels of categories that the classifier itself
+        does not keep are taken from it.
 
     Notes
     -----
-    Call :meth:`observe` with the training rows, in one or more chunks, before :meth:`solve`: they give the box, the scale
-    of the costs and the values that moves land on.
+    All tables here are float64, with the codes of ``model.columns`` where a column holds categories. Call :meth:`observe`
+    with the training rows, in one or more chunks, before :meth:`solve`: they give the box, the scale of the costs and the
+    values that moves land on.
     """
 
     def __init__(
-        self, estimator: Any, problem: CounterfactualProblem, *, method: Literal["search", "milp"] = "search"
+        self,
+        estimator: Any,
+        problem: CounterfactualProblem,
+        *,
+        method: Literal["search", "milp"] = "search",
+        like: Any = None,
     ) -> None:
         self.estimator = estimator
         self.problem = problem
         self.method = method
         self.model = read_model(estimator)
+        if like is not None:
+            self.model = labelled(self.model, like)
         self.tables: AdditiveTables | EnsembleTables | None = None
         self.examples = Examples(self.model.n_features)
+        self._observed: list[Floats] = []
+        self._sets: dict[tuple[int, int, int], frozenset[int]] = {}
         if isinstance(self.model, TreeEnsemble):
-            self.tables = AdditiveTables.from_trees(self.model) or EnsembleTables.from_trees(self.model)
-            self.cells = self.tables.cells
+            self.forest = Forest.of(self.model)
+            self.cells, self.native_cuts = self.forest.cells()
+            self.tables = AdditiveTables.from_trees(self.forest, self.cells) or EnsembleTables.from_trees(
+                self.forest, self.cells
+            )
         elif isinstance(self.model, LinearModel):
             self.cells = Cells.from_cuts([np.empty(0)] * self.model.n_features)
         else:
@@ -77,15 +99,31 @@ class CounterfactualEngine:
         """Whether the model jumps at cuts; a linear model does not."""
         return self.tables is not None
 
+    @property
+    def takes_missing(self) -> bool:
+        """Whether values may be missing."""
+        return getattr(self.model, "missing_left", None) is not None or getattr(self.model, "missing", None) is not None
+
+    def _coded(self, X: Floats) -> Floats:
+        """The same table, missing categories by their code, which is the one after the last."""
+        for j, cell in self.cells.code_cell.items():
+            missing = np.isnan(X[:, j])
+            if missing.any():
+                X = X.copy()
+                X[missing, j] = len(cell) - 1
+        return X
+
     def observe(self, X: Floats) -> None:
         """Take in training rows."""
+        X = self._coded(X)
+        self._observed.append(X)
         self.cells.observe(X)
         if isinstance(self.tables, EnsembleTables):
-            self.examples.observe(self.cells.of(X))
+            self.examples.observe(X, self.cells.of(X))
 
     def scores(self, X: Floats) -> Floats:
         """The model's scores, as the neutral model computes them."""
-        if isinstance(self.tables, AdditiveTables):
+        if isinstance(self.tables, AdditiveTables) and not (self.takes_missing and np.isnan(X).any()):
             return self.tables.scores(X)
         scores = np.empty((len(X), self.model.n_outputs))
         for piece in _pieces(len(X)):
@@ -96,9 +134,13 @@ class CounterfactualEngine:
         """The classifier's own answers."""
         return np.concatenate([self._answers(X[piece]) for piece in _pieces(len(X))])
 
+    def given(self, X: Floats) -> Any:
+        """Rows as the classifier itself is given them."""
+        return as_fitted_on(self.estimator, X, columns=self.model.columns)
+
     def _answers(self, X: Floats) -> NDArray[np.generic]:
         # Flat, because CatBoost answers with a column where there are many classes.
-        return np.asarray(self.estimator.predict(as_fitted_on(self.estimator, X))).ravel()
+        return np.asarray(self.estimator.predict(self.given(X))).ravel()
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
         """Positions in ``model.classes``, -1 for labels that the model does not know."""
@@ -107,6 +149,36 @@ class CounterfactualEngine:
         position = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
         found = order[position]
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
+
+    def crossed_set(self, feature: int, origin: float, landing: float) -> frozenset[int]:
+        """The set of categories that a move enters: the smallest among the model's tests that holds one end and not the other.
+
+        It is what the cut crossed last is for numbers. Of equally small sets it is the first by its codes.
+
+        Parameters
+        ----------
+        feature : int
+        origin, landing : float
+            Codes; NaN for a missing origin.
+        """
+        n_codes = len(self.cells.code_cell[feature])
+        before, after = n_codes - 1 if np.isnan(origin) else int(origin), int(landing)
+        key = (int(feature), before, after)
+        if key not in self._sets:
+            sides = [
+                side
+                for node, goes_left in self.forest.sets.items()
+                if self.forest.feature[node] == feature
+                for side in (goes_left, ~goes_left)
+                if side[after] and not side[before]
+            ]
+            entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
+            self._sets[key] = min(entered, key=lambda codes: (len(codes), sorted(codes)))
+        return self._sets[key]
+
+    def plausibility(self, share: float) -> Plausibility:
+        """What makes changed rows look like the training rows: no odder than all but a share of them."""
+        return Plausibility.fit(np.concatenate(self._observed), self.forest.n_codes, share)
 
     def solve(
         self,
@@ -117,7 +189,8 @@ class CounterfactualEngine:
         feature_names: Sequence[str],
         target: NDArray[np.int32] | None = None,
         margin: Floats | None = None,
-        frozen: NDArray[np.bool_] | None = None,
+        limits: Limits | None = None,
+        plausibility: Plausibility | None = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_point: float | None = None,
@@ -137,8 +210,10 @@ class CounterfactualEngine:
             The class to reach, as a position in ``model.classes``; -1 and None are any other class, whichever is cheapest.
         margin : ndarray of shape (n_points,), optional
             By how much of the score the target must win; the problem's margin where None.
-        frozen : ndarray of shape (n_points, n_features), optional
-            Features that may not move.
+        limits : Limits, optional
+            Rules that the changes keep, one line per point where they differ from point to point.
+        plausibility : Plausibility, optional
+            How much like the training rows the changed ones must look.
         n_jobs : int, optional
             Threads.
         time_limit, time_limit_per_point : float, optional
@@ -147,13 +222,12 @@ class CounterfactualEngine:
             Called with the number of points done.
         """
         n = len(points)
+        limits = NO_LIMITS if limits is None else limits
         search: dict[str, Any] = {
-            "rows": X,
             "points": points,
             "own_class": own_class,
             "target": np.full(n, ANY_OTHER_CLASS, dtype=np.int32) if target is None else target.astype(np.int32),
             "margin": np.full(n, self.problem.margin) if margin is None else np.asarray(margin, dtype=np.float64),
-            "frozen": None if frozen is None else np.ascontiguousarray(frozen, dtype=np.uint8),
             "lambda0": self.problem.lambda0,
             "lambda1": self.problem.lambda1,
             "lambda2": self.problem.lambda2,
@@ -161,11 +235,20 @@ class CounterfactualEngine:
             "time_limit_per_point": np.inf if time_limit_per_point is None else time_limit_per_point,
             "progress": progress,
         }
-        n_threads = min(MOST_THREADS, effective_n_jobs(n_jobs))
-        results = self._solve_by_milp(search) if self.method == "milp" else self._search(search, n_threads)
+        coded = self._coded(X)
+        if self.method == "milp":
+            groups: tuple[Group, ...] = ()
+            results = self._solve_by_milp(search | {"rows": coded}, limits)
+        else:
+            search["n_threads"] = min(MOST_THREADS, effective_n_jobs(n_jobs))
+            results, groups = self._search(search, coded, limits, plausibility)
         cost, bound, status, target_code, nodes, first_move, feature, landing, cut, seconds = results
         point = np.repeat(np.arange(n), np.diff(first_move))
+        if groups:
+            point, feature, landing, cut = self._ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
+        if limits.linear or limits.implications or groups or plausibility is not None:
+            moves = moves._replace(cut=self._model_cuts(moves))
         found = Counterfactuals(
             rows=points,
             classes=self.model.classes,
@@ -177,54 +260,147 @@ class CounterfactualEngine:
             seconds=seconds,
             moves=moves,
             feature_names=tuple(feature_names),
+            columns=self.model.columns,
         )
-        return self._verified(X, found, first_move)
+        return self._verified(X, found)
 
-    def _search(self, search: dict[str, Any], n_threads: int) -> Any:
+    # --- the searches -------------------------------------------------------------------------------------------------
+
+    def _search(
+        self, search: dict[str, Any], X: Floats, limits: Limits, plausibility: Plausibility | None
+    ) -> tuple[Any, tuple[Group, ...]]:
         """Run the search of the core that fits the model."""
-        search |= {"n_threads": n_threads, "box_low": self.cells.box_low, "box_high": self.cells.box_high}
         # The core's boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            intercept = float(self.model.intercept[0] - boundary)
-            return _core.solve_linear(**search, coef=self.model.coef[0], centre=self.model.centre, intercept=intercept)
-        assert isinstance(self.model, TreeEnsemble)
-        assert self.tables is not None
+            if plausibility is not None:
+                raise UnsupportedModelError("plausibility is for tree ensembles; a linear model has no cells.")
+            return self._search_linear(search | {"rows": X}, boundary, limits), ()
+        space = self._space(X[search["points"]], limits, plausibility)
+        tables = space.tables
+        base = tables.base.copy()
+        base[: self.model.n_outputs] -= boundary
+        rows = X
+        if space.groups:  # what a column of a group may do differs from point to point
+            rows = space.rows(X[search["points"]], limits.frozen)
+            search["points"] = np.arange(len(rows))
         search |= {
-            "first_cut": self.cells.first_cut,
-            "cuts": self.cells.cuts,
-            "smallest": self.cells.smallest,
-            "largest": self.cells.largest,
-            "values": self.tables.values,
-            "base": self.tables.base - boundary,
+            "rows": rows,
+            "cells": space.cells.as_core(),
+            "limits": core_limits(space.cells, limits, space.groups, self._fill_near(limits)),
+            "values": tables.values,
+            "base": base,
         }
-        if isinstance(self.tables, AdditiveTables):
-            return _core.solve_additive(**search)
-        return _core.solve_ensemble(
+        if isinstance(tables, AdditiveTables):
+            return _core.solve_additive(**search), space.groups
+        examples = self.examples.cells if space.tables is self.tables else space.cells.of(space.rows(self.examples.rows))
+        found = _core.solve_ensemble(
             **search,
-            roots=self.model.roots,
-            feature=self.model.feature,
-            cut=self.tables.cut,
-            left=self.model.left,
-            right=self.model.right,
-            examples=self.examples.cells,
+            roots=tables.roots,
+            feature=tables.feature,
+            cut=tables.cut,
+            left=tables.left,
+            right=tables.right,
+            side_least=np.array([] if plausibility is None else [plausibility.least]),
+            examples=examples,
         )
+        return found, space.groups
 
-    def _solve_by_milp(self, search: dict[str, Any]) -> Any:
+    def _space(self, rows: Floats, limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
+        """Cells and tables for points with these gaps and these rules."""
+        assert self.tables is not None
+        gaps: Bools = np.zeros(self.model.n_features, dtype=bool)
+        if self.takes_missing:
+            gaps |= np.isnan(rows).any(axis=0)
+        groups = tuple(Group.of(columns, rows, limits.frozen) for columns in limits.groups)
+        between = bool(limits.linear or limits.implications or limits.max_changes)
+        if not (gaps.any() or groups or between or plausibility is not None):
+            return SearchSpace(self.cells, self.tables)
+        ruled = {j for rule in limits.linear for j in rule.coefficients}
+        ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
+        cuts = {
+            j: candidate_cuts(np.concatenate([X[:, j] for X in self._observed]), self.cells.cuts_of(j)) for j in sorted(ruled)
+        }
+        forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
+        cells = self.cells if forest is self.forest and not groups and not cuts else None
+        additive = not between and plausibility is None
+        return SearchSpace.build(forest, cells, self._observed, gaps, groups, cuts, additive=additive)
+
+    def _fill_near(self, limits: Limits) -> Floats | None:
+        """The training median of columns where gaps may be filled in."""
+        if limits.fillable is None:
+            return None
+        near = np.zeros(self.model.n_features)
+        for j in np.flatnonzero(limits.fillable):
+            if j not in self.cells.code_cell:
+                near[j] = np.nanmedian(np.concatenate([X[:, j] for X in self._observed]))
+        return near
+
+    def _search_linear(self, search: dict[str, Any], boundary: float, limits: Limits) -> Any:
+        assert isinstance(self.model, LinearModel)
+        from fcca.counterfactuals._linear import solve_linear
+
+        return solve_linear(self.model, self.cells, self._observed, limits, boundary, **search)
+
+    def _solve_by_milp(self, search: dict[str, Any], limits: Limits) -> Any:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
+        if self.forest.n_codes or np.isnan(search["rows"]).any() or not limits.only_frozen:
+            raise UnsupportedModelError("method='milp' knows numbers without gaps, and no rule but features that stay.")
         from fcca.counterfactuals._milp import solve_milp
 
-        return solve_milp(**search, model=self.model, cells=self.cells)
+        return solve_milp(**search, frozen=limits.frozen, model=self.model, cells=self.cells)
 
-    def _verified(self, X: Floats, found: Counterfactuals, first_move: NDArray[np.int64]) -> Counterfactuals:
+    # --- from what was searched to what was asked ---------------------------------------------------------------------
+
+    def _ungrouped(
+        self,
+        groups: tuple[Group, ...],
+        rows: Floats,
+        point: NDArray[np.int64],
+        feature: NDArray[np.int32],
+        landing: Floats,
+        cut: Floats,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
+        """Moves of a group as moves of its columns."""
+        first = np.array([group.columns[0] for group in groups])
+        of_group = np.isin(feature, first)
+        moves = [(point[~of_group], feature[~of_group], landing[~of_group], cut[~of_group])]
+        for group in groups:
+            mine = np.flatnonzero(feature == group.columns[0])
+            entered = group.patterns[landing[mine].astype(np.intp)]
+            before = rows[point[mine]][:, list(group.columns)]
+            move, column = np.nonzero(entered != before)
+            nowhere = np.full(len(move), np.nan)
+            moves.append(
+                (point[mine][move], np.array(group.columns, dtype=np.int32)[column], entered[move, column], nowhere)
+            )
+        point, feature, landing, cut = (np.concatenate(column) for column in zip(*moves, strict=True))
+        order = np.lexsort((feature, point))
+        return point[order], feature[order], landing[order], cut[order]
+
+    def _model_cuts(self, moves: Moves) -> Floats:
+        """Per move, the cut of the model that it crosses last; NaN where it crosses none."""
+        cuts = moves.cut.copy()
+        for j in np.unique(moves.feature):
+            mine = np.flatnonzero((moves.feature == j) & ~np.isnan(moves.origin))
+            own = self.cells.cuts_of(j)
+            if j in self.cells.code_cell:
+                continue
+            before, after = np.searchsorted(own, moves.origin[mine]), np.searchsorted(own, moves.landing[mine])
+            padded = np.concatenate([own, [np.nan]])
+            cuts[mine] = np.where(after > before, padded[after - 1], np.where(after < before, padded[after], np.nan))
+        return cuts
+
+    def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
         """The same, those that do not flip the classifier's own predict labelled as unverified."""
         status = found.status_code.copy()
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         for piece in _pieces(len(answered)):
             chosen = answered[piece]
             changed = X[found.rows[chosen]]
-            begin, end = first_move[chosen[0]], first_move[chosen[-1] + 1]
+            begin = np.searchsorted(found.moves.point, chosen[0])
+            end = np.searchsorted(found.moves.point, chosen[-1], side="right")
             within = np.searchsorted(chosen, found.moves.point[begin:end])
             changed[within, found.moves.feature[begin:end]] = found.moves.landing[begin:end]
             flipped = self._answers(changed) == self.model.classes[found.target_code[chosen]]

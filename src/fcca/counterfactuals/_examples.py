@@ -10,7 +10,7 @@ ROWS_AT_A_TIME = 65_536
 
 
 class Examples:
-    """A sample of the rows seen, in cells.
+    """A sample of the rows seen.
 
     Which rows are taken depends on their cells alone: neither on their order, nor on the chunks they come in, nor on the
     units of the columns.
@@ -22,13 +22,20 @@ class Examples:
             2
         ) + np.uint64(1)
         self.cells = np.empty((0, n_features), dtype=np.int32)
+        self.rows = np.empty((0, n_features))
 
-    def observe(self, cells: NDArray[np.int32]) -> None:
-        """Take in the cells of training rows."""
+    def observe(self, rows: NDArray[np.float64], cells: NDArray[np.int32]) -> None:
+        """Take in training rows and their cells."""
         for begin in range(0, len(cells), ROWS_AT_A_TIME):
-            seen = np.concatenate([self.cells, cells[begin : begin + ROWS_AT_A_TIME]])
+            piece = slice(begin, begin + ROWS_AT_A_TIME)
+            seen = np.concatenate([self.cells, cells[piece]])
             number = (seen.astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
             number ^= number >> np.uint64(31)
             number *= np.uint64(0x9E3779B97F4A7C15)  # spreads neighbours far apart
             _, first = np.unique(number, return_index=True)
-            self.cells = np.ascontiguousarray(seen[first[:MOST_EXAMPLES]])
+            kept = first[:MOST_EXAMPLES]
+            is_old = kept < len(self.cells)
+            chosen = np.empty((len(kept), rows.shape[1]))
+            chosen[is_old] = self.rows[kept[is_old]]
+            chosen[~is_old] = rows[piece][kept[~is_old] - len(self.cells)]
+            self.cells, self.rows = np.ascontiguousarray(seen[kept]), chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from numbers import Integral, Real
 from time import perf_counter
@@ -12,8 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._frames import check_column_names, check_columns, column_names, numeric_table, shown_names
+from fcca._columns import Columns
+from fcca._frames import check_column_names, check_columns, column_names, shown_names
 from fcca._progress import progress_bar
+from fcca.constraints import Constraint, Limits, broken_by, check_rules, compile_rules, holds, limits_for
 from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._engine import ANY_OTHER_CLASS, CounterfactualEngine, Progress
 from fcca.counterfactuals._explanations import Explanations
@@ -21,7 +24,7 @@ from fcca.counterfactuals._probability import check_two_classes, probabilities, 
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
-from fcca.models import as_fitted_on, decide_at
+from fcca.models import decide_at
 from fcca.models._native import as_classifier
 
 Floats = NDArray[np.float64]
@@ -44,7 +47,7 @@ class CounterfactualExplainer:
         Training data, or other data like it: its range is the unit of distances, and a change stays inside it. A feature
         that moves goes into another of the cells between the classifier's cuts, and lands there on the value of X nearest
         to where it came from, or on the middle of the cell where X has no value in it. A linear classifier has no cuts;
-        there a change stops where the answer turns.
+        there a change stops where the answer turns. To go from one category to another is a distance of 1.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
         distances in units of the range.
@@ -53,6 +56,8 @@ class CounterfactualExplainer:
     decision_threshold : float, default=None
         For two classes: the second is answered where its probability is at least this, whatever the classifier's own
         ``predict`` says.
+    constraints : list of Constraint, default=None
+        Rules of :mod:`fcca.constraints` that every answer keeps, beside those given to :meth:`explain`.
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     time_limit : float, default=None
@@ -78,6 +83,11 @@ class CounterfactualExplainer:
     ['benign if worst concave points falls from 0.1741 to 0.1357']
     >>> found.status.tolist()
     ['optimal']
+
+    >>> from fcca.constraints import Immutable
+    >>> explainer = CounterfactualExplainer(classifier, X, constraints=[Immutable("worst concave points")])
+    >>> explainer.explain(X.iloc[[5]]).sentences({0: "malignant", 1: "benign"})
+    ['benign if worst texture falls from 23.75 to 19.85 and worst area falls from 741.6 to 725.9']
     """
 
     def __init__(
@@ -90,6 +100,7 @@ class CounterfactualExplainer:
         lambda2: float = 0.0,
         margin: float = 1e-4,
         decision_threshold: float | None = None,
+        constraints: Iterable[Constraint] | None = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_point: float | None = None,
@@ -117,21 +128,38 @@ class CounterfactualExplainer:
         self.time_limit = time_limit
         self.time_limit_per_point = time_limit_per_point
         self.verbose = verbose
-        self.engine = CounterfactualEngine(self.estimator, problem)
-        self.classes = self.engine.model.classes
-
         check_column_names(X, numbers=True)
-        reference = numeric_table(X, shown_names(X), _row_labels(X))
         known = getattr(self.estimator, "feature_names_in_", None)
-        names = column_names(X)
-        check_columns(
-            names, reference.shape[1], None if known is None else list(known), self.engine.model.n_features, knower=FITTED_ON
-        )
+        names, n_given = column_names(X), _n_columns(X)
+        n_known = getattr(self.estimator, "n_features_in_", None)
+        if n_given is not None and isinstance(n_known, Integral):
+            check_columns(names, n_given, None if known is None else list(known), int(n_known), knower=FITTED_ON)
+        self.engine = CounterfactualEngine(self.estimator, problem, like=X)
+        self.classes = self.engine.model.classes
+        n = self.engine.model.n_features
+        if n_given is not None:
+            check_columns(names, n_given, None if known is None else list(known), n, knower=FITTED_ON)
         self._given_names = names if names is not None or known is None else list(known)
-        self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(reference.shape[1])))
+        self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
+        self._coding = self.engine.model.columns or Columns.numbers(n)
+        reference = self._coding.encode(X, _row_labels(X))
         self.engine.observe(reference)
+        # What rules know the columns by.
+        self.columns = Columns(
+            tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))
+        )
+        self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in reference.T])
+        self.constraints = () if constraints is None else check_rules(constraints)
+        self._limits(self.constraints, reference[:0])  # so that rules that cannot hold are refused now
 
-    def explain(self, X: Any, target: Any = None, target_probability: float | None = None, n: int = 1) -> Explanations:
+    def explain(
+        self,
+        X: Any,
+        target: Any = None,
+        target_probability: float | None = None,
+        n: int = 1,
+        constraints: Iterable[Constraint] | None = None,
+    ) -> Explanations:
         """The cheapest changes of some rows.
 
         Parameters
@@ -147,6 +175,9 @@ class CounterfactualExplainer:
         n : int, default=1
             How many answers per row: the n cheapest none of which changes all the features of an earlier one. More than
             one takes several searches per row, each as long as the first; the explainer's time limits help.
+        constraints : list of Constraint, default=None
+            Rules of :mod:`fcca.constraints` that the answers keep, in addition to those of the explainer. A value that stays
+            where it is breaks none; ``broken_rules`` of the result lists what the rows break as they are.
 
         Returns
         -------
@@ -156,6 +187,8 @@ class CounterfactualExplainer:
         if not isinstance(n, Integral) or n < 1:
             raise InvalidInputError(f"n must be a number of answers of at least 1, got {n!r}.")
         began = perf_counter()
+        rules = self.constraints + (() if constraints is None else check_rules(constraints))
+        limits = self._limits(rules, table)
         own = self.engine.class_index(self.engine.predict(table))
         wanted = self._wanted(target, own)
         margin = np.full(len(table), self.engine.problem.margin)
@@ -175,12 +208,13 @@ class CounterfactualExplainer:
                 feature_names=self.feature_names,
                 target=wanted[rows],
                 margin=margin[rows],
-                frozen=frozen,
+                limits=limits_for(limits, rows, frozen),
                 n_jobs=self.n_jobs,
                 time_limit=left,
                 time_limit_per_point=self.time_limit_per_point,
                 progress=progress,
             )
+            found = self._with_rules_checked(table, found, rules)
             return self._with_probability_checked(table, found, target_probability)
 
         if len(open_rows):
@@ -191,20 +225,30 @@ class CounterfactualExplainer:
         if n > 1:
             with progress_bar("Further answers", int(n) * len(answers), bool(self.verbose)) as progress:
                 answers, number = cheapest_alternatives(answers, wanted, int(n), table.shape[1], solve, progress)
-        return self._explanations(answers, number, own, wanted, table, labels, target_probability)
+        found = self._explanations(answers, number, own, wanted, table, labels, target_probability)
+        broken = broken_by(rules, self.columns, table)
+        return replace(found, exact=bool(rules), broken_rules=broken.assign(row=labels[broken["row"].to_numpy()]))
+
+    def _limits(self, rules: tuple[Constraint, ...], table: Floats) -> Limits | None:
+        """What the rules come to for some rows, after they have been checked."""
+        if not rules:
+            return None
+        low, high = self.engine.cells.box_low, self.engine.cells.box_high
+        return compile_rules(rules, self.columns, low, high, table, is_binary=self._is_binary)
 
     # --- what is given ------------------------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
-        """The rows as a table of float64, and what they are called."""
+        """The rows as a table of float64, categories as codes, and what they are called."""
         check_column_names(X, numbers=True)
-        labels, names, shown = _row_labels(X), column_names(X), shown_names(X)
+        labels, names = _row_labels(X), column_names(X)
         if isinstance(X, pd.Series):
-            X = X.to_numpy()
-        if np.ndim(X) == 1:
-            X = np.reshape(X, (1, -1))
-        table = numeric_table(X, shown, labels)
-        check_columns(names, table.shape[1], self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
+            X = X.to_frame().T.infer_objects()
+        elif not hasattr(X, "columns") and _is_flat(X):
+            X = [list(X)]
+        if (n_given := _n_columns(X)) is not None:
+            check_columns(names, n_given, self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
+        table = self._coding.encode(X, labels)
         self._check_distances(table)
         return table, np.arange(len(table)) if labels is None else labels
 
@@ -213,7 +257,7 @@ class CounterfactualExplainer:
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
         with np.errstate(over="ignore", invalid="ignore"):
             away = np.fmax(low - table, table - high) / np.where(high > low, high - low, 1.0)
-        far = np.argwhere(~(away < FARTHEST))
+            far = np.argwhere(~(away < FARTHEST) & ~np.isnan(table) & ~self.columns.is_category)
         if len(far):
             row, column = far[0]
             raise InvalidInputError(
@@ -247,7 +291,7 @@ class CounterfactualExplainer:
 
     def _own_probabilities(self, X: Floats) -> Floats:
         """What ``predict_proba`` says or, where there is none, the logistic of the decision function."""
-        given = as_fitted_on(self.estimator, X)
+        given = self.engine.given(X)
         if self._has_probabilities:
             return np.asarray(self.estimator.predict_proba(given), dtype=np.float64)
         score = (
@@ -277,12 +321,23 @@ class CounterfactualExplainer:
             there[rows] = self._own_probabilities(table[rows])[np.arange(len(rows)), wanted[rows]] >= probability
         return there
 
+    def _with_rules_checked(self, table: Floats, found: Counterfactuals, rules: tuple[Constraint, ...]) -> Counterfactuals:
+        """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves."""
+        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        if not rules or len(answered) == 0:
+            return found
+        points = found.take(answered).changed_table(table)
+        kept = holds(rules, self.columns, table[found.rows[answered]], points)
+        status = found.status_code.copy()
+        status[answered[~kept]] = STATUSES.index("unverified")
+        return replace(found, status_code=status)
+
     def _with_probability_checked(self, table: Floats, found: Counterfactuals, probability: float | None) -> Counterfactuals:
         """The same, those whose probability the classifier itself puts lower labelled as unverified."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if probability is None or len(answered) == 0:
             return found
-        points = found.take(answered).apply(table)
+        points = found.take(answered).changed_table(table)
         reached = self._own_probabilities(points)[np.arange(len(answered)), found.target_code[answered]]
         status = found.status_code.copy()
         status[answered[reached < probability - PROBABILITY_TOLERANCE]] = STATUSES.index("unverified")
@@ -295,7 +350,13 @@ class CounterfactualExplainer:
         unreachable = ~there & np.isinf(margin)
         answers = [
             without_moves(
-                np.flatnonzero(rows), self.classes, wanted[rows], status, np.full(rows.sum(), bound), self.feature_names
+                np.flatnonzero(rows),
+                self.classes,
+                wanted[rows],
+                status,
+                np.full(rows.sum(), bound),
+                self.feature_names,
+                self.engine.model.columns,
             )
             for rows, status, bound in ((there, "optimal", 0.0), (unreachable, "infeasible", np.inf))
         ]
@@ -328,8 +389,8 @@ class CounterfactualExplainer:
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier itself; they are marked "
-                "'unverified'.",
+                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier itself, or break a rule; "
+                "they are marked 'unverified'.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )
@@ -342,8 +403,22 @@ class CounterfactualExplainer:
         before[known] = self._own_probabilities(found.table)[found.rows[known], code[known]]
         answered = np.flatnonzero(~found.is_status("infeasible", "unknown"))
         if len(answered):
-            after[answered] = self._own_probabilities(found.x[answered])[np.arange(len(answered)), code[answered]]
+            after[answered] = self._own_probabilities(found.points[answered])[np.arange(len(answered)), code[answered]]
         return replace(found, probability_before=before, probability_after=after)
+
+
+def _n_columns(X: Any) -> int | None:
+    """Number of columns of a table, before anything else is known of it; None where it is no table."""
+    try:
+        shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
+    except ValueError:  # lists of different lengths
+        return None
+    return shape[1] if len(shape) == 2 else None
+
+
+def _is_flat(X: Any) -> bool:
+    """Whether it is one row."""
+    return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
 
 
 def _row_labels(X: Any) -> NDArray[Any] | None:

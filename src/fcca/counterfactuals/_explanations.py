@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fcca._conditions import label_in_words
 from fcca._text import printable
 from fcca.counterfactuals._result import Counterfactuals
 from fcca.counterfactuals._sentences import Move, feature_in_words, grouped, sentence
@@ -53,18 +54,26 @@ class Explanations(Counterfactuals):
     notes : tuple of str
         What to know about the rows before the answers are used, such as values outside that range.
     feature_names : sequence of str
+    columns : Columns or None
+        Categories and gaps of the table; None where all columns are plain numbers.
+    exact : bool
+        Whether sentences print values as they are: there are rules that rounded ones might break.
+    broken_rules : DataFrame
+        Rules that rows break as they are: row, rule, why. They hold for what changes.
     """
 
     answer: NDArray[np.int64]
     own_code: NDArray[np.int32]  # position in classes of what the classifier answers the row with
     wanted_code: NDArray[np.int32]  # position in classes of what was asked for, -1 for any other class
-    table: Floats  # the rows that were given
+    table: Floats  # the rows that were given, categories as codes
     labels: NDArray[Any]  # what they are called
     probability_before: Floats
     probability_after: Floats
     target_probability: float | None
     box: tuple[Floats, Floats]  # smallest and largest value of each feature in the data
     has_cuts: bool
+    exact: bool = field(default=False, kw_only=True)
+    broken_rules: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["row", "rule", "why"]), kw_only=True)
 
     @property
     def predicted(self) -> NDArray[Any]:
@@ -82,7 +91,7 @@ class Explanations(Counterfactuals):
     def outside_range(self) -> pd.DataFrame:
         """Values of the rows given that lie outside the range of the data: row, feature, value, smallest, largest."""
         smallest, largest = self.box
-        row, feature = np.nonzero((self.table < smallest) | (self.table > largest))
+        row, feature = np.nonzero(self._outside)
         return pd.DataFrame(
             {
                 "row": self.labels[row],
@@ -94,10 +103,20 @@ class Explanations(Counterfactuals):
         )
 
     @property
+    def _outside(self) -> NDArray[np.bool_]:
+        """Which numbers of the table lie outside the range of the data; categories have no range."""
+        outside: NDArray[np.bool_] = (self.table < self.box[0]) | (self.table > self.box[1])
+        if self.columns is not None:
+            outside[:, self.columns.is_category] = False
+        return outside
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the rows before the answers are used."""
-        smallest, largest = self.box
-        outside = (self.table < smallest) | (self.table > largest)
+        return (*self._notes_on_range(), *self._notes_on_rules())
+
+    def _notes_on_range(self) -> tuple[str, ...]:
+        outside = self._outside
         rows = np.flatnonzero(outside.any(axis=1))
         if len(rows) == 0:
             return ()
@@ -114,6 +133,16 @@ class Explanations(Counterfactuals):
             "the classifier, but it may have seen no such values; check their units.",
         )
 
+    def _notes_on_rules(self) -> tuple[str, ...]:
+        n_rows = self.broken_rules["row"].nunique()
+        if n_rows == 0:
+            return ()
+        lines = self.broken_rules.head(ROWS_IN_NOTE).itertuples()
+        places = [f"row {printable(line.row)} {printable(line.rule)} ({printable(line.why)})" for line in lines]
+        more = f"; … {len(self.broken_rules) - ROWS_IN_NOTE} more" if len(self.broken_rules) > ROWS_IN_NOTE else ""
+        have = "row breaks" if n_rows == 1 else "rows break"
+        return (f"{n_rows:,} {have} rules without any change: {'; '.join(places)}{more}. The rules hold for what changes.",)
+
     def _beyond(self, row: int, feature: int) -> str:
         """``income (9,000 is above 4,254)``."""
         value, low, high = self.table[row, feature], self.box[0][feature], self.box[1][feature]
@@ -121,15 +150,19 @@ class Explanations(Counterfactuals):
         return f"{feature_in_words(self.feature_names[feature])} ({grouped(value)} is {where})"
 
     @property
-    def original(self) -> Floats:
-        """The row of every answer, in raw units."""
-        original: Floats = self.table[self.rows]
-        return original
+    def original(self) -> Any:
+        """The row of every answer, in raw units: an array, or a data frame with labels where there are categories."""
+        return self._decoded(self.table[self.rows])
 
     @property
-    def x(self) -> Floats:
-        """The changed points in raw units; NaN where there is no answer."""
-        points: Floats = self.apply(self.table)
+    def x(self) -> Any:
+        """The changed points likewise; NaN where there is no answer."""
+        return self._decoded(self.points)
+
+    @property
+    def points(self) -> Floats:
+        """The changed points as float64, categories as codes; NaN where there is no answer."""
+        points = self.changed_table(self.table)
         points[self.is_status("infeasible", "unknown")] = np.nan
         return points
 
@@ -160,9 +193,9 @@ class Explanations(Counterfactuals):
             Rows by ``(row, answer)``, columns by ``(feature, "original" or "changed")``.
         """
         kept = range(len(self.feature_names)) if all_features else np.unique(self.moves.feature).tolist()
-        original, x = self.original, self.x
+        original, x = self.table[self.rows], self.points
         columns = {
-            (self.feature_names[j], kind): values[:, j]
+            (self.feature_names[j], kind): self.values(np.full(len(self), j, dtype=np.int32), values[:, j])
             for j in kept
             for kind, values in (("original", original), ("changed", x))
         }
@@ -200,6 +233,8 @@ class Explanations(Counterfactuals):
                     float(self.moves.landing[k]),
                     float(cuts[k]),
                     float(self.box[int(self.moves.landing[k] > self.moves.origin[k])][self.moves.feature[k]]),
+                    self.exact,
+                    self._labels_of_move(k),
                 )
                 for k in range(begin[i], begin[i + 1])
             ]
@@ -215,6 +250,14 @@ class Explanations(Counterfactuals):
                 )
             )
         return texts
+
+    def _labels_of_move(self, k: int) -> tuple[str | None, str | None] | None:
+        """What a move between categories starts and ends at."""
+        feature = int(self.moves.feature[k])
+        if self.columns is None or not self.columns.is_category[feature]:
+            return None
+        before, after = (self.columns.label(feature, float(code)) for code in (self.moves.origin[k], self.moves.landing[k]))
+        return None if before is None else printable(label_in_words(before)), printable(label_in_words(after))
 
     def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
         labels = self.classes.tolist()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fcca._columns import Columns
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -25,9 +26,9 @@ class Moves(NamedTuple):
 
     point: NDArray[np.int64]  # position in Counterfactuals.rows
     feature: NDArray[np.int32]
-    origin: Floats
+    origin: Floats  # a category's code; NaN for a missing value that is filled in
     landing: Floats
-    cut: Floats  # the cut crossed last
+    cut: Floats  # the cut crossed last; NaN for categories and for missing values
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,10 @@ class Counterfactuals:
     seconds : ndarray of shape (n_points,)
         Wall time of the search.
     moves : Moves
-        Which feature went from where to where, sparsely.
+        Which feature went from where to where, sparsely; categories by their codes.
     feature_names : sequence of str
+    columns : Columns or None
+        Categories and gaps of the table; None where all columns are plain numbers.
     """
 
     rows: NDArray[np.int64]
@@ -63,6 +66,7 @@ class Counterfactuals:
     seconds: Floats
     moves: Moves
     feature_names: Sequence[str]
+    columns: Columns | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -85,14 +89,53 @@ class Counterfactuals:
         """Which answers have one of these statuses."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
 
-    def apply(self, X: Floats) -> Floats:
-        """The counterfactual points in raw units, one per answer: rows of X with the moves applied."""
-        X = np.asarray(X, dtype=np.float64)
-        if X.ndim != 2 or X.shape[1] != len(self.feature_names) or (len(self) and len(X) <= self.rows.max()):
+    @property
+    def has_categories(self) -> bool:
+        """Whether some columns hold categories."""
+        return self.columns is not None and self.columns.has_categories
+
+    def apply(self, X: Any) -> Any:
+        """The counterfactual points in raw units, one per answer: rows of X with the moves applied.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The table that the answers are for.
+
+        Returns
+        -------
+        ndarray, or data frame
+            A data frame with labels where there are categories.
+        """
+        is_coded = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+        points = self.changed_table(X if is_coded or self.columns is None else self.columns.encode(X))
+        return self._decoded(points)
+
+    def changed_table(self, table: Any) -> Floats:
+        """The same from and to a table of float64 in which categories are codes."""
+        table = np.asarray(table, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.feature_names) or (len(self) and len(table) <= self.rows.max()):
             raise InvalidInputError("X is not the table these counterfactuals were computed for.")
-        points: Floats = X[self.rows]
+        points: Floats = table[self.rows]
         points[self.moves.point, self.moves.feature] = self.moves.landing
         return points
+
+    def _decoded(self, table: Floats) -> Any:
+        """A coded table with labels, as a data frame; plain numbers stay an array."""
+        if self.columns is None or not self.columns.has_categories:
+            return table
+        frame = self.columns.decode(table)
+        frame.columns = pd.Index(list(self.feature_names))
+        return frame
+
+    def values(self, feature: NDArray[np.int32], codes: Floats) -> NDArray[Any]:
+        """Values of features as people know them: labels for categories, None for a missing one; else the numbers."""
+        if self.columns is None or not self.columns.has_categories:
+            return codes
+        shown: NDArray[Any] = codes.astype(object)
+        for at in np.flatnonzero(self.columns.is_category[feature]):
+            shown[at] = self.columns.label(int(feature[at]), float(codes[at]))
+        return shown
 
     def counts(self) -> dict[str, int]:
         """How many answers there are of each status that occurs."""
@@ -117,6 +160,7 @@ class Counterfactuals:
             seconds=self.seconds[which],
             moves=Moves(point, *(column[kept] for column in self.moves[1:])),
             feature_names=self.feature_names,
+            columns=self.columns,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -132,7 +176,7 @@ class Counterfactuals:
         point = point[order]
         missing = np.full(len(still), np.nan)
 
-        def per_move(values: Floats) -> Floats:
+        def per_move(values: NDArray[Any]) -> NDArray[Any]:
             return np.concatenate([values, missing])[order]
 
         names = np.asarray(self.feature_names, dtype=object)[self.moves.feature]
@@ -141,8 +185,8 @@ class Counterfactuals:
                 "row": self._row_labels()[point],
                 **{name: values[point] for name, values in per_answer.items()},
                 "feature": pd.array(np.concatenate([names, np.full(len(still), None)])[order], dtype="string"),
-                "from": per_move(self.moves.origin),
-                "to": per_move(self.moves.landing),
+                "from": per_move(self.values(self.moves.feature, self.moves.origin)),
+                "to": per_move(self.values(self.moves.feature, self.moves.landing)),
                 "cut": per_move(self.moves.cut),
             }
         )
@@ -172,6 +216,7 @@ def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
         seconds=chained("seconds"),
         moves=Moves(point, *columns),
         feature_names=parts[0].feature_names,
+        columns=next((part.columns for part in parts if part.columns is not None), None),
     )
 
 
@@ -182,6 +227,7 @@ def without_moves(
     status: str,
     bound: Floats,
     feature_names: Sequence[str],
+    columns: Columns | None = None,
 ) -> Counterfactuals:
     """Answers that move nothing: for rows that need not change, and for those where nothing was found."""
     n = len(rows)
@@ -197,4 +243,5 @@ def without_moves(
         seconds=np.zeros(n),
         moves=Moves(nothing.astype(np.int64), nothing.astype(np.int32), nothing, nothing, nothing),
         feature_names=feature_names,
+        columns=columns,
     )

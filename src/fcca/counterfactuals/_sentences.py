@@ -18,13 +18,30 @@ SMALLEST_PLAIN, LARGEST_PLAIN = 1e-5, 1e16
 
 
 class Move(NamedTuple):
-    """One feature that changes; ``cut`` is the one crossed last, NaN for models without, ``edge`` where the data end."""
+    """One feature that changes.
+
+    Attributes
+    ----------
+    feature : str
+    origin, landing : float
+        NaN where the value is missing.
+    cut : float
+        The one crossed last, NaN for models without.
+    edge : float
+        Where the data end.
+    exact : bool
+        Whether the landing is printed as it is: there are rules that a rounded one might break.
+    labels : tuple of texts, or None
+        For categories, what the origin and the landing are called; None for one that is missing.
+    """
 
     feature: str
     origin: float
     landing: float
     cut: float
     edge: float
+    exact: bool = False
+    labels: tuple[str | None, str | None] | None = None
 
 
 def grouped(x: float) -> str:
@@ -43,7 +60,7 @@ def _is_short(x: float) -> bool:
 def shown_landing(move: Move) -> float:
     """The landing in as few digits as leave it where the model gives the same answer."""
     origin, landing, cut = move.origin, move.landing, move.cut
-    if landing.is_integer():
+    if landing.is_integer() or move.exact or math.isnan(origin):
         return landing
     if math.isnan(cut):  # going a little further changes nothing
         further = ROUNDED_BY * abs(landing - origin)
@@ -75,9 +92,15 @@ def feature_in_words(name: str) -> str:
 
 
 def move_in_words(move: Move) -> str:
-    """``income rises from 2,100 to 2,340``."""
+    """``income rises from 2,100 to 2,340``, ``purpose changes from "car" to "tv"``, ``the missing income becomes 2,340``."""
+    feature = feature_in_words(move.feature)
+    before, after = move.labels or (None, grouped(shown_landing(move)))
+    if math.isnan(move.origin):
+        return f"the missing {feature} becomes {after}"
+    if move.labels is not None:
+        return f"{feature} changes from {before} to {after}"
     verb = "rises" if move.landing > move.origin else "falls"
-    return f"{feature_in_words(move.feature)} {verb} from {grouped(shown_origin(move))} to {grouped(shown_landing(move))}"
+    return f"{feature} {verb} from {grouped(shown_origin(move))} to {after}"
 
 
 def _chained(parts: Sequence[str]) -> str:

@@ -1,29 +1,18 @@
-"""Compiles an ensemble into cells: any ensemble, and those whose trees test one feature each into step functions."""
+"""Compiles trees into cells: any trees, and those that test one feature each into step functions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
 from fcca.counterfactuals._cells import Cells
-from fcca.models import TreeEnsemble
+from fcca.counterfactuals._forest import Forest
 
 Floats = NDArray[np.float64]
-
-
-def _cells(model: TreeEnsemble) -> tuple[Cells, Floats]:
-    """Cells between all cuts of a model, and per cut the classifier's own number."""
-    inner = np.flatnonzero((model.feature >= 0) & np.isfinite(model.threshold))
-    by_feature: list[Floats] = [np.empty(0)] * model.n_features
-    native: list[Floats] = [np.empty(0)]
-    for j in np.unique(model.feature[inner]):
-        mine = inner[model.feature[inner] == j]
-        by_feature[j], first = np.unique(model.threshold[mine], return_index=True)
-        native.append(model.native_threshold[mine[first]])
-    return Cells.from_cuts(by_feature), np.concatenate(native)
 
 
 @dataclass(frozen=True)
@@ -31,44 +20,50 @@ class AdditiveTables:
     """Score = ``base`` + Σ over features of the ``values`` of the cell the feature is in."""
 
     cells: Cells
-    native_cuts: Floats  # per cut, the classifier's own number
     values: Floats  # (cells, outputs)
     base: Floats
 
     @classmethod
-    def from_trees(cls, model: TreeEnsemble) -> AdditiveTables | None:
+    def from_trees(cls, forest: Forest, cells: Cells) -> AdditiveTables | None:
         """Compile; None where a tree tests two features."""
-        cells, native_cuts = _cells(model)
         first_cell = cells.first_cell
-        values = np.zeros((len(cells.smallest), model.n_outputs))
-        shares = model.shares()
-        base = model.base / model.divisor
-        for root in model.roots.tolist():
-            tested = int(model.feature[root])
+        values = np.zeros((len(cells.smallest), forest.values.shape[1]))
+        base = forest.base.copy()
+        for root in forest.roots.tolist():
+            tested = int(forest.feature[root])
             if tested < 0:
-                base += shares[root]
+                base += forest.values[root]
                 continue
-            cuts = cells.cuts[cells.first_cut[tested] : cells.first_cut[tested + 1]]
-            pending = [(root, 0, len(cuts) + 1)]
+            n_cells = int(first_cell[tested + 1] - first_cell[tested])
+            in_order = tested not in cells.code_cell and (cells.gaps is None or not cells.gaps[tested])
+            mine, cuts = values[first_cell[tested] : first_cell[tested + 1]], cells.cuts_of(tested)
+            pending: list[tuple[int, Any]] = [(root, slice(0, n_cells) if in_order else np.arange(n_cells))]
             while pending:
-                node, begin, end = pending.pop()
-                if model.feature[node] < 0:
-                    values[first_cell[tested] + begin : first_cell[tested] + end] += shares[node]
+                node, reached = pending.pop()
+                if forest.feature[node] < 0:
+                    mine[reached] += forest.values[node]
                     continue
-                if model.feature[node] != tested:
+                if forest.feature[node] != tested:
                     return None
-                # Cells up to and including the one that ends at the cut go to the left.
-                everything = model.threshold[node] == np.inf
-                split = len(cuts) + 1 if everything else int(np.searchsorted(cuts, model.threshold[node], side="right"))
-                pending.append((int(model.left[node]), begin, min(end, split)))
-                pending.append((int(model.right[node]), max(begin, split), end))
-        return cls(cells, native_cuts, values, base)
+                if in_order:  # cells up to and including the one that ends at the cut go to the left
+                    everything = forest.threshold[node] == np.inf
+                    end = n_cells if everything else int(np.searchsorted(cuts, forest.threshold[node], side="right"))
+                    left = slice(reached.start, min(reached.stop, end))
+                    right = slice(max(reached.start, end), reached.stop)
+                else:
+                    goes_left = forest.left_cells(node, cells)[reached]
+                    left, right = reached[goes_left], reached[~goes_left]
+                pending.append((int(forest.left[node]), left))
+                pending.append((int(forest.right[node]), right))
+        alone = first_cell[:-1][cells.n_cells() == 1]  # where there is one cell only, what it adds is the same for all
+        base += values[alone].sum(axis=0)
+        values[alone] = 0
+        return cls(cells, values, base)
 
     def scores(self, X: Floats) -> Floats:
         """Scores of rows."""
         out = np.empty((len(X), len(self.base)))
-        nowhere = np.zeros(self.cells.n_features)
-        _core.score_additive(X, self.cells.first_cut, self.cells.cuts, nowhere, nowhere, self.values, self.base, out)
+        _core.score_additive(X, self.cells.as_core(), self.values, self.base, out)
         return out
 
 
@@ -77,19 +72,38 @@ class EnsembleTables:
     """The trees of any ensemble, their tests by cells: a node sends the cells up to ``cut`` to the left."""
 
     cells: Cells
-    native_cuts: Floats
+    roots: NDArray[np.int64]
+    feature: NDArray[np.int32]
     cut: NDArray[np.int32]  # per node, position among the cuts of its feature; -1 and their number: nothing, everything left
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
     values: Floats  # (nodes, outputs)
     base: Floats
 
     @classmethod
-    def from_trees(cls, model: TreeEnsemble) -> EnsembleTables:
+    def from_trees(cls, forest: Forest, cells: Cells) -> EnsembleTables:
         """Compile."""
-        cells, native_cuts = _cells(model)
-        cut = np.full(len(model.feature), -1, dtype=np.int32)
-        inner = np.flatnonzero((model.feature >= 0) & np.isfinite(model.threshold))
-        feature = model.feature[inner]
-        cut[inner] = cells.index_of(feature, model.threshold[inner]) - cells.first_cut[feature]
-        everything = np.flatnonzero((model.feature >= 0) & (model.threshold == np.inf))
-        cut[everything] = np.diff(cells.first_cut)[model.feature[everything]]
-        return cls(cells, native_cuts, cut, model.shares(), model.base / model.divisor)
+        cut = np.full(len(forest.feature), -1, dtype=np.int32)
+        inner = np.flatnonzero((forest.feature >= 0) & np.isfinite(forest.threshold))
+        feature = forest.feature[inner]
+        cut[inner] = cells.index_of(feature, forest.threshold[inner]) - cells.first_cut[feature]
+        everything = np.flatnonzero((forest.feature >= 0) & (forest.threshold == np.inf))
+        cut[everything] = np.diff(cells.first_cut)[forest.feature[everything]]
+        gaps = np.zeros(cells.n_features, dtype=bool) if cells.gaps is None else cells.gaps
+        with_sets = [*forest.sets, *np.flatnonzero((forest.feature >= 0) & gaps[forest.feature]).tolist()]
+        if not with_sets:
+            return cls(cells, forest.roots, forest.feature, cut, forest.left, forest.right, forest.values, forest.base)
+        sets = [forest.left_cells(node, cells).astype(np.uint8) for node in with_sets]
+        first_left = np.full(len(forest.feature), -1, dtype=np.int64)
+        first_left[with_sets] = np.concatenate([[0], np.cumsum([len(goes_left) for goes_left in sets])])[:-1]
+        roots, node_feature, node_cut, left, right, source = _core.order_trees(
+            forest.roots,
+            forest.feature,
+            cut,
+            forest.left,
+            forest.right,
+            first_left,
+            np.concatenate(sets),
+            cells.n_cells(),
+        )
+        return cls(cells, roots, node_feature, node_cut, left, right, forest.values[source], forest.base)

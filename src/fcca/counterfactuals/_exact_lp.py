@@ -1,0 +1,106 @@
+"""Small linear programs to the last digits of float64, with a proof of the optimum that does not rest on the solver."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+Floats = NDArray[np.float64]
+
+MOST_ROUNDS = 6
+LARGEST_ZOOM = 1e6  # from one round to the next
+ENOUGH = 1e-13
+SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+INFEASIBLE = 2
+
+
+class LeastSum(NamedTuple):
+    """The answer to a linear program."""
+
+    x: Floats | None  # None where the solver gave up: then only the bound is known
+    bound: float  # below the least sum
+
+
+def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: Floats, slack: Floats) -> LeastSum | None:
+    """The least ``cost @ x`` with ``rows @ x >= least`` and ``0 <= x <= high``; None where there is none.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_columns,)
+        Not negative.
+    rows : ndarray of shape (n_rows, n_columns)
+    least : ndarray of shape (n_rows,)
+    high : ndarray of shape (n_columns,)
+        Finite.
+    more : ndarray of shape (n_rows,)
+        By how much the answer goes beyond ``least`` to be on the safe side; the bound does not count it.
+    slack : ndarray of shape (n_rows,)
+        By how much a row may be missed for rounding.
+    """
+    smallest, largest = np.minimum(rows, 0) @ high, np.maximum(rows, 0) @ high
+    if (largest < least + more - slack).any():
+        return None
+    open_rows = smallest < least + more
+    rows, least, more, slack = rows[open_rows], least[open_rows], more[open_rows], slack[open_rows]
+    if len(rows) == 0:
+        return LeastSum(np.zeros(len(cost)), 0.0)
+    if len(rows) == 1:
+        return _steepest_first(cost, rows[0], float(least[0]), float(more[0]), high)
+    return _refined(cost, rows, least, more, high, slack)
+
+
+def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: Floats) -> LeastSum:
+    """One row: what gains most for its cost goes first, each as far as it can or as is needed."""
+    x = np.zeros(len(cost))
+    missing, price = least + more, 0.0
+    useful = np.flatnonzero(row > 0)
+    for j in useful[np.argsort(cost[useful] / row[useful], kind="stable")]:
+        if missing <= 0:
+            break
+        x[j] = min(missing / row[j], high[j])
+        price = float(cost[j] / row[j])
+        missing = least + more - float(row @ x)
+    return LeastSum(x, float(cost @ x) - price * more)
+
+
+def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
+    """Several rows: the solver's answer, and the solver's answer to what is still missing, magnified; until nothing is.
+
+    Whatever prices the solver puts on the rows, if none is negative they prove a bound: the rows' worth at these prices plus
+    the least that the columns can make of the cost that is left.
+    """
+    size = np.abs(rows).max(axis=1)
+    rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size
+    aim = least + more
+    x, price = np.zeros(len(cost)), np.zeros(len(rows))
+    zoom = cost_zoom = 1.0
+    best, best_bound = None, 0.0
+    for _ in range(MOST_ROUNDS):
+        answer = linprog(
+            cost_zoom * (cost - rows.T @ price),
+            A_ub=-rows,
+            b_ub=-zoom * (aim - rows @ x),
+            bounds=np.column_stack([-zoom * x, zoom * (high - x)]),
+            method="highs-ds",
+            options=SOLVER,
+        )
+        if answer.x is None:
+            if answer.status == INFEASIBLE and best is None:
+                return None
+            break
+        x = np.clip(x + answer.x / zoom, 0, high)
+        price = np.maximum(0.0, price - answer.ineqlin.marginals / cost_zoom)
+        left = cost - rows.T @ price
+        best_bound = max(best_bound, float(price @ least + np.minimum(left, 0) @ high))
+        spent = float(cost @ x)
+        short, gap = float((aim - rows @ x).max()), spent - float(price @ aim + np.minimum(left, 0) @ high)
+        if (aim - rows @ x <= slack).all() and (best is None or spent < float(cost @ best)):
+            best = x
+        if short <= ENOUGH and abs(gap) <= ENOUGH * max(1.0, spent):
+            break
+        zoom = min(1.0 / max(short, 1e-16), zoom * LARGEST_ZOOM)
+        cost_zoom = min(1.0 / max(abs(gap), 1e-16), cost_zoom * LARGEST_ZOOM)
+    return LeastSum(best, best_bound)

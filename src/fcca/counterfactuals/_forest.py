@@ -1,0 +1,191 @@
+"""Trees as the searches are told of them: tests of numbers and of sets of categories, and what the leaves add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.counterfactuals._cells import Cells
+from fcca.models import TreeEnsemble
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Scores ``base`` plus one of ``values`` per tree.
+
+    Attributes
+    ----------
+    n_features : int
+    roots, feature, threshold, native_threshold, left, right, missing_left
+        As in :class:`fcca.models.TreeEnsemble`; ``missing_left`` is False throughout where no value may be missing.
+    sets : dict of int to ndarray
+        For a node that tests categories, whether each code goes to the left. The last code is that of a missing value.
+    n_codes : dict of int to int
+        Number of codes of each column of categories, that of missing values included.
+    values : ndarray of shape (n_nodes, n_outputs)
+    base : ndarray of shape (n_outputs,)
+    """
+
+    n_features: int
+    roots: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: Floats
+    native_threshold: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    missing_left: Bools
+    values: Floats
+    base: Floats
+    sets: dict[int, Bools] = field(default_factory=dict)
+    n_codes: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: TreeEnsemble) -> Forest:
+        """The trees of a model."""
+        n_codes = {}
+        if model.columns is not None:
+            n_codes = {j: len(c.categories) + 1 for j, c in enumerate(model.columns) if c.categories is not None}
+        for node, codes in model.categories.items():  # a model read without labels
+            j = int(model.feature[node])
+            n_codes[j] = max(n_codes.get(j, 0), int(codes.max(initial=0)) + 2)
+        missing_left = np.zeros(len(model.feature), dtype=bool) if model.missing_left is None else model.missing_left
+        sets = {}
+        for node, codes in model.categories.items():
+            goes_left = np.zeros(n_codes[int(model.feature[node])], dtype=bool)
+            goes_left[codes] = True
+            goes_left[-1] = missing_left[node]
+            sets[node] = goes_left
+        return cls(
+            n_features=model.n_features,
+            roots=model.roots,
+            feature=model.feature,
+            threshold=model.threshold,
+            native_threshold=model.native_threshold,
+            left=model.left,
+            right=model.right,
+            missing_left=np.asarray(missing_left, dtype=bool),
+            values=model.shares(),
+            base=model.base / model.divisor,
+            sets=sets,
+            n_codes=n_codes,
+        )
+
+    def beside(self, other: Forest) -> Forest:
+        """Both, the outputs of the other after the own ones."""
+        shift = len(self.feature)
+        outputs = self.values.shape[1], other.values.shape[1]
+
+        def shifted(children: NDArray[np.int32]) -> NDArray[np.int32]:
+            return np.where(children >= 0, children + shift, children).astype(np.int32)
+
+        return replace(
+            self,
+            roots=np.concatenate([self.roots, other.roots + shift]),
+            feature=np.concatenate([self.feature, other.feature]),
+            threshold=np.concatenate([self.threshold, other.threshold]),
+            native_threshold=np.concatenate([self.native_threshold, other.native_threshold]),
+            left=np.concatenate([self.left, shifted(other.left)]),
+            right=np.concatenate([self.right, shifted(other.right)]),
+            missing_left=np.concatenate([self.missing_left, other.missing_left]),
+            values=np.block(
+                [
+                    [self.values, np.zeros((shift, outputs[1]))],
+                    [np.zeros((len(other.feature), outputs[0])), other.values],
+                ]
+            ),
+            base=np.concatenate([self.base, other.base]),
+            sets=self.sets | {node + shift: goes_left for node, goes_left in other.sets.items()},
+            n_codes=self.n_codes | other.n_codes,
+        )
+
+    def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
+        """The first column of a group made a column of categories that stands for all of them.
+
+        Parameters
+        ----------
+        group : tuple of int
+            Columns of the group.
+        patterns : ndarray of shape (n_codes, len(group))
+            What the group's columns hold for each code.
+        """
+        sets, feature, threshold = dict(self.sets), self.feature.copy(), self.threshold.copy()
+        for position, j in enumerate(group):
+            for node in np.flatnonzero(self.feature == j).tolist():
+                holds = patterns[:, position]
+                goes_left = np.where(np.isnan(holds), self.missing_left[node], holds <= self.threshold[node])
+                sets[node] = np.append(goes_left, False)
+                feature[node], threshold[node] = group[0], np.nan
+        n_codes = self.n_codes | {group[0]: len(patterns) + 1}
+        return replace(self, feature=feature, threshold=threshold, sets=sets, n_codes=n_codes)
+
+    @cached_property
+    def _side_values(self) -> Floats:
+        """Per node, the mean of the first output over the leaves below it."""
+        levels = [self.roots]
+        while len(inner := levels[-1][self.feature[levels[-1]] >= 0]):
+            levels.append(np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64))
+        mean = self.values[:, 0].copy()
+        for level in reversed(levels):
+            inner = level[self.feature[level] >= 0]
+            mean[inner] = (mean[self.left[inner]] + mean[self.right[inner]]) / 2
+        return mean
+
+    def _code_cells(self, j: int) -> Codes:
+        """The cells of a column of categories: codes that no test tells apart share one.
+
+        The cells stand in the order of what the tests add for them, so that the sets of the tests are few runs of cells.
+        """
+        nodes = np.array([node for node in self.sets if self.feature[node] == j], dtype=np.int64)
+        if len(nodes) == 0:
+            return np.zeros(self.n_codes[j], dtype=np.int32)
+        goes_left = np.array([self.sets[node] for node in nodes.tolist()])
+        distinct, cell = np.unique(goes_left, axis=1, return_inverse=True)
+        mean = self._side_values
+        effect = np.where(distinct, mean[self.left[nodes]][:, None], mean[self.right[nodes]][:, None]).sum(axis=0)
+        rank = np.empty(len(effect), dtype=np.int32)
+        rank[np.argsort(effect, kind="stable")] = np.arange(len(effect))
+        return rank[cell.ravel()]
+
+    def cells(self, more_cuts: dict[int, Floats] | None = None) -> tuple[Cells, Floats]:
+        """Cells between all cuts, and per cut the classifier's own number.
+
+        Parameters
+        ----------
+        more_cuts : dict of int to ndarray, optional
+            Further cuts of some features.
+        """
+        inner = np.flatnonzero((self.feature >= 0) & np.isfinite(self.threshold))
+        by_feature: list[Floats] = [np.empty(0)] * self.n_features
+        native: list[Floats] = [np.empty(0)] * self.n_features
+        for j in np.unique(self.feature[inner]):
+            mine = inner[self.feature[inner] == j]
+            by_feature[j], first = np.unique(self.threshold[mine], return_index=True)
+            native[j] = self.native_threshold[mine[first]]
+        for j, cuts in (more_cuts or {}).items():
+            new = np.setdiff1d(cuts, by_feature[j])
+            order = np.argsort(np.concatenate([by_feature[j], new]))
+            by_feature[j] = np.concatenate([by_feature[j], new])[order]
+            native[j] = np.concatenate([native[j], new])[order]
+        cells = Cells.from_cuts(by_feature, {j: self._code_cells(j) for j in self.n_codes})
+        for j in self.n_codes:
+            native[j] = cells.cuts_of(j)
+        return cells, np.concatenate([*native, np.empty(0)])
+
+    def left_cells(self, node: int, cells: Cells) -> Bools:
+        """Whether each cell of the feature that a node tests goes to the left."""
+        j = int(self.feature[node])
+        if node in self.sets:
+            cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)
+            goes_left[cell] = self.sets[node]
+            return goes_left
+        goes_left = np.append(cells.cuts_of(j) <= self.threshold[node], self.threshold[node] == np.inf)
+        if cells.gaps is not None and cells.gaps[j]:
+            goes_left[-1] = self.missing_left[node]
+        return goes_left

@@ -1,0 +1,226 @@
+"""What a search runs on: trees compiled for the points that are asked about and for the rules they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca import _core
+from fcca.constraints._limits import Limits
+from fcca.counterfactuals._cells import Cells
+from fcca.counterfactuals._forest import Forest
+from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MOST_CANDIDATES = 255
+
+NO_LIMITS = Limits()
+
+
+class Group(NamedTuple):
+    """Columns of 0 and 1 of which one is 1, as one column of categories in place of the first of them.
+
+    A point whose columns hold something else, or some of whose columns may not move, has a code of its own that nothing can
+    enter.
+    """
+
+    columns: tuple[int, ...]
+    patterns: Floats  # what the columns hold, by code; the first codes are those that may be entered
+    frozen: Bools  # which of them may not move, by code
+
+    @classmethod
+    def of(cls, columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Group:
+        """The group for these points."""
+        n = len(columns)
+        switched = np.hstack([np.eye(n), np.zeros((n, n))])
+        found = np.unique(_held(columns, rows, frozen), axis=0)
+        others = [line for line in found if not (switched == line).all(axis=1).any()]
+        codes = np.vstack([switched, *others])
+        return cls(tuple(columns), codes[:, :n], codes[:, n:] > 0)
+
+    def codes(self, rows: Floats, frozen: Bools | None) -> Floats:
+        """Codes of rows; those of no pattern have the code behind the last."""
+        held = _held(self.columns, rows, frozen)[:, None, :]
+        known = np.hstack([self.patterns, self.frozen])[None]
+        matches = ((held == known) | (np.isnan(held) & np.isnan(known))).all(axis=2)
+        return np.where(matches.any(axis=1), matches.argmax(axis=1), len(self.patterns)).astype(np.float64)
+
+    def factors(self) -> Floats:
+        """From every code to every one that may be entered: 1, or infinite where a column that may not move would have to."""
+        changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
+        barred: Bools = (changes & self.frozen[:, None, :]).any(axis=2)
+        return np.where(barred, np.inf, 1.0)
+
+
+def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
+    """What rows hold in some columns, and beside it which of these may not move."""
+    held = rows[:, list(columns)]
+    return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
+
+
+def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
+    """Cuts for a feature of a rule between features: its training values, or quantiles of them where they are many.
+
+    A feature under such a rule may have to move although the model does not care; these cuts part the values it can move to.
+    The largest value of each of the model's cells is none of them: behind it would be a cell without a value.
+    """
+    distinct = np.unique(values[~np.isnan(values)])
+    chosen = distinct
+    if len(distinct) > MOST_CANDIDATES:
+        shares = np.linspace(0, 1, MOST_CANDIDATES + 2)[1:-1]
+        chosen = np.unique(np.quantile(distinct, shares, method="inverted_cdf"))
+    following = distinct[np.minimum(np.searchsorted(distinct, chosen, side="right"), len(distinct) - 1)]
+    same_cell = np.searchsorted(model_cuts, chosen) == np.searchsorted(model_cuts, following)
+    cuts: Floats = chosen[(following > chosen) & same_cell]
+    return cuts
+
+
+def _grouped(X: Floats, groups: tuple[Group, ...], frozen: Bools | None = None) -> Floats:
+    """The same rows, each group's code in its first column."""
+    if not groups:
+        return X
+    X = X.copy()
+    for group in groups:
+        codes = group.codes(X, frozen)
+        X[:, list(group.columns)] = 0.0
+        X[:, group.columns[0]] = codes
+    return X
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """Cells and tables, and how rows are put into their form."""
+
+    cells: Cells
+    tables: AdditiveTables | EnsembleTables
+    groups: tuple[Group, ...] = ()
+
+    def rows(self, X: Floats, frozen: Bools | None = None) -> Floats:
+        """Rows in the form that the search takes; ``frozen`` has one line for each."""
+        return _grouped(X, self.groups, frozen)
+
+    @classmethod
+    def build(
+        cls,
+        forest: Forest,
+        cells: Cells | None,
+        observed: Sequence[Floats],
+        gaps: Bools,
+        groups: tuple[Group, ...],
+        rule_cuts: dict[int, Floats],
+        additive: bool,
+    ) -> SearchSpace:
+        """Compile.
+
+        Parameters
+        ----------
+        forest : Forest
+        cells : Cells or None
+            Those of the trees, with the training rows in them, where they are known already.
+        observed : sequence of ndarray
+            The training rows.
+        gaps : ndarray of shape (n_features,)
+            Columns of numbers in which a point that is asked about has a missing value.
+        groups : tuple of Group
+        rule_cuts : dict of int to ndarray
+            Further cuts of features of rules.
+        additive : bool
+            Whether step functions will do where every tree tests one feature.
+        """
+        for group in groups:
+            forest = forest.grouped(group.columns, group.patterns)
+        if cells is None:
+            cells, _ = forest.cells(rule_cuts)
+            for X in observed:
+                cells.observe(_grouped(X, groups))
+        cells = cells.with_gaps(gaps)
+        tables = AdditiveTables.from_trees(forest, cells) if additive else None
+        return cls(cells, tables or EnsembleTables.from_trees(forest, cells), groups)
+
+
+def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[str, Any]:
+    """For columns of categories, from every code into every cell: the factor on the cost and the code that it lands on."""
+    if not cells.code_cell:
+        return {"first_entry": None, "entry_factor": None, "entry_code": None}
+    by_column = {group.columns[0]: group for group in groups}
+    first, factors, landings = [0], [np.empty(0)], [np.empty(0, dtype=np.int32)]
+    for j in range(cells.n_features):
+        if j not in cells.code_cell:
+            first.append(first[-1])
+            continue
+        cell, count = cells.code_cell[j], cells.code_count[j]
+        n_codes, n_cells = len(cell), int(cells.n_cells()[j])
+        factor = np.ones((n_codes, n_codes))
+        if j in limits.moves:
+            factor[: n_codes - 1, : n_codes - 1] = limits.moves[j]
+        # To a category that nobody has, or to none, there is no way; from a missing one only where it may be filled in.
+        seen = count > 0
+        seen[-1] = False
+        if j in by_column:
+            n_columns = len(by_column[j].columns)
+            factor[: n_codes - 1, :n_columns] = by_column[j].factors()
+            seen[n_columns:] = False
+        elif limits.fillable is None or not limits.fillable[j]:
+            factor[-1] = np.inf
+        factor[:, ~seen] = np.inf
+        preferred = np.lexsort((np.arange(n_codes), -count))
+        best, landing = np.full((n_codes, n_cells), np.inf), np.zeros((n_codes, n_cells), dtype=np.int32)
+        for k in range(n_cells):
+            inside = preferred[cell[preferred] == k]
+            chosen = factor[:, inside].argmin(axis=1)
+            best[:, k], landing[:, k] = factor[np.arange(n_codes), inside[chosen]], inside[chosen]
+        factors.append(best.ravel())
+        landings.append(landing.ravel())
+        first.append(first[-1] + best.size)
+    return {
+        "first_entry": np.array(first, dtype=np.int64),
+        "entry_factor": np.concatenate(factors),
+        "entry_code": np.concatenate(landings).astype(np.int32),
+    }
+
+
+def core_limits(space_cells: Cells, limits: Limits, groups: tuple[Group, ...], fill_near: Floats | None) -> _core.Limits:
+    """Limits for the searches."""
+
+    def array(values: Any, dtype: Any) -> Any:
+        return None if values is None else np.ascontiguousarray(values, dtype=dtype)
+
+    frozen = limits.frozen
+    if frozen is not None and groups:
+        frozen = frozen.copy()
+        for group in groups:
+            frozen[:, group.columns[0]] = False  # each column of the group for itself, by its codes
+    linear, implications = limits.linear, limits.implications
+    terms = [list(rule.coefficients.items()) for rule in linear]
+    flat = [term for rule in terms for term in rule]
+    low, high = limits.low, limits.high
+    if low is None and high is not None:
+        low = np.full_like(high, -np.inf)
+    if high is None and low is not None:
+        high = np.full_like(low, np.inf)
+    return _core.Limits(
+        low=array(low, np.float64),
+        high=array(high, np.float64),
+        frozen=array(frozen, np.uint8),
+        step=array(limits.step, np.float64),
+        origin=array(limits.origin, np.float64),
+        weight=array(limits.weight, np.float64),
+        fillable=array(limits.fillable, np.uint8),
+        fill_near=None if limits.fillable is None else fill_near,
+        **_entries(space_cells, limits, groups),
+        max_changes=limits.max_changes or 0,
+        first_term=np.concatenate([[0], np.cumsum([len(rule) for rule in terms])]).astype(np.int64),
+        term_feature=np.array([j for j, _ in flat], dtype=np.int32),
+        term_coef=np.array([a for _, a in flat], dtype=np.float64),
+        upper=np.array([rule.upper for rule in linear], dtype=np.float64),
+        if_feature=np.array([rule.feature for rule in implications], dtype=np.int32),
+        if_rises=np.array([rule.rises for rule in implications], dtype=np.uint8),
+        then_feature=np.array([rule.then_feature for rule in implications], dtype=np.int32),
+        then_rises=np.array([rule.then_rises for rule in implications], dtype=np.uint8),
+    )
