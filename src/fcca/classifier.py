@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
+from fcca._columns import Columns
 from fcca._weights import check_weights
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
@@ -48,7 +50,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     tree_ : OptimalTreeClassifier
         Fitted on the 0/1 columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
     structure_ : TreeStructure
-        The same tree in raw units.
+        The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
     fidelity_ : float
         Share of the training weight that the tree answers as the black box does.
     classes_ : ndarray
@@ -86,7 +88,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units.
+            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
         y : array-like of shape (n_rows,)
         sample_weight : array-like of shape (n_rows,), optional
 
@@ -98,12 +100,16 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self.discretizer_ = self._new_discretizer().fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
         y = column_or_1d(y)
+        if sample_weight is not None:  # rows of weight 0 may hold categories that no other row has
+            weight = check_weights(sample_weight, len(y))
+            kept = np.flatnonzero(weight > 0)
+            if len(kept) < len(y):
+                X, y, weights = _safe_indexing(X, kept), y[kept], {"sample_weight": weight[kept]}
         answers = self.discretizer_.predict_target(X)
         B = self.discretizer_.transform(X)
         self.tree_ = self._new_tree().fit(B, y if self.fit_to == "labels" else answers, **weights)
         self.classes_ = self.tree_.classes_
-        table = self.discretizer_.thresholds_
-        structure: TreeStructure = self.tree_.tree_.with_columns(table.feature, table.threshold)
+        structure: TreeStructure = self.tree_.tree_.with_conditions(self.discretizer_.thresholds_)
         self.structure_ = structure
         self.fidelity_ = fidelity(self.tree_.predict(B), answers, **weights)
         return self
@@ -118,6 +124,39 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     @property
     def _structure(self) -> TreeStructure:
         return self.structure_
+
+    @property
+    def _columns(self) -> Columns | None:
+        columns: Columns | None = self.discretizer_.thresholds_.columns
+        return columns
+
+    def _checked_table(self, X: Any) -> NDArray[Any]:
+        if self._columns is None:
+            return super()._checked_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+        return self._columns.encode(X)
+
+    def to_sklearn(self) -> DecisionTreeClassifier:
+        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+
+        It takes X, in raw units, where all conditions of the tree are thresholds, and answers alike, except that
+        scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than those can tell may go to the
+        other side. Where some are sets of categories or ask for missing values, which scikit-learn's trees cannot test, it
+        takes the 0/1 columns, ``discretizer_.transform(X)``, and its columns are named for their conditions.
+        """
+        check_is_fitted(self)
+        if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):
+            return super().to_sklearn()
+        names = self.discretizer_.get_feature_names_out()
+        on_conditions: TreeStructure = self.tree_.tree_
+        return on_conditions.to_sklearn(self.classes_, len(names), names)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(FCCADiscretizer() if self.discretizer is None else self.discretizer).input_tags
+        for name in ("allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
         """Share of rows that the tree answers as the black box does."""

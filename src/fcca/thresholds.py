@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,23 +10,36 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fcca._decimals import plain, shortest_decimal
+from fcca._columns import Columns
+from fcca._conditions import (
+    KINDS,
+    Codes,
+    binarized,
+    codes_of,
+    common_columns,
+    condition_in_words,
+    read_document,
+    smaller_side,
+    written_document,
+)
+from fcca._decimals import shortest_decimal
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
+Labels = tuple[Any, ...]
 
 __all__ = ["ThresholdTable"]
 
-JSON_FORMAT = "fcca.thresholds"
-JSON_VERSION = 1
+ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """Conditions ``x > threshold``, each with how much weight of counterfactuals crossed it.
+    """Conditions on single columns, each with how much weight of counterfactuals crossed it.
 
-    Sorted by feature and threshold, without repetition, and immutable: every method returns a new table. Two tables add
-    up: equal conditions add their counts.
+    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. A missing value makes
+    every condition false but the last. Sorted by feature, then kind, then threshold or categories, without repetition, and
+    immutable: every method returns a new table. Two tables add up: equal conditions add their counts.
 
     Attributes
     ----------
@@ -36,13 +48,20 @@ class ThresholdTable:
     feature : ndarray of shape (n_conditions,)
         Column of each condition.
     threshold : ndarray of shape (n_conditions,)
-        The number that is applied and printed.
+        The number that is applied and printed. This and the next three are NaN for sets and for ``is missing``.
     cut : ndarray of shape (n_conditions,)
         The model's own number.
     below, above : ndarray of shape (n_conditions,)
         The training values next to the threshold: the largest not above it, the smallest above it.
     count : ndarray of shape (n_conditions,)
         Weight of the counterfactuals that crossed it.
+    kind : ndarray of shape (n_conditions,)
+        ``"cut"``, ``"set"`` or ``"missing"``.
+    labels : tuple of (tuple or None)
+        The categories of a set, in the order of the column's; None for the others. A set and its complement make the same
+        split: the one with fewer categories stands for it, of two equals the one without the column's first.
+    columns : Columns or None
+        Categories and gaps of the columns; None where all are numbers.
 
     Examples
     --------
@@ -52,6 +71,16 @@ class ThresholdTable:
     ['RM > 6.94', 'LSTAT > 9.725']
     >>> table.binarize([[7.0, 9.0], [6.0, 9.725]]).tolist()
     [[1, 0], [0, 0]]
+
+    With categories and missing values, from a table that has them:
+
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"income": [3.5, None, 2.0], "purpose": ["car", "tv", "boat"]})
+    >>> table = ThresholdTable.from_list([("purpose", {"car"}), ("income", 3.0), ("income", None)], X)
+    >>> table.names()
+    ['income > 3', 'income is missing', 'purpose = "car"']
+    >>> table.binarize(X).tolist()
+    [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
     """
 
     feature_names: tuple[str, ...]
@@ -61,55 +90,159 @@ class ThresholdTable:
     below: Floats
     above: Floats
     count: Floats
+    kind: NDArray[np.str_] = None  # type: ignore[assignment]  # all cuts
+    labels: tuple[Labels | None, ...] = None  # type: ignore[assignment]
+    columns: Columns | None = None
     _names: list[str] = field(init=False, repr=False, compare=False)
+    _codes: tuple[Codes | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("feature", "threshold", "cut", "below", "above", "count"):
-            column = np.array(getattr(self, name), dtype=np.int32 if name == "feature" else np.float64)
-            column.flags.writeable = False
-            object.__setattr__(self, name, column)
+        n = len(self.feature)
+        for name in ARRAYS:
+            self._freeze(name, np.array(getattr(self, name), dtype=np.int32 if name == "feature" else np.float64))
+        self._freeze("kind", np.full(n, "cut") if self.kind is None else np.array(self.kind, dtype="U7"))
+        labels = (None,) * n if self.labels is None else tuple(None if one is None else tuple(one) for one in self.labels)
+        object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
-        order = np.lexsort((self.threshold, self.feature))
-        if not np.array_equal(order, np.arange(len(order))):
-            raise InvalidInputError("Conditions must be sorted by feature and threshold.")
-        same = (np.diff(self.feature) == 0) & (np.diff(self.threshold) == 0)
-        if same.any():
-            raise InvalidInputError("A condition occurs twice.")
-        if len(self) and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
+        if n and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
             raise InvalidInputError("A condition names a column that is not there.")
-        if not np.isfinite(self.threshold).all():
+        if self.columns is not None and len(self.columns.columns) != len(self.feature_names):
+            raise InvalidInputError(f"There are {len(self.feature_names)} names for {len(self.columns.columns)} columns.")
+        object.__setattr__(self, "_codes", self._checked_codes())
+        if not np.isfinite(self.threshold[self.kind == "cut"]).all():
             raise InvalidInputError("Thresholds must be finite numbers.")
-        names = [f"{self.feature_names[j]} > {plain(t)}" for j, t in zip(self.feature, self.threshold, strict=True)]
+        order, first = _sorted(self.feature, self.kind, self.threshold, self._codes)
+        if not np.array_equal(order, np.arange(n)):
+            raise InvalidInputError("Conditions must be sorted by feature, kind, and threshold or categories.")
+        if not first.all():
+            raise InvalidInputError("A condition occurs twice.")
+        entries = zip(self.feature, self.kind.tolist(), self.threshold, self.labels, strict=True)
+        names = [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
         object.__setattr__(self, "_names", names)
+
+    def _freeze(self, name: str, column: NDArray[Any]) -> None:
+        column.flags.writeable = False
+        object.__setattr__(self, name, column)
+
+    def _checked_codes(self) -> tuple[Codes | None, ...]:
+        """Codes of every set; refuses conditions that their column cannot have."""
+        if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
+            raise InvalidInputError("Every condition needs a kind, and every set its categories.")
+        kinds = set(self.kind.tolist())
+        if unknown := kinds.difference(KINDS):
+            raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}; expected one of {list(KINDS)}.")
+        if self.columns is not None:
+            wrong = np.flatnonzero((self.kind == "cut") & self.columns.is_category[self.feature])
+            if len(wrong):
+                name = self.feature_names[self.feature[wrong[0]]]
+                raise InvalidInputError(
+                    f"Column {name!r} holds categories, so it has no threshold; give a set of categories."
+                )
+        if "set" not in kinds:
+            return (None,) * len(self.feature)
+        return tuple(
+            self._codes_of_set(j, labels) if kind == "set" else None
+            for j, labels, kind in zip(self.feature.tolist(), self.labels, self.kind.tolist(), strict=True)
+        )
+
+    def _codes_of_set(self, feature: int, labels: Labels | None) -> Codes:
+        categories = _categories(self.columns, feature)
+        codes = codes_of(self.feature_names[feature], categories, labels or ())
+        assert categories is not None
+        if codes != smaller_side(codes, len(categories)) or tuple(labels or ()) != tuple(categories[code] for code in codes):
+            raise InvalidInputError(
+                f"The set {labels} of column {self.feature_names[feature]!r} must be in the order of the column's "
+                "categories and the smaller side of its split; from_counts and from_list make it so."
+            )
+        return codes
 
     # --- making one ---------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_counts(
-        cls, feature_names: Sequence[str], feature: ArrayLike, threshold: ArrayLike, count: ArrayLike
+        cls,
+        feature_names: Sequence[str],
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        count: ArrayLike,
+        *,
+        kind: ArrayLike | None = None,
+        labels: Sequence[Sequence[Any] | None] | None = None,
+        columns: Columns | None = None,
     ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Sum counts by (feature, threshold); also returns, per entry given, the condition it went to."""
+        """Sum counts by condition; also returns, per entry given, the condition it went to.
+
+        Parameters
+        ----------
+        feature_names : sequence of str
+        feature, threshold, count : array-like of shape (n_entries,)
+            The threshold is ignored where the kind is not ``"cut"``.
+        kind : array-like of shape (n_entries,), optional
+            ``"cut"``, ``"set"`` or ``"missing"``; all cuts where None.
+        labels : sequence of (sequence or None), optional
+            The categories of the sets; either side of a split.
+        columns : Columns, optional
+            Needed for sets.
+        """
         feature, threshold = np.asarray(feature, dtype=np.int32), np.asarray(threshold, dtype=np.float64)
-        order = np.lexsort((threshold, feature))
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = (np.diff(feature[order]) != 0) | (np.diff(threshold[order]) != 0)
+        names = tuple(feature_names)
+        kinds = np.full(len(feature), "cut") if kind is None else np.asarray(kind, dtype="U7")
+        sides: list[Codes | None] = [None] * len(feature)
+        known: dict[tuple[int, Labels], Codes] = {}
+        for at in np.flatnonzero(kinds == "set").tolist():
+            given = (int(feature[at]), tuple((labels[at] if labels is not None else None) or ()))
+            if given not in known:
+                categories = _categories(columns, given[0])
+                known[given] = smaller_side(codes_of(names[given[0]], categories, given[1]), len(categories or ()))
+            sides[at] = known[given]
+        threshold = np.where(kinds == "cut", threshold, np.nan)
+        order, first = _sorted(feature, kinds, threshold, sides)
         condition = np.empty(len(order), dtype=np.int64)
         condition[order] = np.cumsum(first) - 1
         kept = order[first]
         unknown = np.full(len(kept), np.nan)
         sums = _sums(condition, np.asarray(count, dtype=np.float64), len(kept))
-        table = cls(tuple(feature_names), feature[kept], threshold[kept], threshold[kept], unknown, unknown, sums)
+        chosen = [None if (side := sides[at]) is None else _labels_of(columns, feature[at], side) for at in kept.tolist()]
+        cut = threshold[kept]
+        table = cls(names, feature[kept], cut, cut, unknown, unknown, sums, kinds[kept], tuple(chosen), columns)
         return table, condition
 
     @classmethod
-    def from_list(cls, conditions: Sequence[tuple[str, float]], feature_names: Sequence[str]) -> ThresholdTable:
-        """Make a table from a person's own list of ``(column, threshold)``; every count is 1."""
-        names = list(feature_names)
+    def from_list(cls, conditions: Sequence[tuple[str, Any]], feature_names: Any) -> ThresholdTable:
+        """Make a table from a person's own list; every count is 1.
+
+        Parameters
+        ----------
+        conditions : sequence of tuple
+            ``(column, threshold)``, ``(column, {category, …})``, or ``(column, None)`` for ``is missing``.
+        feature_names : sequence of str, or data frame
+            The names of all columns, or a table that has them; sets of categories need the latter.
+        """
+        columns = feature_names if isinstance(feature_names, Columns) else None
+        if hasattr(feature_names, "columns") and columns is None:
+            columns = Columns.of_table(feature_names)
+        names = list(feature_names) if columns is None else list(columns.names)
         unknown = sorted({name for name, _ in conditions} - set(names))
         if unknown:
             raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
-        table, _ = cls.from_counts(names, feature, [t for _, t in conditions], np.ones(len(conditions)))
+        entries = [_persons_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
+        kind, threshold = [kind for kind, _, _ in entries], [number for _, number, _ in entries]
+        labels, counts = [labels for _, _, labels in entries], np.ones(len(entries))
+        if columns is not None and not columns.has_categories and not any(column.missing for column in columns.columns):
+            columns = None
+        table, _ = cls.from_counts(names, feature, threshold, counts, kind=kind, labels=labels, columns=columns)
+        return replace(table, count=np.minimum(table.count, 1.0))
+
+    @classmethod
+    def from_sets(
+        cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
+    ) -> ThresholdTable:
+        """Make a table of ``(column number, categories)``, or None for ``is missing``; every count is 1."""
+        kind = ["missing" if labels is None else "set" for _, labels in asked]
+        feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
+        nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
+        table, _ = cls.from_counts(feature_names, feature, nothing, ones, kind=kind, labels=labels, columns=columns)
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
@@ -131,19 +264,22 @@ class ThresholdTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ThresholdTable):
             return NotImplemented
-        columns = ("feature", "threshold", "cut", "below", "above", "count")
-        return self.feature_names == other.feature_names and all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in columns
+        plain = ("feature_names", "labels", "columns")
+        return (
+            all(getattr(self, name) == getattr(other, name) for name in plain)
+            and np.array_equal(self.kind, other.kind)
+            and all(np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in ARRAYS)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        columns = (self.feature, self.threshold, self.cut, self.below, self.above, self.count)
-        return type(self), (self.feature_names, *columns)  # through __post_init__, so that the arrays stay read-only
+        arrays = (getattr(self, name) for name in ARRAYS)
+        # Through __post_init__, so that the arrays stay read-only.
+        return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
 
     def names(self) -> list[str]:
-        """Conditions as text, ``"RM > 6.94"``."""
+        """Conditions as text, ``"RM > 6.94"``, ``'purpose = "car"'`` or ``"income is missing"``."""
         return list(self._names)
 
     @property
@@ -151,28 +287,35 @@ class ThresholdTable:
         """Names of the columns that carry at least one condition."""
         return [self.feature_names[j] for j in np.unique(self.feature)]
 
-    def binarize(self, X: ArrayLike) -> NDArray[np.int8]:
-        """One 0/1 column per condition: 1 where ``x > threshold``."""
+    @property
+    def codes(self) -> tuple[Codes | None, ...]:
+        """The categories of every set by their positions in the column's categories; None for the others."""
+        return self._codes
+
+    def binarize(self, X: Any) -> NDArray[np.int8]:
+        """One 0/1 column per condition: 1 where it holds.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            With the categories' labels, or an array of numbers in which they are codes: positions in the column's
+            ``categories``. NaN is a missing value in either.
+        """
+        if self.columns is not None and not _is_numbers(X):
+            X = self.columns.encode(X)
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != len(self.feature_names):
             raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {X.shape}.")
-        out = np.empty((len(X), len(self)), dtype=np.int8)
-        for begin in range(0, len(X), 4096):  # pieces that stay in the cache
-            piece = slice(begin, begin + 4096)
-            np.greater(X[piece][:, self.feature], self.threshold, out=out[piece], casting="unsafe")
-        return out
+        n_categories = {
+            j: len(_categories(self.columns, j) or ()) for j in np.unique(self.feature[self.kind == "set"]).tolist()
+        }
+        return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
 
     def select(self, keep: NDArray[np.bool_]) -> ThresholdTable:
         """The conditions where ``keep`` is true."""
-        return replace(
-            self,
-            feature=self.feature[keep],
-            threshold=self.threshold[keep],
-            cut=self.cut[keep],
-            below=self.below[keep],
-            above=self.above[keep],
-            count=self.count[keep],
-        )
+        arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in (*ARRAYS, "kind")}
+        labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
+        return replace(self, **arrays, labels=labels)
 
     # --- joining conditions -------------------------------------------------------------------------------------------
 
@@ -181,21 +324,20 @@ class ThresholdTable:
             return NotImplemented
         if self.feature_names != other.feature_names:
             raise InvalidInputError("Only tables over the same columns can be added.")
-        stacked = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("feature", "threshold", "cut", "below", "above", "count")
-        }
-        return _joined(self.feature_names, stacked)[0]
+        columns = common_columns(self.columns, other.columns)
+        stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
+        return _joined(self.feature_names, stacked, self.labels + other.labels, columns)[0]
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Merge conditions of a feature that are closer than ``tolerance[feature]``.
+        """Merge cuts of a feature that are closer than ``tolerance[feature]``.
 
         The most crossed one takes in all within its reach and represents them; then the most crossed of the rest, and so
         on, so no two that remain are that close. Also returns, per condition, the one it went to.
         """
         representative = np.arange(len(self))
-        for j in np.unique(self.feature):
-            mine = np.flatnonzero(self.feature == j)
+        is_cut = self.kind == "cut"
+        for j in np.unique(self.feature[is_cut]):
+            mine = np.flatnonzero(is_cut & (self.feature == j))
             threshold, open_count = self.threshold[mine], self.count[mine].copy()
             while np.isfinite(leader_count := open_count[leader := int(np.argmax(open_count))]) and leader_count >= 0:
                 near = (np.abs(threshold - threshold[leader]) < tolerance[j]) & (open_count >= 0)
@@ -213,15 +355,16 @@ class ThresholdTable:
         joined; the most crossed one gives the ``cut`` and is the one that is rounded. Also returns, per condition, the one
         it went to.
         """
-        columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count")}
+        columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
-        threshold = np.empty(len(self))
-        for i in np.lexsort((self.threshold, -self.count)).tolist():
+        threshold = np.full(len(self), np.nan)
+        order = np.lexsort((self.threshold, -self.count))
+        for i in order[self.kind[order] == "cut"].tolist():
             gap = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
             if gap not in shortest:
                 shortest[gap] = shortest_decimal(float(self.threshold[i]), gap[1], gap[2])
             threshold[i] = shortest[gap]
-        return _joined(self.feature_names, columns | {"threshold": threshold})
+        return _joined(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
 
     # --- in and out ---------------------------------------------------------------------------------------------------
 
@@ -231,7 +374,9 @@ class ThresholdTable:
             {
                 "condition": self._names,
                 "feature": [self.feature_names[j] for j in self.feature],
+                "kind": self.kind.tolist(),
                 "threshold": self.threshold,
+                "categories": pd.Series(list(self.labels), dtype=object),
                 "cut": self.cut,
                 "below": self.below,
                 "above": self.above,
@@ -241,72 +386,87 @@ class ThresholdTable:
 
     def to_json(self) -> str:
         """A JSON document that :meth:`from_json` turns into an equal table."""
-        conditions = [
-            {
-                "kind": "cut",
-                "feature": int(j),
-                "threshold": float(t),
-                "cut": float(cut),
-                "below": None if np.isnan(below) else float(below),
-                "above": None if np.isnan(above) else float(above),
-                "count": float(count),
-            }
-            for j, t, cut, below, above, count in zip(
-                self.feature, self.threshold, self.cut, self.below, self.above, self.count, strict=True
-            )
-        ]
-        document = {
-            "format": JSON_FORMAT,
-            "version": JSON_VERSION,
-            "feature_names": list(self.feature_names),
-            "conditions": conditions,
-        }
-        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        arrays = {name: getattr(self, name).tolist() for name in (*ARRAYS, "kind")}
+        return written_document(self.feature_names, arrays, self.labels, self.columns)
 
     @classmethod
     def from_json(cls, text: str) -> ThresholdTable:
         """Read what :meth:`to_json` wrote."""
-        try:
-            document = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidInputError(f"Not a JSON document: {error}.") from error
-        if not isinstance(document, dict) or document.get("format") != JSON_FORMAT:
-            raise InvalidInputError(f"Not a threshold table: expected a JSON object with format {JSON_FORMAT!r}.")
-        if document.get("version") != JSON_VERSION:
-            raise InvalidInputError(
-                f"Threshold table of version {document.get('version')!r}; this fcca reads {JSON_VERSION}."
-            )
-        try:
-            names = [_text(name) for name in document["feature_names"]]
-            conditions = [_condition(entry) for entry in document["conditions"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(f"Damaged threshold table: {error!r}.") from error
-        columns = np.array(conditions, dtype=np.float64).reshape(-1, 6).T
-        return cls(tuple(names), columns[0].astype(np.int32), *columns[1:])
+        return cls(*read_document(text))
+
+
+def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
+    if columns is None:
+        raise InvalidInputError(
+            "A set of categories needs to know the categories of its column: give the table instead of its names."
+        )
+    return columns.columns[feature].categories
+
+
+def _labels_of(columns: Columns | None, feature: int, codes: Codes) -> Labels:
+    categories = _categories(columns, feature) or ()
+    return tuple(categories[code] for code in codes)
+
+
+def _is_numbers(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
+
+
+def _persons_condition(columns: Columns | None, feature: int, name: str, given: Any) -> tuple[str, float, Labels | None]:
+    """Kind, threshold and categories of one entry of a person's list."""
+    if given is None:
+        return "missing", np.nan, None
+    if isinstance(given, (set, frozenset, list, tuple)):
+        return "set", np.nan, tuple(given)
+    if isinstance(given, str) or (columns is not None and columns.columns[feature].categories is not None):
+        return "set", np.nan, (given,)
+    try:
+        return "cut", float(given), None
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"Condition ({name!r}, {given!r}): expected a number, a set of categories, or None for a missing value."
+        ) from error
 
 
 def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
     return np.bincount(group, weights=values, minlength=n).astype(np.float64)
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, got {value!r}")
-    return value
+def _sorted(
+    feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The order of conditions, and which of them, in that order, is not the same as the one before."""
+    keys: list[NDArray[Any]] = [feature, threshold]
+    if (kind != "cut").any():
+        rank = np.select([kind == name for name in KINDS], [0, 1, 2])
+        sets = {side: float(at) for at, side in enumerate(sorted({side for side in codes if side is not None}))}
+        within = np.array([0.0 if side is None else sets[side] for side in codes])
+        within[rank == 0] = threshold[rank == 0]
+        keys = [feature, rank, within]
+    order = np.lexsort(keys[::-1])
+    first = np.zeros(len(order), dtype=bool)
+    first[:1] = True
+    for key in keys:
+        first[1:] |= np.diff(key[order]) != 0
+    return order, first
 
 
-def _condition(entry: dict[str, Any]) -> list[float]:
-    if entry["kind"] != "cut":
-        raise ValueError(f"unknown kind of condition {entry['kind']!r}")
-    if not isinstance(entry["feature"], int):
-        raise TypeError("feature must be a column number")
-    neighbours = [np.nan if entry[name] is None else float(entry[name]) for name in ("below", "above")]
-    return [entry["feature"], float(entry["threshold"]), float(entry["cut"]), *neighbours, float(entry["count"])]
-
-
-def _joined(feature_names: tuple[str, ...], columns: dict[str, NDArray[Any]]) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Join equal (feature, threshold): counts add, neighbours tighten, the most crossed entry gives the cut."""
-    table, condition = ThresholdTable.from_counts(feature_names, columns["feature"], columns["threshold"], columns["count"])
+def _joined(
+    feature_names: tuple[str, ...],
+    columns: dict[str, NDArray[Any]],
+    labels: Sequence[Labels | None],
+    table_columns: Columns | None,
+) -> tuple[ThresholdTable, NDArray[np.int64]]:
+    """Join equal conditions: counts add, neighbours tighten, the most crossed entry gives the cut."""
+    table, condition = ThresholdTable.from_counts(
+        feature_names,
+        columns["feature"],
+        columns["threshold"],
+        columns["count"],
+        kind=columns["kind"],
+        labels=labels,
+        columns=table_columns,
+    )
     below, above = np.full(len(table), np.nan), np.full(len(table), np.nan)
     np.fmax.at(below, condition, columns["below"])
     np.fmin.at(above, condition, columns["above"])

@@ -14,6 +14,8 @@ from fcca._frames import check_column_names
 from fcca.models import as_fitted_on
 from fcca.thresholds import ThresholdTable
 
+Floats = NDArray[np.float64]
+
 
 class ThresholdTransformer(TransformerMixin, BaseEstimator):
     """A transformer whose ``fit`` ends in ``thresholds_``, a ThresholdTable."""
@@ -26,24 +28,34 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             del self.thresholds_
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """0/1 columns, 1 where the value lies above the threshold.
+        """0/1 columns, 1 where the condition holds: where the value lies above the threshold, is one of the set, is missing.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
+            A category that was not there in ``fit`` is an error.
 
         Returns
         -------
         ndarray of shape (n_rows, n_thresholds)
             Or a data frame, after ``set_output``.
         """
+        table = self._encoded(X)
+        return self.thresholds_.binarize(table)
+
+    def _encoded(self, X: Any) -> Floats:
+        """X as a table of float64, categories as positions in their column's ``categories``, NaN for missing values."""
         check_is_fitted(self, "thresholds_")
         check_column_names(X)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self.thresholds_.binarize(X)
+        columns = self.thresholds_.columns
+        if columns is None:
+            table: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+            return table
+        validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+        return columns.encode(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the output columns, such as ``"RM > 6.94"``.
+        """Names of the output columns, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
 
         Parameters
         ----------
@@ -61,6 +73,9 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # the answer is 0/1 whatever comes in
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
         return tags
 
 
@@ -80,10 +95,10 @@ class TargetThresholdTransformer(ThresholdTransformer):
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self, "thresholds_")
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        table = self._encoded(X)
+        given = as_fitted_on(self.estimator_, table, columns=self.thresholds_.columns)
         # CatBoost gives many classes as a column.
-        return np.asarray(self.estimator_.predict(as_fitted_on(self.estimator_, X))).ravel()
+        return np.asarray(self.estimator_.predict(given)).ravel()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +17,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from fcca._columns import Columns
 from fcca._progress import progress_bar
 from fcca._units import PowerOfTwoScaler
-from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, Counterfactuals
+from fcca.constraints import Constraint, Limits
+from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, Counterfactuals
 from fcca.discretizers._base import TargetThresholdTransformer
-from fcca.discretizers._validation import check_same_columns, check_training_data, distinct_rows
+from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, values_around
+from fcca.discretizers._rules import Rules
+from fcca.discretizers._validation import (
+    TrainingData,
+    check_same_columns,
+    check_training_data,
+    decoded,
+    distinct_rows,
+    fitted_through,
+    table_for,
+)
 from fcca.exceptions import (
     ConstantFeatureWarning,
     InvalidInputError,
@@ -27,9 +41,8 @@ from fcca.exceptions import (
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
-from fcca.models import as_fitted_on, check_supported, weight_parameters
+from fcca.models import check_supported
 from fcca.selection import most_frequent
-from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +55,9 @@ class FCCADiscretizer(TargetThresholdTransformer):
 
     The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
     ``p1``, the cheapest change that makes it answer otherwise is computed exactly; the thresholds those changes cross are
-    counted, and the most frequent ones become columns ``x > threshold``.
+    counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a change enters one of
+    the sets that the classifier itself tells apart, which becomes a column ``x in {…}``. Where filling in a missing value
+    alone makes the classifier answer otherwise, there is a column ``x is missing``.
 
     Parameters
     ----------
@@ -68,6 +83,8 @@ class FCCADiscretizer(TargetThresholdTransformer):
     round_thresholds : bool, default=True
         Replace each threshold by the shortest decimal between the two training values around it, which changes nothing on
         training rows. The classifier's own number stays in the column ``cut`` of the table.
+    constraints : list of rules, default=None
+        Rules from :mod:`fcca.constraints` that the changes keep. A column that may not change carries no condition.
     time_limit : float, default=None
         Seconds for all searches together. What is not proven by then is left out, with a warning.
     time_limit_per_point : float, default=None
@@ -122,6 +139,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         "margin": [Interval(Real, 0, None, closed="neither")],
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "round_thresholds": ["boolean"],
+        "constraints": [list, tuple, None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "time_limit_per_point": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -141,6 +159,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         margin: float = 1e-4,
         merge_tolerance: float | str = "auto",
         round_thresholds: bool = True,
+        constraints: Sequence[Constraint] | None = None,
         time_limit: float | None = None,
         time_limit_per_point: float | None = None,
         n_jobs: int | None = None,
@@ -156,6 +175,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self.margin = margin
         self.merge_tolerance = merge_tolerance
         self.round_thresholds = round_thresholds
+        self.constraints = constraints
         self.time_limit = time_limit
         self.time_limit_per_point = time_limit_per_point
         self.n_jobs = n_jobs
@@ -168,7 +188,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units.
+            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
@@ -186,48 +206,60 @@ class FCCADiscretizer(TargetThresholdTransformer):
         if self.estimator is not None:
             check_supported(self.estimator)
         self._forget()
-        X, y, weight, rows = check_training_data(self, X, y, sample_weight)
-        self.estimator_ = self._fit_estimator(X, y, weight)
+        data = check_training_data(self, X, y, sample_weight)
+        self.estimator_ = self._fit_estimator(data)
 
-        engine = CounterfactualEngine(self.estimator_, problem)
+        engine = CounterfactualEngine(self.estimator_, problem, like=data.given)
         check_same_columns(self, self.estimator_, engine.model.n_features)
         self.classes_ = engine.model.classes
+        X, columns = table_for(engine.model, data)
         engine.observe(X)
         names = [str(name) for name in _check_feature_names_in(self)]
-        self._note_constant_features(engine.cells, names)
+        self._note_constant_features(engine, X, columns, names)
 
-        points, own_class = self._points(engine, X, y)
-        with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
+        points, own_class = self._points(engine, X, data.y)
+        rules = Rules.of(self.constraints, columns, names) if self.constraints else None
+        limits = None if rules is None else rules.limits(engine, X, points)
+        began = perf_counter()
+
+        def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
+            left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began))
             found = engine.solve(
                 X,
-                points,
-                own_class,
+                points[which],
+                own_class[which],
                 feature_names=names,
+                limits=limits,
                 n_jobs=self.n_jobs,
-                time_limit=self.time_limit,
+                time_limit=left,
                 time_limit_per_point=self.time_limit_per_point,
                 progress=progress,
             )
-        self._warn_about(found)
-        self._collect_thresholds(engine, X, found, weight)
+            return found if rules is None else rules.checked(X, found)
+
+        with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
+            found = replace(solve(np.arange(len(points)), limits, progress), columns=columns)
+        gaps = None if columns is None else deciding_gaps(X, found, limits, solve)
+        self._warn_about(found, gaps)
+        self._collect_thresholds(engine, X, found, data.weight, gaps)
         # From here on rows are rows of the caller's X, those of weight 0 included.
-        self.counterfactuals_ = replace(found, rows=rows[found.rows])
+        self.counterfactuals_ = replace(found, rows=data.rows[found.rows])
         return self.set_granularity(self.Q)
 
-    def _fit_estimator(self, X: Floats, y: NDArray[np.generic], weight: Floats | None) -> Any:
-        if self.estimator is None:
-            estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, random_state=0))
-            X, y, weight = distinct_rows(X, y, weight)
-            return estimator.fit(self._named(X), y, gradientboostingclassifier__sample_weight=weight)
-        estimator = clone(self.estimator)
-        return estimator.fit(self._named(X), y, **({} if weight is None else weight_parameters(estimator, weight)))
+    def _fit_estimator(self, data: TrainingData) -> Any:
+        if self.estimator is not None:
+            return fitted_through(clone(self.estimator), data.columns, data.given, data.y, data.weight)
+        estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, random_state=0))
+        X, y, weight = distinct_rows(data.X, data.y, data.weight)
+        return fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight)
 
-    def _named(self, X: Floats) -> Any:
-        """X with the column names of fit, if it had any, so that the classifier knows them too."""
-        return as_fitted_on(self, X)
-
-    def _note_constant_features(self, cells: Cells, names: list[str]) -> None:
-        self.constant_features_ = [names[j] for j in np.flatnonzero(cells.box_low == cells.box_high)]
+    def _note_constant_features(
+        self, engine: CounterfactualEngine, X: Floats, columns: Columns | None, names: list[str]
+    ) -> None:
+        constant = engine.cells.box_low == engine.cells.box_high
+        if columns is not None:  # a column with a gap has two values, and categories have no box
+            constant = (X.min(axis=0) == X.max(axis=0)) & [not column.ignored for column in columns]
+        self.constant_features_ = [names[j] for j in np.flatnonzero(constant)]
         if self.constant_features_:
             shown = ", ".join(self.constant_features_[:5]) + (", …" if len(self.constant_features_) > 5 else "")
             warnings.warn(
@@ -258,46 +290,49 @@ class FCCADiscretizer(TargetThresholdTransformer):
             )
         return points, engine.class_index(predicted[points])
 
-    def _warn_about(self, found: Counterfactuals) -> None:
+    def _warn_about(self, found: Counterfactuals, gaps: Gaps | None) -> None:
         counts = found.counts()
         if unverified := counts.get("unverified", 0):
+            broken = ", or break a rule" if self.constraints else ""
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals do not flip the classifier's own predict; they are marked "
-                "'unverified' and left out of all counts.",
+                f"{unverified} of {len(found)} counterfactuals do not flip the classifier's own predict{broken}; they "
+                "are marked 'unverified' and left out of all counts.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )
-        if unfinished := counts.get("feasible", 0) + counts.get("unknown", 0):
+        n_searches = len(found) + (0 if gaps is None else gaps.n_searches)
+        in_gaps = 0 if gaps is None else gaps.n_unfinished
+        if unfinished := counts.get("feasible", 0) + counts.get("unknown", 0) + in_gaps:
             warnings.warn(
-                f"The time limit ended {unfinished} of {len(found)} searches before their proof; they are left out of all "
+                f"The time limit ended {unfinished} of {n_searches} searches before their proof; they are left out of all "
                 "counts.",
                 UnfinishedSearchWarning,
                 stacklevel=3,
             )
 
     def _collect_thresholds(
-        self, engine: CounterfactualEngine, X: Floats, found: Counterfactuals, weight: Floats | None
+        self,
+        engine: CounterfactualEngine,
+        X: Floats,
+        found: Counterfactuals,
+        weight: Floats | None,
+        gaps: Gaps | None,
     ) -> None:
         """Count, merge and round; and keep, per condition, which rows crossed it."""
-        moves = found.moves
-        counted = found.is_status("optimal")[moves.point]
-        if not engine.has_cuts:
-            low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
-            counted &= (moves.landing > low) & (moves.landing < high)
-        kept = np.flatnonzero(counted)
-        if len(kept) == 0:
+        crossed = crossings(engine, found, found.columns, gaps)
+        if len(crossed.point) == 0:
             reason = (
                 "The time limit ended them all: raise time_limit."
                 if found.is_status("feasible", "unknown").all()
                 else "A classifier that answers one class everywhere inside the data's range has none, nor one that answers "
                 "the other by less than the margin."
             )
+            rules = " Rules in constraints may forbid all changes that there are." if self.constraints else ""
             raise NoCounterfactualError(
-                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. {reason}"
+                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. {reason}{rules}"
             )
-        crossing_rows = found.rows[moves.point[kept]]
-        weights = np.ones(len(kept)) if weight is None else weight[crossing_rows]
-        table, condition = ThresholdTable.from_counts(found.feature_names, moves.feature[kept], moves.cut[kept], weights)
+        weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
+        table, condition = crossed.table(list(found.feature_names), weights, found.columns)
 
         tolerance = self.merge_tolerance
         if tolerance == "auto":
@@ -305,13 +340,13 @@ class FCCADiscretizer(TargetThresholdTransformer):
         if float(tolerance) > 0:
             table, merged = table.merged(float(tolerance) * (engine.cells.box_high - engine.cells.box_low))
             condition = merged[condition]
-        table = table.with_neighbours(*_values_around(engine, X, table))
+        table = values_around(engine, X, table)
         if self.round_thresholds:
             table, rounded = table.rounded()
             condition = rounded[condition]
         self.all_thresholds_ = table
         order = np.argsort(condition, kind="stable")
-        self._crossing_points = moves.point[kept][order]
+        self._crossing_points = crossed.point[order]
         self._first_crossing = np.searchsorted(condition[order], np.arange(len(table) + 1))
 
     def set_granularity(self, Q: float) -> Self:
@@ -358,15 +393,3 @@ class FCCADiscretizer(TargetThresholdTransformer):
         crossing = self._crossing_points[self._first_crossing[at] : self._first_crossing[at + 1]]
         rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[crossing])
         return rows
-
-
-def _values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable) -> tuple[Floats, Floats, Floats]:
-    """Per threshold, the classifier's own number and the training values next to it."""
-    if engine.tables is not None:
-        cells, own = engine.cells, engine.tables.native_cuts
-    else:
-        cells = Cells.from_cuts([table.threshold[table.feature == j] for j in range(X.shape[1])]).observe(X)
-        own = cells.cuts
-    below, above = cells.values_around()
-    at = cells.index_of(table.feature, table.threshold)
-    return own[at], below[at], above[at]

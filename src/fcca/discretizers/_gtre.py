@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,12 +17,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_feature_names_in
 
-from fcca.counterfactuals import Cells
+from fcca._columns import Columns
 from fcca.discretizers._base import TargetThresholdTransformer
+from fcca.discretizers._crossings import observed_cells
 from fcca.discretizers._stumps import Refit, StumpBoosting
-from fcca.discretizers._validation import check_same_columns, check_training_data, distinct_rows
+from fcca.discretizers._validation import (
+    TrainingData,
+    check_same_columns,
+    check_training_data,
+    decoded,
+    distinct_rows,
+    fitted_through,
+    table_for,
+)
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.models import TreeEnsemble, as_fitted_on, check_supported, read_model, weight_parameters
+from fcca.models import TreeEnsemble, check_supported, read_model, weight_parameters
+from fcca.models._labels import labelled
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -33,7 +44,8 @@ SAME_SCORE = 1e-12
 class GTREDiscretizer(TargetThresholdTransformer):
     """Guess thresholds by a reference ensemble: those a boosting splits at, without the ones it can do without.
 
-    The ensemble is fitted, and every value it splits at becomes a 0/1 column. Then, as long as an ensemble that is fitted on
+    The ensemble is fitted, and every value it splits at becomes a 0/1 column; so does every set of categories that it tells
+    apart, and ``is missing`` for a column with missing values that it splits. Then, as long as an ensemble that is fitted on
     these columns gets no fewer training rows right than with all of them, its least important column is dropped. This is the
     GTRE of McTavish et al., which the paper compares with, step by step as gosdt's ``ThresholdGuessBinarizer`` does it:
     ``GTREDiscretizer()`` finds the thresholds that ``ThresholdGuessBinarizer(max_depth=1)`` does.
@@ -143,7 +155,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units.
+            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
         y : array-like of shape (n_rows,)
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
@@ -156,52 +168,55 @@ class GTREDiscretizer(TargetThresholdTransformer):
         if self.estimator is not None:
             check_supported(self.estimator)
         self._forget()
-        X, y, weight, _ = check_training_data(self, X, y, sample_weight)
-        if self.estimator is None:
-            X, y, weight = _counted(X, y, weight)
+        data = check_training_data(self, X, y, sample_weight)
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
-        self.estimator_ = self._fit_reference(X, y, weight, seed)
+        if self.estimator is None:
+            data = _counted(self, data)
+        self.estimator_ = self._fit_reference(data, seed)
 
-        feature, threshold, cut = self._splits()
-        if len(feature) == 0:
+        names = [str(name) for name in _check_feature_names_in(self)]
+        model = self._model(data.given)
+        X, columns = table_for(model, data)
+        table = self._splits(model, X, columns, names)
+        if len(table) == 0:
             raise InvalidInputError(
                 f"The reference ensemble splits nowhere, so it has no thresholds. Either no column tells the {len(X)} rows "
                 "apart, or their values lie closer together than scikit-learn's trees can see (1e-7): scale the columns."
             )
-        self.n_thresholds_reference_ = len(feature)
-        B = (X[:, feature] <= threshold).astype(np.int8)
+        self.n_thresholds_reference_ = len(table)
+        B = table.binarize(X)
+        B[:, table.kind == "cut"] ^= 1  # as gosdt has them: 1 where the value is not above the threshold
         refitter = _seeded(clone(_innermost(self.estimator_)), seed)
         if not hasattr(type(refitter), "feature_importances_"):
             raise UnsupportedModelError(
                 f"{type(refitter).__name__} has no feature_importances_, by which the least important threshold is dropped. "
                 "Use scikit-learn's GradientBoostingClassifier or a random forest."
             )
-        kept, importance = self._eliminate(_refits(refitter, B, y, weight), len(feature))
-        names = [str(name) for name in _check_feature_names_in(self)]
-        table = ThresholdTable(
-            tuple(names), feature[kept], threshold[kept], cut[kept], *_values_around(X, feature, threshold, kept), importance
-        )
+        kept, importance = self._eliminate(_refits(refitter, B, data.y, data.weight), len(table))
+        table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
+        table = _with_values_around(X, table)
         self.thresholds_ = table.rounded()[0] if self.round_thresholds else table
         return self
 
-    def _fit_reference(self, X: Floats, y: NDArray[np.generic], weight: Floats | None, seed: int) -> Any:
+    def _fit_reference(self, data: TrainingData, seed: int) -> Any:
         estimator = GradientBoostingClassifier(max_depth=1) if self.estimator is None else clone(self.estimator)
         if not isinstance(estimator, FrozenEstimator):
             estimator = _seeded(estimator, seed)
-        parameters = {} if weight is None else weight_parameters(estimator, weight)
-        return estimator.fit(as_fitted_on(self, X), y, **parameters)
+        return fitted_through(estimator, data.columns, data.given, data.y, data.weight)
 
-    def _splits(self) -> tuple[NDArray[np.int32], Floats, Floats]:
-        """Column, threshold and the ensemble's own number of every distinct split, sorted."""
-        model = read_model(self.estimator_)
+    def _model(self, given: Any) -> TreeEnsemble:
+        model = labelled(read_model(self.estimator_), given)
         check_same_columns(self, self.estimator_, model.n_features)
-        if not isinstance(model, TreeEnsemble) or model.categories:
+        if not isinstance(model, TreeEnsemble):
             raise UnsupportedModelError(
-                f"{type(self.estimator_).__name__} has no thresholds to take: the reference must be an ensemble of trees "
-                "that split numbers."
+                f"{type(self.estimator_).__name__} has no thresholds to take: the reference must be an ensemble of trees."
             )
+        return model
+
+    def _splits(self, model: TreeEnsemble, X: Floats, columns: Columns | None, names: list[str]) -> ThresholdTable:
+        """Every distinct split of the ensemble, with its own numbers."""
         reference = self.estimator_.estimator if isinstance(self.estimator_, FrozenEstimator) else self.estimator_
         if self.as_gosdt and isinstance(reference, GradientBoostingClassifier):
             trees = [stage[0].tree_ for stage in reference.estimators_]
@@ -210,11 +225,15 @@ class GTREDiscretizer(TargetThresholdTransformer):
         else:
             feature, threshold, cut = model.feature, model.threshold, model.native_threshold
         order = np.lexsort((cut, threshold, feature))
-        order = order[feature[order] >= 0]
+        order = order[(feature[order] >= 0) & np.isfinite(threshold[order])]
         repeated = np.zeros(len(order), dtype=bool)
         repeated[1:] = (np.diff(feature[order]) == 0) & (np.diff(threshold[order]) == 0)
         kept = order[~repeated]
-        return feature[kept].astype(np.int32), threshold[kept], cut[kept]
+        unknown = np.full(len(kept), np.nan)
+        table = ThresholdTable(
+            tuple(names), feature[kept], threshold[kept], cut[kept], unknown, unknown, np.ones(len(kept)), columns=columns
+        )
+        return table if columns is None else table + _other_splits(model, X, columns, names)
 
     def _eliminate(self, refit: Callable[[NDArray[np.intp]], Refit], n_columns: int) -> tuple[NDArray[np.intp], Floats]:
         """Drop the least important column until the score falls; which columns remain, and their importance."""
@@ -235,14 +254,29 @@ class GTREDiscretizer(TargetThresholdTransformer):
         return kept, before.importance
 
 
-def _counted(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats | None]:
+def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[str]) -> ThresholdTable:
+    """The sets of categories that an ensemble tells apart, and the gaps in columns that it splits."""
+    asked: list[tuple[int, tuple[Any, ...] | None]] = []
+    for node, codes in model.categories.items():
+        j = int(model.feature[node])
+        categories = columns[j].categories or ()
+        if 0 < len(codes) < len(categories):
+            asked.append((j, tuple(categories[code] for code in codes.tolist())))
+    split = np.unique(model.feature[model.feature >= 0])
+    asked += [(j, None) for j in split[np.isnan(X[:, split].min(axis=0))].tolist()]
+    return ThresholdTable.from_sets(names, asked, columns)
+
+
+def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
     """The sorted distinct rows with their weights; or the rows as they come, where each is there once.
 
     gosdt takes rows as they come, and where columns are equally good, their order decides. A row that is there twice has to
     give what the row with weight 2 gives, which has no place in the order twice.
     """
-    distinct = distinct_rows(X, y, weight)
-    return (X, y, None) if np.all(distinct[2] == 1) else distinct
+    X, y, weight = distinct_rows(data.X, data.y, data.weight)
+    if np.all(weight == 1):
+        return replace(data, weight=None)
+    return replace(data, X=X, y=y, weight=weight, given=decoded(discretizer, data.columns, X))
 
 
 def _innermost(estimator: Any) -> Any:
@@ -292,11 +326,12 @@ def _refits(
     return refit
 
 
-def _values_around(
-    X: Floats, feature: NDArray[np.int32], threshold: Floats, kept: NDArray[np.intp]
-) -> tuple[Floats, Floats]:
-    """Per threshold kept, the training values next to it."""
-    cells = Cells.from_cuts([threshold[kept][feature[kept] == j] for j in range(X.shape[1])]).observe(X)
-    below, above = cells.values_around()
-    at = cells.index_of(feature[kept], threshold[kept])
-    return below[at], above[at]
+def _with_values_around(X: Floats, table: ThresholdTable) -> ThresholdTable:
+    """The same table with the training values next to its thresholds."""
+    is_cut = table.kind == "cut"
+    cells = observed_cells(X, table.feature[is_cut], table.threshold[is_cut])
+    at = cells.index_of(table.feature[is_cut], table.threshold[is_cut])
+    columns = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    for column, values in zip(columns, cells.values_around(), strict=True):
+        column[is_cut] = values[at]
+    return table.with_neighbours(table.cut, *columns)

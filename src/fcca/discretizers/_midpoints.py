@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, validate_data
+from sklearn.utils.validation import _check_feature_names_in
 
-from fcca._frames import check_column_names
-from fcca._weights import check_weights
 from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers._validation import TrainingData, check_table
 from fcca.exceptions import ConstantFeatureWarning, InvalidInputError
 from fcca.thresholds import ThresholdTable
 
@@ -27,7 +25,8 @@ class MidpointDiscretizer(ThresholdTransformer):
     """Put a threshold between any two neighbouring values of every column.
 
     The 0/1 columns say as much of the training rows as the numbers do. This is what an optimal tree on continuous data has
-    to choose from, and usually far too much of it.
+    to choose from, and usually far too much of it. A column of categories gets one condition per category, or a single one
+    where there are two; a column with missing values one more, ``is missing``.
 
     Parameters
     ----------
@@ -35,9 +34,9 @@ class MidpointDiscretizer(ThresholdTransformer):
         Replace each midpoint by the shortest decimal between its two values. The midpoint itself stays in the column ``cut``
         of the table.
     max_thresholds : int, default=None
-        Keep at most so many of a column, those that come closest to dividing the rows evenly.
+        Keep at most so many of a column, those that come closest to dividing the rows evenly. ``is missing`` is kept always.
     boundary_only : bool, default=False
-        Only between values whose labels differ: not where the rows of both values are of one and the same class. A
+        Only between numbers whose labels differ: not where the rows of both values are of one and the same class. A
         single split loses nothing by it; a tree of several may.
 
     Attributes
@@ -85,7 +84,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Numbers, in their own units.
+            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
         y : array-like of shape (n_rows,), optional
             Labels; asked for with ``boundary_only`` only.
         sample_weight : array-like of shape (n_rows,), optional
@@ -96,43 +95,27 @@ class MidpointDiscretizer(ThresholdTransformer):
         self
         """
         self._forget()
-        X, label, weight = self._check(X, y, sample_weight)
+        if self.boundary_only and y is None:
+            raise InvalidInputError("boundary_only=True requires y to be passed, but the target y is None.")
+        data = check_table(self, X, y, sample_weight, labels=bool(self.boundary_only))
         names = [str(name) for name in _check_feature_names_in(self)]
-        gaps = [_gaps(X[:, j], label, weight, self.max_thresholds) for j in range(X.shape[1])]
-        self._note_constant_features(X, names)
-        feature = np.repeat(np.arange(X.shape[1]), [len(below) for below, _ in gaps])
-        below, above = (np.concatenate(values) for values in zip(*gaps, strict=True))
-        if len(feature) == 0:
+        self._note_constant_features(data, names)
+        label = None if data.y is None else np.unique(data.y, return_inverse=True)[1]
+        weight = np.ones(len(data.X)) if data.weight is None else data.weight
+        table = _all_conditions(data, names, label, weight, self.max_thresholds)
+        if len(table) == 0:
             raise InvalidInputError(
                 f"No column has two different values {'of different labels ' if label is not None else ''}in "
-                f"{len(X)} sample(s), so there is nothing to put a threshold between."
+                f"{len(data.X)} sample(s), so there is nothing to put a threshold between."
             )
-        # Halved first, so that the sum of two large values does not overflow.
-        middle = below / 2 + above / 2
-        middle = np.where((middle >= below) & (middle < above), middle, below)
-        table = ThresholdTable(tuple(names), feature, middle, middle, below, above, np.ones(len(feature)))
         self.thresholds_ = table.rounded()[0] if self.round_thresholds else table
         return self
 
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[Floats, NDArray[np.intp] | None, Floats]:
-        """X, the labels as numbers where they matter, and the weights, without the rows of weight 0."""
-        check_column_names(X)
-        label = None
-        if self.boundary_only:
-            if y is None:
-                raise InvalidInputError("boundary_only=True requires y to be passed, but the target y is None.")
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-            check_classification_targets(y)
-            label = np.unique(y, return_inverse=True)[1]
-        else:
-            X = validate_data(self, X, dtype=np.float64, order="C")
-        weight = check_weights(sample_weight, len(X))
-        kept = weight > 0
-        return X[kept], None if label is None else label[kept], weight[kept]
-
-    def _note_constant_features(self, X: Floats, names: list[str]) -> None:
-        self.constant_features_ = [names[j] for j in np.flatnonzero(X.min(axis=0) == X.max(axis=0))]
-        if 0 < len(self.constant_features_) < X.shape[1]:
+    def _note_constant_features(self, data: TrainingData, names: list[str]) -> None:
+        # A gap is a value of its own: the least of a column that has one is NaN, which equals nothing.
+        constant = np.flatnonzero(data.X.min(axis=0) == data.X.max(axis=0))
+        self.constant_features_ = [names[j] for j in constant]
+        if 0 < len(self.constant_features_) < len(names):
             shown = ", ".join(self.constant_features_[:5]) + (", …" if len(self.constant_features_) > 5 else "")
             warnings.warn(
                 f"{len(self.constant_features_)} column(s) have one value only and were left out: {shown}",
@@ -144,6 +127,48 @@ class MidpointDiscretizer(ThresholdTransformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = bool(self.boundary_only)
         return tags
+
+
+def _all_conditions(
+    data: TrainingData, names: list[str], label: NDArray[np.intp] | None, weight: Floats, at_most: int | None
+) -> ThresholdTable:
+    """Every midpoint of numbers, every category, every gap."""
+    X, columns = data.X, data.columns
+    is_category = np.zeros(len(names), dtype=bool) if columns is None else columns.is_category
+    has_gaps = np.isnan(X.min(axis=0))
+    nothing = np.empty(0), np.empty(0)
+    gaps = []
+    for j in range(len(names)):
+        seen = ~np.isnan(X[:, j]) if has_gaps[j] else slice(None)
+        mine = None if label is None else label[seen]
+        gaps.append(nothing if is_category[j] else _gaps(X[seen, j], mine, weight[seen], at_most))
+    feature = np.repeat(np.arange(len(names), dtype=np.int32), [len(below) for below, _ in gaps])
+    below, above = (np.concatenate(values) for values in zip(*gaps, strict=True))
+    # Halved first, so that the sum of two large values does not overflow.
+    middle = below / 2 + above / 2
+    middle = np.where((middle >= below) & (middle < above), middle, below)
+    table = ThresholdTable(tuple(names), feature, middle, middle, below, above, np.ones(len(feature)), columns=columns)
+    if columns is None:
+        return table
+    asked: list[tuple[int, tuple[Any, ...] | None]] = [(j, None) for j in np.flatnonzero(has_gaps).tolist()]
+    asked += [
+        (j, ((columns[j].categories or ())[code],))
+        for j in np.flatnonzero(is_category).tolist()
+        for code in _categories(X[:, j], weight, at_most)
+    ]
+    return table + ThresholdTable.from_sets(names, asked, columns)
+
+
+def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
+    """Codes of the categories to ask for: all that occur, one of two, the most even ones of too many."""
+    seen = ~np.isnan(x)
+    codes, which = np.unique(x[seen].astype(np.intp), return_inverse=True)
+    if len(codes) <= 2:
+        codes = codes[1:]
+    elif at_most is not None and len(codes) > at_most:
+        share = np.bincount(which, weights=weight[seen]) / weight[seen].sum()
+        codes = codes[np.argsort(np.abs(share - 0.5), kind="stable")[:at_most]]
+    return [int(code) for code in codes]
 
 
 def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: int | None) -> tuple[Floats, Floats]:

@@ -2,37 +2,183 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
+from fcca._columns import Column, Columns
 from fcca._frames import check_column_names, check_columns
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
+from fcca.models import Model, as_fitted_on, prepared, weight_parameters
 
 Floats = NDArray[np.float64]
 
 
-def check_training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[Floats, NDArray[np.generic], Floats | None, NDArray[np.int64]]:
-    """Validated X, y and weights without the rows of weight 0, and which rows of X they are."""
-    check_column_names(X)
-    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C")
-    check_classification_targets(y)
-    rows = np.arange(len(X))
-    if sample_weight is not None:
-        sample_weight = check_weights(sample_weight, len(X))
-        rows = np.flatnonzero(sample_weight > 0)
-        if len(rows) < len(X):
-            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
-    n_classes = len(np.unique(y))
+@dataclass(frozen=True)
+class TrainingData:
+    """A table to learn from, without the rows of weight 0.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Categories as codes, NaN for missing values.
+    y : ndarray of shape (n_rows,) or None
+    weight : ndarray of shape (n_rows,) or None
+    rows : ndarray of shape (n_rows,)
+        Which rows of the table that was given these are.
+    columns : Columns or None
+        Categories and gaps; None for plain numbers without gaps.
+    given : array or data frame
+        What a classifier is to be fitted on.
+    """
+
+    X: Floats
+    y: Any
+    weight: Floats | None
+    rows: NDArray[np.int64]
+    columns: Columns | None
+    given: Any
+
+
+def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    """Table, labels and weights to learn a classifier from."""
+    data = check_table(estimator, X, y, sample_weight, labels=True)
+    n_classes = len(np.unique(data.y))
     if n_classes < 2:
-        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(X)} row(s).")
-    return X, y, sample_weight, rows
+        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(data.X)} row(s).")
+    return data
+
+
+def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: bool) -> TrainingData:
+    """Table and weights, and labels where they are asked for; the estimator notes the columns' names and number."""
+    check_column_names(X)
+    if not is_plain(X):
+        return _check_mixed_table(estimator, X, y, sample_weight, labels)
+    finite = {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
+    if labels:
+        X, y = validate_data(estimator, X, y, **finite)
+        check_classification_targets(y)
+    else:
+        X, y = validate_data(estimator, X, **finite), None
+    rows, weight = _weighted_rows(sample_weight, len(X))
+    if len(rows) < len(X):
+        X, y = X[rows], None if y is None else y[rows]
+    given = as_fitted_on(estimator, X)
+    # The least of values one of which is missing is missing: one pass without a copy.
+    columns = _numbers_with_gaps(estimator, X) if np.isnan(X.min()) else None
+    return TrainingData(X, y, weight, rows, columns, given)
+
+
+def _check_mixed_table(estimator: Any, X: Any, y: Any, sample_weight: Any, labels: bool) -> TrainingData:
+    """A table in which some columns are not numbers by their type."""
+    validate_data(estimator, X, skip_check_array=True)  # notes the columns
+    n_rows = _num_samples(X)
+    if labels:
+        if y is None:
+            raise InvalidInputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+        y = _check_y(y, estimator=estimator)
+        check_classification_targets(y)
+        check_consistent_length(X, y)
+    else:
+        y = None
+    rows, weight = _weighted_rows(sample_weight, n_rows)
+    if len(rows) < n_rows:
+        X, y = _safe_indexing(X, rows), None if y is None else y[rows]
+    columns = Columns.of_table(X)
+    _refuse_mixed_labels(X, columns)
+    table = columns.encode(X)
+    if not columns.has_categories:
+        given = as_fitted_on(estimator, table)
+        return TrainingData(table, y, weight, rows, columns if columns.may_miss.any() else None, given)
+    # A data frame goes to the classifier as it is: its own steps may choose columns by their type.
+    given = X if isinstance(X, pd.DataFrame) else columns.decode(table)
+    return TrainingData(table, y, weight, rows, columns, given)
+
+
+def _refuse_mixed_labels(X: Any, columns: Columns) -> None:
+    """Refuse texts among numbers: they are likelier to be mistakes than categories."""
+    for j, column in enumerate(columns):
+        labels = column.categories or ()
+        texts = [label for label in labels if isinstance(label, str)]
+        if 0 < len(texts) < len(labels) and not (
+            isinstance(X, pd.DataFrame) and isinstance(X.dtypes.iloc[j], pd.CategoricalDtype)
+        ):
+            raise InvalidInputError(
+                f"Column {columns.names[j]!r} holds numbers and texts, such as {texts[0]!r}. Give numbers; or, where all "
+                "are categories, say so, for example with X[column].astype(str)."
+            )
+
+
+def is_plain(X: Any) -> bool:
+    """Whether all columns are numbers by their type."""
+    if isinstance(X, pd.DataFrame):
+        return all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
+    if type(X).__module__.startswith("polars"):
+        return all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in X.dtypes)
+    if sparse.issparse(X):
+        return True
+    try:
+        table = np.asarray(X)
+    except ValueError:  # rows of different lengths, which the check of numbers has words for
+        return True
+    return table.dtype.kind not in "OUS" or table.ndim != 2
+
+
+def _numbers_with_gaps(estimator: Any, X: Floats) -> Columns:
+    gaps = np.isnan(X)
+    names = getattr(estimator, "feature_names_in_", None)
+    empty = np.flatnonzero(gaps.all(axis=0))
+    if len(empty):
+        shown = repr(str(names[empty[0]])) if names is not None else str(empty[0])
+        raise InvalidInputError(f"X has no value at all in column {shown}. Leave the column out.")
+    return Columns(
+        tuple(
+            Column(None if names is None else str(names[j]), missing=missing)
+            for j, missing in enumerate(np.any(gaps, axis=0).tolist())
+        )
+    )
+
+
+def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
+    """A table as a classifier is to be given it: with labels, or with the names that the estimator was fitted on."""
+    return columns.decode(X) if columns is not None and columns.has_categories else as_fitted_on(estimator, X)
+
+
+def fitted_through(estimator: Any, columns: Columns | None, given: Any, y: Any, weight: Floats | None) -> Any:
+    """The estimator, fitted; where there are categories or gaps that it does not take, behind steps that encode them."""
+    if columns is not None:
+        estimator = prepared(estimator, columns)
+    return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))
+
+
+def table_for(model: Model, data: TrainingData) -> tuple[Floats, Columns | None]:
+    """The training table in the codes of a model, and its columns; None for them where all are plain numbers."""
+    known = model.columns
+    if known is None or not (known.has_categories or known.may_miss.any() or any(column.ignored for column in known)):
+        if data.columns is not None:
+            what = "categories" if data.columns.has_categories else "missing values"
+            raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without gaps.")
+        return data.X, None
+    if data.columns is None and not known.has_categories:
+        return data.X, known
+    return known.encode(data.given), known
+
+
+def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:
+    """The rows whose weight is not 0, and their weights."""
+    if sample_weight is None:
+        return np.arange(n_rows), None
+    weight = check_weights(sample_weight, n_rows)
+    rows = np.flatnonzero(weight > 0)
+    return rows, weight[rows]
 
 
 def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
@@ -48,11 +194,14 @@ def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> No
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:
-    """Every distinct (row, label) once, sorted, with the sum of its weights."""
+    """Every distinct (row, label) once, sorted, with the sum of its weights; missing values are equal to each other."""
     label = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((label, *X.T[::-1]))
     X, y, label = X[order], y[order], label[order]
+    differs = X[1:] != X[:-1]
+    if np.isnan(X.min()):
+        differs &= ~(np.isnan(X[1:]) & np.isnan(X[:-1]))
     first = np.ones(len(X), dtype=bool)
-    first[1:] = np.any(X[1:] != X[:-1], axis=1) | (label[1:] != label[:-1])
+    first[1:] = np.any(differs, axis=1) | (label[1:] != label[:-1])
     weights = np.ones(len(X)) if weight is None else weight[order]
     return X[first], y[first], np.add.reduceat(weights, np.flatnonzero(first))

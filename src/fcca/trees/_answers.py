@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from fcca._columns import Columns
 from fcca.trees._structure import TreeStructure
 
 # 0/1 columns may stay bytes: a table of a million rows is then not copied into eight times its size.
@@ -25,10 +26,20 @@ class TreeAnswersMixin:
     def _structure(self) -> TreeStructure:
         raise NotImplementedError
 
+    @property
+    def _columns(self) -> Columns | None:
+        """Categories and gaps of X; None where all columns are plain numbers."""
+        return None
+
+    def _checked_table(self, X: Any) -> NDArray[Any]:
+        """X as a table of numbers that the tree's nodes can test."""
+        table: NDArray[Any] = validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False)
+        return table
+
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row ends in."""
         check_is_fitted(self)
-        return self._structure.leaf_of(validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False))
+        return self._structure.leaf_of(self._checked_table(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of each class in the training weight of a row's leaf."""
@@ -44,7 +55,8 @@ class TreeAnswersMixin:
     def rules(self) -> list[str]:
         """One line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
         check_is_fitted(self)
-        return self._structure.rules([str(name) for name in _check_feature_names_in(self)], self.classes_)
+        names = [str(name) for name in _check_feature_names_in(self)]
+        return self._structure.rules(names, self.classes_, self._columns)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.

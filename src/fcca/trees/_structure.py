@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
-from fcca._decimals import plain
+from fcca._columns import Columns
+from fcca._conditions import condition_in_words, negation_in_words
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
@@ -25,13 +28,17 @@ class TreeStructure:
     feature : ndarray of shape (n_nodes,)
         Column that a node tests, -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        ``x > threshold`` goes to the right, the rest to the left. NaN for a leaf.
+        ``x > threshold`` goes to the right, the rest and missing values to the left. NaN for a leaf and for the next two.
     left, right : ndarray of shape (n_nodes,)
         Children, -1 for a leaf.
     weight : ndarray of shape (n_nodes, n_classes)
         Training weight of each class.
     n_rows : ndarray of shape (n_nodes,)
         Training rows.
+    categories : dict of int to tuple of int
+        For a node that tests a set of categories, the codes that go to the right; the rest and missing values go left.
+    asks_missing : frozenset of int
+        Nodes that send missing values to the right and all others to the left.
     """
 
     feature: NDArray[np.int32]
@@ -40,6 +47,8 @@ class TreeStructure:
     right: NDArray[np.int32]
     weight: Floats
     n_rows: NDArray[np.int64]
+    categories: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    asks_missing: frozenset[int] = frozenset()
 
     @classmethod
     def grown(
@@ -65,12 +74,20 @@ class TreeStructure:
                 pending += [(left[node], rows[~goes_right]), (right[node], rows[goes_right])]
         return cls(feature, threshold, left, right, weight, n_rows)
 
-    def with_columns(self, feature: NDArray[np.int32], threshold: Floats) -> TreeStructure:
-        """The same tree on the columns that its 0/1 columns were made of: column i is ``feature[i] > threshold[i]``."""
+    def with_conditions(self, table: ThresholdTable) -> TreeStructure:
+        """The same tree on the columns that its 0/1 columns were made of: column i is the table's condition i."""
         inner = self.feature >= 0
         column, cut = self.feature.copy(), self.threshold.copy()
-        column[inner], cut[inner] = feature[self.feature[inner]], threshold[self.feature[inner]]
-        return replace(self, feature=column, threshold=cut)
+        column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
+        tested = [(node, int(self.feature[node])) for node in np.flatnonzero(inner).tolist()]
+        sets = {node: codes for node, condition in tested if (codes := table.codes[condition]) is not None}
+        gaps = frozenset(node for node, condition in tested if table.kind[condition] == "missing")
+        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=gaps)
+
+    @property
+    def has_cuts_only(self) -> bool:
+        """Whether every node compares with a threshold."""
+        return not self.categories and not self.asks_missing
 
     @property
     def probability(self) -> Floats:
@@ -103,31 +120,64 @@ class TreeStructure:
             feature = self.feature[node]
             inner = feature >= 0
             goes_right = X[rows, np.maximum(feature, 0)] > self.threshold[node]
+            for special in (*self.categories, *self.asks_missing):
+                here = np.flatnonzero(node == special)
+                x = X[here, self.feature[special]]
+                codes = self.categories.get(special)
+                goes_right[here] = np.isnan(x) if codes is None else np.isin(x, codes)
             node = np.where(inner, np.where(goes_right, self.right[node], self.left[node]), node)
         return node
 
-    def conditions_to(self, leaf: int) -> list[tuple[int, bool, float]]:
-        """The path to a node: (column, whether above, threshold) from the root on."""
+    def path_to(self, node: int) -> list[tuple[int, bool]]:
+        """The path to a node: (node, whether it is left to the right), from the root on."""
         path = []
-        while leaf != 0:
-            parent = int(np.flatnonzero((self.left == leaf) | (self.right == leaf))[0])
-            path.append((int(self.feature[parent]), bool(self.right[parent] == leaf), float(self.threshold[parent])))
-            leaf = parent
+        while node != 0:
+            parent = int(np.flatnonzero((self.left == node) | (self.right == node))[0])
+            path.append((parent, bool(self.right[parent] == node)))
+            node = parent
         return path[::-1]
 
-    def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic]) -> list[str]:
+    def test_in_words(
+        self, node: int, goes_right: bool, feature_names: Sequence[str], columns: Columns | None = None
+    ) -> str:
+        """What holds of the rows that an inner node sends to one side, such as ``RM > 6.94`` or ``purpose ≠ "car"``.
+
+        Parameters
+        ----------
+        node : int
+        goes_right : bool
+            Which side.
+        feature_names : sequence of str
+        columns : Columns, optional
+            Categories and gaps; None where all columns are plain numbers.
+        """
+        j = int(self.feature[node])
+        codes = self.categories.get(node)
+        kind = "missing" if node in self.asks_missing else "cut" if codes is None else "set"
+        labels = None if codes is None or columns is None else [columns.label(j, code) for code in codes]
+        threshold = float(self.threshold[node])
+        if goes_right:
+            return condition_in_words(feature_names[j], kind, threshold, labels)
+        missing = columns is not None and columns[j].missing
+        return negation_in_words(feature_names[j], kind, threshold, labels, may_be_missing=missing)
+
+    def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
         for leaf in np.flatnonzero(self.feature < 0):
             path = [
-                f"{feature_names[j]} {'>' if above else '≤'} {plain(t)}" for j, above, t in self.conditions_to(int(leaf))
+                self.test_in_words(node, goes_right, feature_names, columns) for node, goes_right in self.path_to(int(leaf))
             ]
             share = self.probability[leaf]
             lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
         return lines
 
     def to_sklearn(self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with these nodes."""
+        """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold."""
+        if not self.has_cuts_only:
+            raise InvalidInputError(
+                "scikit-learn's trees compare with thresholds only; this tree also tests categories or gaps."
+            )
         n_nodes, n_classes = self.weight.shape
         probability = self.probability
         tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
@@ -136,6 +186,7 @@ class TreeStructure:
         nodes["left_child"], nodes["right_child"] = self.left, self.right
         nodes["feature"] = np.where(self.feature < 0, -2, self.feature)
         nodes["threshold"] = np.where(self.feature < 0, -2.0, self.threshold)
+        nodes["missing_go_to_left"] = self.feature >= 0
         nodes["impurity"] = 1 - np.square(probability).sum(axis=1)
         nodes["n_node_samples"] = self.n_rows
         nodes["weighted_n_node_samples"] = self.weight.sum(axis=1)

@@ -1,0 +1,177 @@
+"""Which condition every move of a counterfactual crosses, and where a gap decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._columns import Columns
+from fcca.constraints import Limits, limits_for
+from fcca.counterfactuals import Cells, CounterfactualEngine, Counterfactuals
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Points = NDArray[np.int64]
+
+
+class Gaps(NamedTuple):
+    """Where filling in a missing value alone turns the answer."""
+
+    point: Points  # position among the counterfactuals
+    feature: NDArray[np.int32]
+    n_searches: int
+    n_unfinished: int  # those that ran out of time
+
+
+class Crossings(NamedTuple):
+    """One entry per crossing: whose it is, and which condition was crossed."""
+
+    point: Points  # position among the counterfactuals
+    feature: NDArray[np.int32]
+    threshold: Floats
+    kind: NDArray[np.str_] | None  # None: all cuts
+    labels: list[tuple[Any, ...] | None] | None
+
+    def table(self, names: list[str], weight: Floats, columns: Columns | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
+        """The distinct conditions with the weight that crossed them, and per entry the one it went to."""
+        return ThresholdTable.from_counts(
+            names, self.feature, self.threshold, weight, kind=self.kind, labels=self.labels, columns=columns
+        )
+
+
+def crossings(
+    engine: CounterfactualEngine,
+    found: Counterfactuals,
+    columns: Columns | None,
+    gaps: Gaps | None,
+) -> Crossings:
+    """What the proven moves cross: numbers a cut, categories a set of the classifier's own; and the gaps that decide.
+
+    Parameters
+    ----------
+    engine : CounterfactualEngine
+    found : Counterfactuals
+    columns : Columns or None
+        None where all columns are plain numbers.
+    gaps : Gaps or None
+    """
+    moves = found.moves
+    counted = found.is_status("optimal")[moves.point]
+    if engine.has_cuts:  # a move inside a cell, made for a rule's sake, crosses nothing
+        is_cut = ~np.isnan(moves.cut)
+    else:  # landings on the edge of the data divide nothing
+        low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
+        is_cut = (moves.landing > low) & (moves.landing < high)
+    has_categories = columns is not None and columns.has_categories
+    n_gaps = 0 if gaps is None else len(gaps.point)
+    if columns is None or not (has_categories or n_gaps):
+        kept = np.flatnonzero(counted & is_cut & ~np.isnan(moves.origin))
+        return Crossings(moves.point[kept], moves.feature[kept], moves.cut[kept], None, None)
+    is_category = columns.is_category[moves.feature]
+    kept = np.flatnonzero(counted & (is_cut | is_category) & ~np.isnan(moves.origin))
+    point, feature, is_category = moves.point[kept], moves.feature[kept], is_category[kept]
+    kind = np.where(is_category, "set", "cut").astype("U7")
+    labels = _crossed_sets(engine, columns, feature, moves.origin[kept], moves.landing[kept], is_category)
+    if gaps is None:
+        return Crossings(point, feature, moves.cut[kept], kind, labels)
+    return Crossings(
+        np.concatenate([point, gaps.point]),
+        np.concatenate([feature, gaps.feature]),
+        np.concatenate([moves.cut[kept], np.full(n_gaps, np.nan)]),
+        np.concatenate([kind, np.full(n_gaps, "missing")]),
+        labels + [None] * n_gaps,
+    )
+
+
+def _crossed_sets(
+    engine: CounterfactualEngine,
+    columns: Columns,
+    feature: NDArray[np.int32],
+    origin: Floats,
+    landing: Floats,
+    is_category: NDArray[np.bool_],
+) -> list[tuple[Any, ...] | None]:
+    """Per move between categories, the labels of the set that it enters."""
+    known: dict[tuple[int, int, int], tuple[Any, ...]] = {}
+    labels: list[tuple[Any, ...] | None] = [None] * len(feature)
+    for at in np.flatnonzero(is_category).tolist():
+        move = (int(feature[at]), int(origin[at]), int(landing[at]))
+        if move not in known:
+            categories = columns[move[0]].categories or ()
+            # A linear model tells all categories apart: as with numbers, the landing itself makes the condition.
+            entered = engine.crossed_set(*move) if engine.has_cuts else frozenset({move[2]})
+            known[move] = tuple(categories[code] for code in sorted(entered))
+        labels[at] = known[move]
+    return labels
+
+
+def deciding_gaps(
+    X: Floats,
+    found: Counterfactuals,
+    limits: Limits | None,
+    solve: Callable[[Points, Limits], Counterfactuals],
+) -> Gaps:
+    """Where a missing value decides: filling it in, and nothing else, turns the answer.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    found : Counterfactuals
+        Of the rows that count.
+    limits : Limits or None
+        Rules, compiled for these.
+    solve : callable
+        Answers for positions in ``found`` under other limits.
+
+    Returns
+    -------
+    Gaps
+    """
+    points, features = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
+    if not np.isnan(X.min()):
+        return Gaps(points[0], features[0], 0, 0)
+    missing = np.isnan(X[found.rows])
+    n_features = X.shape[1]
+    n_unfinished = 0
+    for j in np.flatnonzero(missing.any(axis=0)).tolist():
+        asked = np.flatnonzero(missing[:, j])
+        only = np.arange(n_features) == j
+        others_frozen = np.broadcast_to(~only, (len(asked), n_features)).copy()
+        mine = limits_for(limits, asked, others_frozen)
+        assert mine is not None
+        filled = solve(asked, replace(mine, fillable=only))
+        turned = np.zeros(len(asked), dtype=bool)
+        turned[filled.moves.point] = True
+        turned &= filled.is_status("optimal")
+        n_unfinished += int(filled.is_status("feasible", "unknown").sum())
+        points.append(asked[turned])
+        features.append(np.full(int(turned.sum()), j, dtype=np.int32))
+    return Gaps(np.concatenate(points), np.concatenate(features), int(missing.sum()), n_unfinished)
+
+
+def values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable) -> ThresholdTable:
+    """The same table with the classifier's own numbers and the training values next to the thresholds."""
+    is_cut = table.kind == "cut"
+    feature, threshold = table.feature[is_cut], table.threshold[is_cut]
+    if engine.has_cuts:
+        cells, own = engine.cells, engine.native_cuts
+    else:
+        cells = observed_cells(X, feature, threshold)
+        own = cells.cuts
+    below, above = cells.values_around()
+    at = cells.index_of(feature, threshold)
+    columns = [np.full(len(table), np.nan) for _ in range(3)]
+    for column, values in zip(columns, (own, below, above), strict=True):
+        column[is_cut] = values[at]
+    return table.with_neighbours(*columns)
+
+
+def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
+    """The cells between thresholds, with the values of X in them; missing values are in none."""
+    if np.isnan(X.min()):  # a value that is there already changes nothing
+        X = np.where(np.isnan(X), np.fmin.reduce(X, axis=0), X)
+    return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)
