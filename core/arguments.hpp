@@ -50,8 +50,8 @@ auto to_numpy(std::vector<T>&& values) {
 class CellArrays {
  public:
   CellArrays(Longs first_cut, Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high,
-             std::optional<FlatBytes> kinds, std::optional<Longs> first_code, std::optional<Ints> code_cell)
-      : first_cut_(first_cut), cuts_(cuts), smallest_(smallest), largest_(largest), box_low_(box_low), box_high_(box_high), kinds_(kinds),
+             std::optional<FlatBytes> closed, std::optional<FlatBytes> kinds, std::optional<Longs> first_code, std::optional<Ints> code_cell)
+      : first_cut_(first_cut), cuts_(cuts), smallest_(smallest), largest_(largest), box_low_(box_low), box_high_(box_high), closed_(closed), kinds_(kinds),
         first_code_(first_code), code_cell_(code_cell) {
     const std::size_t m = box_low.shape(0);
     require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
@@ -59,6 +59,8 @@ class CellArrays {
     require(smallest.shape(0) == cuts.shape(0) + m && largest.shape(0) == smallest.shape(0), "cuts and cells disagree");
     require(!kinds || (first_code && code_cell), "kinds without codes");
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
+    require(!closed || closed->shape(0) == smallest.shape(0), "closed and cells disagree");
+    if (closed) cells.closed = closed->data();
     if (!kinds) return;
     require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
     require(static_cast<std::size_t>((*first_code)(m)) == code_cell->shape(0), "first_code and code_cell disagree");
@@ -86,7 +88,7 @@ class CellArrays {
  private:
   Longs first_cut_;
   Doubles cuts_, smallest_, largest_, box_low_, box_high_;
-  std::optional<FlatBytes> kinds_;
+  std::optional<FlatBytes> closed_, kinds_;
   std::optional<Longs> first_code_;
   std::optional<Ints> code_cell_;
 };

@@ -32,18 +32,22 @@ double Cells::Interval::middle() const {
   return middle > open_low ? middle : high;  // between two adjacent floats only the upper one is in the cell
 }
 
+double Cells::unseen(std::size_t j, std::int64_t cell, const Interval& left) const {
+  return closed != nullptr && closed[first_cell(j) + cell] != 0 ? nowhere : left.middle();
+}
+
 double Cells::landing(std::size_t j, std::int64_t cell, std::int64_t own_cell, double x0) const {
   const bool upwards = cell > own_cell;
   const double seen = upwards ? smallest[first_cell(j) + cell] : largest[first_cell(j) + cell];
   if (!std::isnan(seen)) return seen;
-  return interval(j, cell, std::min(box.low[j], x0), std::max(box.high[j], x0)).middle();
+  return unseen(j, cell, interval(j, cell, std::min(box.low[j], x0), std::max(box.high[j], x0)));
 }
 
 double Cells::landing_within(std::size_t j, std::int64_t cell, bool upwards, double x0, double low, double high) const {
   const Interval left = interval(j, cell, std::max(low, std::min(box.low[j], x0)), std::min(high, std::max(box.high[j], x0)));
   if (left.empty()) return nowhere;
   const double seen = upwards ? smallest[first_cell(j) + cell] : largest[first_cell(j) + cell];
-  if (std::isnan(seen)) return left.middle();
+  if (std::isnan(seen)) return unseen(j, cell, left);
   if (upwards) return seen > left.high ? left.middle() : std::max(seen, left.low);
   return seen < left.low ? left.middle() : std::min(seen, left.high);
 }
@@ -66,7 +70,7 @@ double Cells::filling(std::size_t j, std::int64_t cell, double near, double low,
   const Interval left = interval(j, cell, std::max(low, box.low[j]), std::min(high, box.high[j]));
   if (left.empty()) return nowhere;
   const double first = smallest[first_cell(j) + cell], last = largest[first_cell(j) + cell];
-  if (std::isnan(first)) return left.middle();
+  if (std::isnan(first)) return unseen(j, cell, left);
   const double to = std::clamp(near, first, last);
   if (to > left.high) return left.high;
   return to < left.low ? left.low : to;

@@ -33,6 +33,7 @@ struct Cells {
   const double* smallest;  // smallest training value of each cell, NaN where the cell holds none
   const double* largest;   // largest training value of each cell, NaN where the cell holds none
   Box box;
+  const std::uint8_t* closed = nullptr;      // by cell: without a training value nothing lands in it, off a grid; null: none is
   const std::uint8_t* kinds = nullptr;       // by feature; null: all are numbers
   const std::int64_t* first_code = nullptr;  // by feature, into code_cell
   const std::int32_t* code_cell = nullptr;   // the cell of each code of a column of categories
@@ -76,6 +77,8 @@ struct Cells {
     double middle() const;
   };
   Interval interval(std::size_t j, std::int64_t cell, double lowest, double highest) const;
+  // Where a move lands in a cell that holds no training value.
+  double unseen(std::size_t j, std::int64_t cell, const Interval& left) const;
 
  public:
 };

@@ -30,7 +30,7 @@ class Landings {
   // Whether the cost rises from the own cell outwards, and what lies behind a cell that cannot be reached cannot be either.
   bool rises_outwards(const Query& query, std::size_t j, std::int64_t own) const {
     const bool shut_out = query.lowest(j) > query.row[j] || query.highest(j) < query.row[j];  // by bounds that leave out what is near
-    return !has_grid(j) && !is_unordered(j, own) && !shut_out;
+    return !has_grid(j) && !is_unordered(j, own) && !shut_out && cells_.closed == nullptr;
   }
   bool has_grid(std::size_t j) const { return limits_.step != nullptr && limits_.step[j] > 0; }
   // Whether all cells are as near as each other.

@@ -231,9 +231,9 @@ NB_MODULE(_core, m) {
   m.doc() = "The searches of fcca: arrays in, arrays out.";
   nb::class_<fcca::CellArrays>(m, "Cells")
       .def(nb::init<fcca::Longs, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, std::optional<fcca::FlatBytes>,
-                    std::optional<fcca::Longs>, std::optional<fcca::Ints>>(),
+                    std::optional<fcca::FlatBytes>, std::optional<fcca::Longs>, std::optional<fcca::Ints>>(),
            nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"), nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"),
-           nb::arg("kinds").none(), nb::arg("first_code").none(), nb::arg("code_cell").none());
+           nb::arg("closed").none(), nb::arg("kinds").none(), nb::arg("first_code").none(), nb::arg("code_cell").none());
   nb::class_<fcca::LimitArrays>(m, "Limits")
       .def(nb::init<std::optional<fcca::Matrix>, std::optional<fcca::Matrix>, std::optional<fcca::Bytes>, std::optional<fcca::Doubles>,
                     std::optional<fcca::Doubles>, std::optional<fcca::Doubles>, std::optional<fcca::FlatBytes>, std::optional<fcca::Doubles>,

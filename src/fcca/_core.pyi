@@ -18,6 +18,7 @@ class Cells:
         largest: _Floats,
         box_low: _Floats,
         box_high: _Floats,
+        closed: _Bytes | None,
         kinds: _Bytes | None,
         first_code: _Longs | None,
         code_cell: _Ints | None,

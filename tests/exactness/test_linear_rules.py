@@ -311,6 +311,26 @@ def test_the_class_asked_for_is_reached_at_the_least_cost():
     assert n_cases > 40
 
 
+@pytest.mark.parametrize("offset", [0, 1e3, 1e6, 1e9])
+def test_many_classes_are_exact_far_from_zero(offset):
+    """Values far from 0 for their spread, in units from 1e-9 to 1e9."""
+    rng = np.random.default_rng(0)
+    for costs in COSTS:
+        X = (rng.normal(size=(40, 5)) + offset) * 10.0 ** rng.integers(-9, 9, size=5)
+        y = (((X - X.mean(axis=0)) / X.std(axis=0)) @ rng.normal(size=(5, 3))).argmax(axis=1)
+        engine = CounterfactualEngine(
+            make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), CounterfactualProblem(*costs)
+        )
+        engine.observe(X)
+        rows = X[:6].copy()
+        own = engine.class_index(engine.predict(rows))
+        instance = Instance(f"offset {offset}", engine, X, rows, own, Limits(), {})
+        found = instance.solve()
+        assert set(found.status) <= {"optimal", "infeasible"}
+        for i in range(len(found)):
+            assert agree(found.cost[i], least_cost(instance.case(i))), (offset, costs, i)
+
+
 def test_programs_and_the_fixed_charge_search_agree(monkeypatch):
     """Two classes, numbers, categories and gaps: either way is exact, so either may be taken."""
     for instance in instances(60, seed=3, rules=False):

@@ -28,8 +28,11 @@ def small_model(rng, X, y):
     return model.fit(X, y)
 
 
-def landings(cuts, values, x0):
-    """Every cell's landing, one for each cell but the own one, and x0 itself."""
+def landings(cuts, model_cuts, values, x0):
+    """Every cell's landing, one for each cell but the own one, and x0 itself.
+
+    Where only a part of a cell of the model is empty, nothing lands in it.
+    """
     edges = [-np.inf, *cuts, np.inf]
     low, high = min(values.min(), x0), max(values.max(), x0)
     found = [x0]
@@ -39,6 +42,9 @@ def landings(cuts, values, x0):
         inside = values[(values > below) & (values <= above)]
         if len(inside):
             found.append(inside.min() if below >= x0 else inside.max())
+            continue
+        around = np.searchsorted(model_cuts, above)
+        if (np.searchsorted(model_cuts, values) == around).any():
             continue
         bottom, top = max(low, below), min(high, above)
         if below < top and bottom <= top:
@@ -65,7 +71,7 @@ def test_no_cheaper_plausible_change_exists(n_cases, monkeypatch):
         cells, _ = both.cells()
         span = np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
         for i in range(3):
-            options = [landings(cells.cuts_of(j), X[:, j], X[i, j]) for j in range(X.shape[1])]
+            options = [landings(cells.cuts_of(j), engine.cells.cuts_of(j), X[:, j], X[i, j]) for j in range(X.shape[1])]
             points = np.array(list(itertools.product(*options)))
             scores = engine.model.scores(points)
             lead = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]

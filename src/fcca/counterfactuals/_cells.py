@@ -32,6 +32,8 @@ class Cells:
         How often each code was seen.
     gaps : ndarray of shape (n_features,)
         Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
+    closed : ndarray of shape (n_cells,) or None
+        Cells without a training value in which nothing lands, unless on a grid.
     """
 
     first_cut: NDArray[np.int64]
@@ -41,6 +43,7 @@ class Cells:
     code_cell: Mapping[int, Codes] = field(default_factory=dict)
     code_count: dict[int, Floats] = field(default_factory=dict)
     gaps: NDArray[np.bool_] | None = None
+    closed: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
@@ -85,8 +88,10 @@ class Cells:
             by_feature = [self.code_cell.get(j, nothing) for j in range(m)]
             first_code = np.concatenate([[0], np.cumsum([len(codes) for codes in by_feature])]).astype(np.int64)
             code_cell = np.concatenate([*by_feature, nothing]).astype(np.int32)
+        closed = None if self.closed is None else self.closed.astype(np.uint8)
+        box = (self.box_low, self.box_high)
         return _core.Cells(
-            self.first_cut, self.cuts, self.smallest, self.largest, self.box_low, self.box_high, kinds, first_code, code_cell
+            self.first_cut, self.cuts, self.smallest, self.largest, *box, closed, kinds, first_code, code_cell
         )
 
     def observe(self, X: Floats) -> Cells:
@@ -125,8 +130,19 @@ class Cells:
             cuts=np.insert(self.cuts, self.first_cut[at + 1], np.inf),
             smallest=np.insert(self.smallest, self.first_cell[at + 1], np.nan),
             largest=np.insert(self.largest, self.first_cell[at + 1], np.nan),
+            closed=None if self.closed is None else np.insert(self.closed, self.first_cell[at + 1], False),
             gaps=gaps,
         )
+
+    def within(self, coarser: Cells) -> Cells:
+        """The same, nothing landing in empty parts of a coarser cell that holds training values."""
+        closed = np.isnan(self.smallest)
+        for j in range(self.n_features):
+            mine = slice(self.first_cell[j], self.first_cell[j + 1])
+            ends = np.append(self.cuts_of(j), np.inf)
+            around = coarser.first_cell[j] + np.searchsorted(coarser.cuts_of(j), ends)
+            closed[mine] &= ~np.isnan(coarser.smallest[around])
+        return replace(self, closed=closed)
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
         """Positions in ``cuts`` of cuts given by feature and value."""

@@ -178,6 +178,10 @@ class CounterfactualEngine:
 
     def plausibility(self, share: float) -> Plausibility:
         """What makes changed rows look like the training rows: no odder than all but a share of them."""
+        if isinstance(self.model, LinearModel):
+            raise UnsupportedModelError(
+                f"plausibility is for tree ensembles; {type(self.estimator).__name__} is linear. Leave it out."
+            )
         return Plausibility.fit(np.concatenate(self._observed), self.forest.n_codes, share)
 
     def solve(
@@ -273,8 +277,6 @@ class CounterfactualEngine:
         # The core's boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            if plausibility is not None:
-                raise UnsupportedModelError("plausibility is for tree ensembles; a linear model has no cells.")
             return self._search_linear(search | {"rows": X}, boundary, limits), ()
         space = self._space(X[search["points"]], limits, plausibility)
         tables = space.tables
@@ -319,12 +321,14 @@ class CounterfactualEngine:
         ruled = {j for rule in limits.linear for j in rule.coefficients}
         ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
         cuts = {
-            j: candidate_cuts(np.concatenate([X[:, j] for X in self._observed]), self.cells.cuts_of(j)) for j in sorted(ruled)
+            j: candidate_cuts(np.concatenate([X[:, j] for X in self._observed]), self.cells.cuts_of(j))
+            for j in sorted(ruled)
         }
         forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
-        cells = self.cells if forest is self.forest and not groups and not cuts else None
-        additive = not between and plausibility is None
-        return SearchSpace.build(forest, cells, self._observed, gaps, groups, cuts, additive=additive)
+        finer = plausibility is not None
+        return SearchSpace.build(
+            forest, self.cells, self._observed, gaps, groups, cuts, additive=not between and not finer, finer=finer
+        )
 
     def _fill_near(self, limits: Limits) -> Floats | None:
         """The training median of columns where gaps may be filled in."""

@@ -58,6 +58,9 @@ class CounterfactualExplainer:
         ``predict`` says.
     constraints : list of Constraint, default=None
         Rules of :mod:`fcca.constraints` that every answer keeps, beside those given to :meth:`explain`.
+    plausibility : float, default=None
+        A share of X, such as 0.1: an isolation forest fitted on X must not find an answer odder than all but this share of
+        X. For tree ensembles; it makes the search some ten times slower.
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     time_limit : float, default=None
@@ -101,6 +104,7 @@ class CounterfactualExplainer:
         margin: float = 1e-4,
         decision_threshold: float | None = None,
         constraints: Iterable[Constraint] | None = None,
+        plausibility: float | None = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         time_limit_per_point: float | None = None,
@@ -151,6 +155,11 @@ class CounterfactualExplainer:
         self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in reference.T])
         self.constraints = () if constraints is None else check_rules(constraints)
         self._limits(self.constraints, reference[:0])  # so that rules that cannot hold are refused now
+        self.plausibility = plausibility
+        self._plausibility = None
+        if plausibility is not None:
+            _check_real("plausibility", plausibility)
+            self._plausibility = self.engine.plausibility(float(plausibility))
 
     def explain(
         self,
@@ -209,6 +218,7 @@ class CounterfactualExplainer:
                 target=wanted[rows],
                 margin=margin[rows],
                 limits=limits_for(limits, rows, frozen),
+                plausibility=self._plausibility,
                 n_jobs=self.n_jobs,
                 time_limit=left,
                 time_limit_per_point=self.time_limit_per_point,

@@ -86,6 +86,7 @@ def solve_linear(
     table = rows[points]
     # What is cheapest without the rules between columns, and keeps them, is cheapest with them.
     relaxed = replace(limits, max_changes=None, linear=(), implications=())
+    between = limits.max_changes is not None or bool(limits.linear or limits.implications)
     plain = _plain_points(model, relaxed, table)
     if lambda2 > 0 and not (_plain_points(model, limits, table).all() and not model.effects):
         raise UnsupportedModelError(
@@ -103,19 +104,22 @@ def solve_linear(
         )  # fmt: skip
         which = np.flatnonzero(plain)
         found = numbers.solve(
-            table[which], _limits_of(relaxed, which), own_class[which], reached[which], margin[which], time_limit, progress
-        )
+            table[which], _limits_of(relaxed, which), own_class[which], reached[which], margin[which], time_limit,
+            None if between or model.effects else progress,
+        )  # fmt: skip
         if model.effects:
             task = Task(model, cells.box_low, cells.box_high, observed, relaxed, lambda0, lambda1)
             tried = _with_categories(task, numbers, found, table, which, own_class, reached, margin, began + time_limit)
             plain[which] = [outcome is not None for outcome in tried]
             which = np.flatnonzero(plain)
             found = _results([outcome for outcome in tried if outcome is not None], model)
-        if limits.max_changes is not None or limits.linear or limits.implications:
+        if between:
             kept = _keeps_rules(limits, table[which], found)
             plain[which] = kept
             which, found = which[kept], _selected(found, kept)
         parts.append((which, found))
+        if progress is not None and len(which):
+            progress(len(which))
     hard = np.flatnonzero(~plain)
     if len(hard) or not len(points):
         search = LinearSearch(Task(model, cells.box_low, cells.box_high, observed, limits, lambda0, lambda1), boundary)

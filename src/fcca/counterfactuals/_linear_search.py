@@ -249,7 +249,7 @@ class LinearSearch:
             if not program.integral.any():
                 answer_bound, choices, done = 0.0, np.zeros(program.n_columns), True
             else:
-                answer = self._asked(settings, constraints, deadline)
+                answer = self._asked(settings, constraints, deadline, confirmed=cutoff == np.inf)
                 if answer is None:
                     break
                 best.nodes += int(answer.mip_node_count or 0)
@@ -298,8 +298,10 @@ class LinearSearch:
             found.append(LinearConstraint(program.cost[None, :] * unit, -np.inf, cutoff * unit * (1 + PROMISE)))
         return found
 
-    def _asked(self, settings: dict[str, Any], constraints: list[LinearConstraint], deadline: float) -> Any:
-        """What HiGHS says; None where time is up."""
+    def _asked(
+        self, settings: dict[str, Any], constraints: list[LinearConstraint], deadline: float, *, confirmed: bool
+    ) -> Any:
+        """What HiGHS says, None where time is up; that there is nothing is asked twice where it is to be confirmed."""
         answer = None
         for presolve in (True, False):  # now and then HiGHS fails on what its presolve leaves
             options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": presolve}
@@ -309,7 +311,7 @@ class LinearSearch:
             if left < np.inf:
                 options["time_limit"] = left
             answer = milp(constraints=constraints, options=options, **settings)
-            if answer.status in (0, 1, 2):
+            if answer.status in ((0, 1) if confirmed else (0, 1, 2)):
                 break
         return answer
 

@@ -109,20 +109,21 @@ class SearchSpace:
     def build(
         cls,
         forest: Forest,
-        cells: Cells | None,
+        cells: Cells,
         observed: Sequence[Floats],
         gaps: Bools,
         groups: tuple[Group, ...],
         rule_cuts: dict[int, Floats],
         additive: bool,
+        finer: bool,
     ) -> SearchSpace:
         """Compile.
 
         Parameters
         ----------
         forest : Forest
-        cells : Cells or None
-            Those of the trees, with the training rows in them, where they are known already.
+        cells : Cells
+            Those of the model alone, with the training rows in them.
         observed : sequence of ndarray
             The training rows.
         gaps : ndarray of shape (n_features,)
@@ -132,13 +133,16 @@ class SearchSpace:
             Further cuts of features of rules.
         additive : bool
             Whether step functions will do where every tree tests one feature.
+        finer : bool
+            Whether the trees have more cuts than those of the model.
         """
         for group in groups:
             forest = forest.grouped(group.columns, group.patterns)
-        if cells is None:
-            cells, _ = forest.cells(rule_cuts)
+        if finer or groups or rule_cuts:
+            parts, _ = forest.cells(rule_cuts)
             for X in observed:
-                cells.observe(_grouped(X, groups))
+                parts.observe(_grouped(X, groups))
+            cells = parts.within(cells) if finer else parts
         cells = cells.with_gaps(gaps)
         tables = AdditiveTables.from_trees(forest, cells) if additive else None
         return cls(cells, tables or EnsembleTables.from_trees(forest, cells), groups)
