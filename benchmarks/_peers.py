@@ -224,7 +224,7 @@ class Highs:
 
     def __call__(self, i: int) -> Answer:
         spent = 0.0
-        original = _milp.milp
+        original = _milp.solve_program
 
         def timed(*arguments: Any, **options: Any) -> Any:
             nonlocal spent
@@ -233,7 +233,7 @@ class Highs:
             spent += time.perf_counter() - begin
             return answer
 
-        with mock.patch.object(_milp, "milp", timed):
+        with mock.patch.object(_milp, "solve_program", timed):
             found = self.case.solve(self.engine, [i], time_limit_per_point=self.time_limit)
         is_proven = bool(found.is_status("optimal", "infeasible")[0])
         return Answer("proven" if is_proven else "given up", float(found.cost[0]), spent, float(found.seconds[0]) - spent)

@@ -2,11 +2,11 @@
 
 Run: python benchmarks/rules.py [--points N] [--rounds N]
 
-λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn from
-the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only fall, two
-stay between the 5 % and the 95 % quantile of the data. Rounds with and without rules alternate, and the least of each is taken,
-so that a busy machine hurts both alike. A rule that takes the cheapest change away makes another problem of it, which may need
-more nodes; the nodes are printed, and the ratio per point on those whose answer the rules do not change.
+λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn
+from the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only
+fall, two stay between the 5 % and the 95 % quantile of the data. Rounds with and without rules alternate, and the least of
+each is taken, so that a busy machine hurts both alike. A rule that takes the cheapest change away makes another problem of
+it, which may need more nodes; the nodes are printed, and the ratio per point on those whose answer the rules do not change.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    print(f"{'data':<14}{'model':<10}{'without':>10}{'with':>10}{'ratio':>8}{'nodes':>12}{'same answer':>13}{'ratio there':>13}")
+    titles = {"without": 10, "with": 10, "ratio": 8, "nodes": 12, "same answer": 13, "ratio there": 13}
+    print(f"{'data':<14}{'model':<10}" + "".join(f"{title:>{width}}" for title, width in titles.items()))
     ratios = []
     with threadpool_limits(1):
         for data in DATA:

@@ -253,7 +253,7 @@ def test_what_cannot_be_settled_is_not_claimed(monkeypatch):
 def test_a_bound_that_stays_short_of_the_cost_is_closed_by_looking_at_what_is_left(monkeypatch, boosting):
     """HiGHS may take a cut for crossed that is crossed to all but a millionth, and bound the cost by as much less."""
     X, estimator = boosting
-    exact, calls = _milp.milp, []
+    exact, calls = _milp.solve_program, []
 
     def short_at_first(**arguments):
         answer = exact(**arguments)
@@ -263,7 +263,7 @@ def test_a_bound_that_stays_short_of_the_cost_is_closed_by_looking_at_what_is_le
         return answer
 
     expected = ensemble_milp.solve(estimator, X, X[:1], CounterfactualProblem())
-    monkeypatch.setattr(_milp, "milp", short_at_first)
+    monkeypatch.setattr(_milp, "solve_program", short_at_first)
     cost, bound, status, *_ = ensemble_milp.solve(estimator, X, X[:1], CounterfactualProblem())
     assert calls == [0, 0]
     assert status == OPTIMAL
@@ -278,7 +278,7 @@ def test_a_solver_that_fails_leaves_the_greedy_answer_unproven(monkeypatch, boos
         settings.append(arguments["options"]["presolve"])
         return SimpleNamespace(status=4, x=None, mip_node_count=None, mip_dual_bound=None)
 
-    monkeypatch.setattr(_milp, "milp", fail)
+    monkeypatch.setattr(_milp, "solve_program", fail)
     cost, bound, status, *_ = ensemble_milp.solve(estimator, X, X[:1], CounterfactualProblem())
     assert settings == [True, False]
     assert status == FEASIBLE

@@ -151,7 +151,7 @@ class CounterfactualEngine:
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
 
     def crossed_set(self, feature: int, origin: float, landing: float) -> frozenset[int]:
-        """The set of categories that a move enters: the smallest among the model's tests that holds one end and not the other.
+        """The set of categories that a move enters: the smallest of the model's tests with the landing, not the origin.
 
         It is what the cut crossed last is for numbers. Of equally small sets it is the first by its codes.
 
@@ -251,7 +251,7 @@ class CounterfactualEngine:
         if groups:
             point, feature, landing, cut = self._ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
-        if limits.linear or limits.implications or groups or plausibility is not None:
+        if self.has_cuts and (limits.linear or limits.implications or groups or plausibility is not None):
             moves = moves._replace(cut=self._model_cuts(moves))
         found = Counterfactuals(
             rows=points,

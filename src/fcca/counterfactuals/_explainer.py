@@ -20,6 +20,7 @@ from fcca.constraints import Constraint, Limits, broken_by, check_rules, compile
 from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._engine import ANY_OTHER_CLASS, CounterfactualEngine, Progress
 from fcca.counterfactuals._explanations import Explanations
+from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
@@ -51,8 +52,10 @@ class CounterfactualExplainer:
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
         distances in units of the range.
-    margin : float, default=1e-4
-        By how much of its score the classifier must answer the other class.
+    margin : float or str, default=1e-4
+        By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
+        ``"10%"``: of the votes for a forest, of the distance between the 5th and the 95th percentile of the scores of X for
+        boosting and linear models. Answers with a margin outlive small changes of the model (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
         For two classes: the second is answered where its probability is at least this, whatever the classifier's own
         ``predict`` says.
@@ -101,7 +104,7 @@ class CounterfactualExplainer:
         lambda0: float = 0.1,
         lambda1: float = 1.0,
         lambda2: float = 0.0,
-        margin: float = 1e-4,
+        margin: float | str = DEFAULT_MARGIN,
         decision_threshold: float | None = None,
         constraints: Iterable[Constraint] | None = None,
         plausibility: float | None = None,
@@ -110,9 +113,11 @@ class CounterfactualExplainer:
         time_limit_per_point: float | None = None,
         verbose: int = 0,
     ) -> None:
-        for name, number in (("lambda0", lambda0), ("lambda1", lambda1), ("lambda2", lambda2), ("margin", margin)):
+        share = as_share(margin) if isinstance(margin, str) else None
+        least: Any = DEFAULT_MARGIN if share is not None else margin
+        for name, number in (("lambda0", lambda0), ("lambda1", lambda1), ("lambda2", lambda2), ("margin", least)):
             _check_real(name, number)
-        problem = CounterfactualProblem(float(lambda0), float(lambda1), float(lambda2), float(margin))
+        problem = CounterfactualProblem(float(lambda0), float(lambda1), float(lambda2), float(least))
         for name, limit in (("time_limit", time_limit), ("time_limit_per_point", time_limit_per_point)):
             if limit is not None:
                 _check_real(name, limit)
@@ -148,6 +153,9 @@ class CounterfactualExplainer:
         self._coding = self.engine.model.columns or Columns.numbers(n)
         reference = self._coding.encode(X, _row_labels(X))
         self.engine.observe(reference)
+        if share is not None:
+            of_share = margin_of_share(self.engine.model, self.engine.scores(reference), share)
+            self.engine.problem = replace(problem, margin=of_share)
         # What rules know the columns by.
         self.columns = Columns(
             tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))

@@ -247,6 +247,7 @@ class Explanations(Counterfactuals):
                     bound=float(self.bound[i]),
                     number=int(self.answer[i]),
                     probability=self.target_probability,
+                    ruled=self.exact,
                 )
             )
         return texts

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.constraints._limits import LinearRule
 from fcca.counterfactuals._exact_lp import least_sum
+from fcca.counterfactuals._highs import solve_program
 from fcca.counterfactuals._linear_program import NONE, Program, Task, Unit
 
 Floats = NDArray[np.float64]
@@ -310,7 +311,7 @@ class LinearSearch:
                 return None
             if left < np.inf:
                 options["time_limit"] = left
-            answer = milp(constraints=constraints, options=options, **settings)
+            answer = solve_program(constraints=constraints, options=options, **settings)
             if answer.status in ((0, 1) if confirmed else (0, 1, 2)):
                 break
         return answer

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.counterfactuals._cells import Cells
+from fcca.counterfactuals._highs import solve_program
 from fcca.counterfactuals._milp_program import Forest, Program, Reach, ranges, reach_of
 from fcca.models import TreeEnsemble
 
@@ -209,7 +210,7 @@ class MilpSearch:
                     return
                 if left < np.inf:
                     options["time_limit"] = left
-                answer = milp(constraints=constraints, options=options, **settings)
+                answer = solve_program(constraints=constraints, options=options, **settings)
                 if answer.status in (0, 1, 2):
                     break
             nodes = int(answer.mip_node_count or 0)

@@ -132,6 +132,7 @@ def sentence(
     bound: float,
     number: int = 1,
     probability: float | None = None,
+    ruled: bool = False,
 ) -> str:
     """One answer as a sentence.
 
@@ -147,13 +148,16 @@ def sentence(
         Which of a row's answers this is.
     probability : float, optional
         What the target's probability was asked to be at least.
+    ruled : bool, default=False
+        Whether there are rules that a change has to keep.
     """
+    within = "within the rules and the range of the data" if ruled else "within the range of the data"
     asked = "" if probability is None else f" with a probability of at least {plain(probability)}"
     reached = f"{target or 'another class'}{asked}"
     if status == "infeasible":
         if number > 1:
-            return f"No other set of features leads to {reached} within the range of the data."
-        return f"No change within the range of the data leads to {reached}."
+            return f"No other set of features leads to {reached} {within}."
+        return f"No change {within} leads to {reached}."
     if status == "unknown":
         least = f"; none costs less than {bound:.3g}" if 0 < bound < math.inf else ""
         article = "another" if number > 1 else "a"

@@ -52,7 +52,7 @@ class Group(NamedTuple):
         return np.where(matches.any(axis=1), matches.argmax(axis=1), len(self.patterns)).astype(np.float64)
 
     def factors(self) -> Floats:
-        """From every code to every one that may be entered: 1, or infinite where a column that may not move would have to."""
+        """From every code to every one that may be entered: 1, infinite where a column that may not move would have to."""
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
         barred: Bools = (changes & self.frozen[:, None, :]).any(axis=2)
         return np.where(barred, np.inf, 1.0)

@@ -21,7 +21,14 @@ from fcca._columns import Columns
 from fcca._progress import progress_bar
 from fcca._units import PowerOfTwoScaler
 from fcca.constraints import Constraint, Limits
-from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, Counterfactuals
+from fcca.counterfactuals import (
+    DEFAULT_MARGIN,
+    CounterfactualEngine,
+    CounterfactualProblem,
+    Counterfactuals,
+    as_share,
+    margin_of_share,
+)
 from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, values_around
 from fcca.discretizers._rules import Rules
@@ -75,8 +82,9 @@ class FCCADiscretizer(TargetThresholdTransformer):
     Q : float, default=0.0
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.
-    margin : float, default=1e-4
-        By how much of its score the classifier must answer the other class.
+    margin : float or str, default=1e-4
+        By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
+        ``"10%"`` (see :class:`CounterfactualExplainer`).
     merge_tolerance : float or "auto", default="auto"
         Merge thresholds of a feature that are closer than this share of its range; the most crossed one represents them.
         "auto" is 0 for trees and 0.01 for linear models.
@@ -136,7 +144,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "Q": [Interval(Real, 0, 1, closed="both")],
-        "margin": [Interval(Real, 0, None, closed="neither")],
+        "margin": [Interval(Real, 0, None, closed="neither"), str],
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "round_thresholds": ["boolean"],
         "constraints": [list, tuple, None],
@@ -156,7 +164,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         lambda1: float = 1.0,
         lambda2: float = 0.0,
         Q: float = 0.0,
-        margin: float = 1e-4,
+        margin: float | str = DEFAULT_MARGIN,
         merge_tolerance: float | str = "auto",
         round_thresholds: bool = True,
         constraints: Sequence[Constraint] | None = None,
@@ -198,7 +206,9 @@ class FCCADiscretizer(TargetThresholdTransformer):
         -------
         self
         """
-        problem = CounterfactualProblem(self.lambda0, self.lambda1, self.lambda2, self.margin)
+        share = as_share(self.margin) if isinstance(self.margin, str) else None
+        margin = DEFAULT_MARGIN if isinstance(self.margin, str) else self.margin
+        problem = CounterfactualProblem(self.lambda0, self.lambda1, self.lambda2, margin)
         if self.p0 > self.p1:
             raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
         if self.n_jobs == 0:
@@ -214,6 +224,8 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self.classes_ = engine.model.classes
         X, columns = table_for(engine.model, data)
         engine.observe(X)
+        if share is not None:
+            engine.problem = replace(problem, margin=margin_of_share(engine.model, engine.scores(X), share))
         names = [str(name) for name in _check_feature_names_in(self)]
         self._note_constant_features(engine, X, columns, names)
 
@@ -235,7 +247,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
                 time_limit_per_point=self.time_limit_per_point,
                 progress=progress,
             )
-            return found if rules is None else rules.checked(X, found)
+            return found if rules is None or limits is None else rules.checked(X, found, limits.fillable)
 
         with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
             found = replace(solve(np.arange(len(points)), limits, progress), columns=columns)

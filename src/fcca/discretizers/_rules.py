@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca._columns import Columns
-from fcca.constraints import Constraint, Limits, check_rules, compile_rules, holds
+from fcca.constraints import Constraint, Fillable, Limits, check_rules, compile_rules, holds
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 
 Floats = NDArray[np.float64]
@@ -35,13 +35,18 @@ class Rules:
         low, high = engine.cells.box_low, engine.cells.box_high
         return compile_rules(self.given, self.columns, low, high, X[points], is_binary=is_binary)
 
-    def checked(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
-        """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves."""
+    def checked(self, X: Floats, found: Counterfactuals, fillable: NDArray[np.bool_] | None) -> Counterfactuals:
+        """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves.
+
+        ``fillable`` says where a missing value was allowed to be filled in.
+        """
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0:
             return found
         points = found.take(answered).changed_table(X)
-        kept = holds(self.given, self.columns, X[found.rows[answered]], points)
+        filled = [] if fillable is None else [self.columns.names[j] for j in np.flatnonzero(fillable)]
+        rules = (*self.given, Fillable(*filled)) if filled else self.given
+        kept = holds(rules, self.columns, X[found.rows[answered]], points)
         status = found.status_code.copy()
         status[answered[~kept]] = STATUSES.index("unverified")
         return replace(found, status_code=status)

@@ -1,0 +1,67 @@
+"""A margin as a share of the range of a classifier's scores."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import InvalidInputError
+from fcca.models import Model
+from fcca.models._links import Share
+
+Floats = NDArray[np.float64]
+
+#: The percentiles of the training scores whose distance is a boosting's or a linear model's whole range.
+LOW, HIGH = 5, 95
+DEFAULT_MARGIN = 1e-4
+
+
+def as_share(share: Any) -> float:
+    """10 % from "10%", from "10 %" or from 0.1."""
+    number = share
+    if isinstance(share, str):
+        text = share.strip()
+        try:
+            number = float(text[:-1]) / 100 if text.endswith("%") else None
+        except ValueError:
+            number = None
+    if not isinstance(number, Real) or isinstance(number, bool) or not 0 < float(number) <= 1:
+        raise InvalidInputError(f"A share must be above 0 and up to 1, or a text such as '10%', got {share!r}.")
+    return float(number)
+
+
+def margin_of_share(model: Model, scores: Floats, share: float) -> float:
+    """What a share of the range comes to.
+
+    For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes. For
+    boosting and linear models, whose scores have no fixed range, it is that share of the distance between the 5th and the
+    95th percentile of the scores; where there is a score for each class, of its lead over the best other one, averaged over
+    the classes.
+
+    Parameters
+    ----------
+    model : Model
+    scores : ndarray of shape (n_rows, n_outputs)
+        Of the training rows.
+    share : float
+    """
+    if isinstance(model.link, Share):
+        # One score is compared with a boundary: what one class gains the other one loses.
+        return share / 2 if model.n_outputs == 1 else share
+    spread = float(np.mean([np.subtract(*np.percentile(lead, [HIGH, LOW])) for lead in _leads(scores)]))
+    if not spread > 0:
+        raise InvalidInputError(
+            f"The scores of X do not differ between their {LOW}th and {HIGH}th percentile, so a share of their range is 0. "
+            "Give margin as a number."
+        )
+    return share * spread
+
+
+def _leads(scores: Floats) -> list[Floats]:
+    """The only score; or, of each class, how far it is above the best other one."""
+    if scores.shape[1] == 1:
+        return [scores[:, 0]]
+    return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

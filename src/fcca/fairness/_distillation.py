@@ -1,0 +1,233 @@
+"""The small tree with and without a sensitive column, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_features, column_or_1d
+
+from fcca._frames import column_names
+from fcca._text import printable
+from fcca._weights import check_weights
+from fcca.classifier import FCCAClassifier
+from fcca.constraints import Immutable, check_rules
+from fcca.discretizers import FCCADiscretizer
+from fcca.exceptions import FCCAError, InvalidInputError
+from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
+from fcca.fairness._metrics import GroupGaps, gaps_of, metrics_of
+from fcca.metrics import fidelity
+
+BLACK_BOX, EVERYTHING = "black box", "tree"
+
+
+@dataclass(frozen=True, repr=False)
+class FairDistillation:
+    """A black box, its tree, and its tree without the sensitive column.
+
+    Attributes
+    ----------
+    sensitive : str
+    favourable : label
+    everything, without : FCCAClassifier
+        The fitted trees; of the same black box.
+    models : DataFrame
+        One line for the black box and each tree: ``accuracy``, ``fidelity`` to the black box, ``leaves``; how many
+        ``conditions`` the tree could ask for, how many ``sensitive_conditions`` the discretizer found before it selected,
+        and ``uses_sensitive``, whether the tree asks for one.
+    metrics : DataFrame
+        By model and group, as in :func:`fcca.fairness.group_metrics`.
+    gaps : DataFrame
+        By model, as in :func:`fcca.fairness.gaps`.
+    judged_on : {"held-out rows", "training rows"}
+    """
+
+    sensitive: str
+    favourable: Any
+    everything: FCCAClassifier
+    without: FCCAClassifier
+    models: pd.DataFrame
+    metrics: pd.DataFrame
+    gaps: pd.DataFrame
+    notes: tuple[str, ...]
+    judged_on: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per model: what it is and how far its groups are apart."""
+        return self.models.join(self.gaps)
+
+    def _rates(self) -> pd.DataFrame:
+        """Share answered favourably, models by groups."""
+        return pd.DataFrame({model: self.metrics.xs(model)["selection_rate"] for model in self.models.index}).T
+
+    def __repr__(self) -> str:
+        shown = self.to_frame()[
+            [
+                "accuracy",
+                "fidelity",
+                "leaves",
+                "uses_sensitive",
+                "demographic_parity_difference",
+                "disparate_impact",
+                "equal_opportunity_difference",
+                "equalized_odds_difference",
+            ]
+        ]
+        rates = self._rates()
+        n_rows = self.metrics.xs(BLACK_BOX)["rows"].sum()
+        lines = [
+            f"Answers {printable(self.favourable)} by {printable(self.sensitive)}, on {n_rows:,} {self.judged_on}",
+            shown.to_string(float_format="{:.3f}".format),
+            f"Share answered {printable(self.favourable)}:",
+            rates.to_string(float_format="{:.3f}".format),
+            *(f"Note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Bars of the share answered favourably, by model and group; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.gca()
+        rates, counts = self._rates(), self.metrics.xs(BLACK_BOX)["rows"].tolist()
+        width = 0.8 / len(rates.columns)
+        for at, group in enumerate(rates.columns):
+            places = np.arange(len(rates)) + (at - (len(rates.columns) - 1) / 2) * width
+            ax.bar(places, rates[group], width, label=f"{printable(group)} (n = {counts[at]:,})")
+        ax.set_xticks(np.arange(len(rates)), list(rates.index))
+        ax.set_ylabel(f"share answered {printable(self.favourable)}")
+        ax.legend(title=printable(self.sensitive))
+        return ax
+
+
+def distill_without(
+    classifier: FCCAClassifier,
+    X: Any,
+    y: ArrayLike,
+    sensitive: str,
+    *,
+    favourable: Any,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    groups: Any | Callable[[Any], Any] = None,
+    sample_weight: ArrayLike | None = None,
+) -> FairDistillation:
+    """Fit the small tree as it is, and again under the rule that the sensitive column carries no condition.
+
+    The black box is fitted once and is the same for both; it may go on using the column. The second tree never asks for it,
+    but columns that go along with it may stand in for it, which is what the figures by group are for.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        It is cloned. Its discretizer must take rules, as FCCADiscretizer does.
+    X, y : as in ``FCCAClassifier.fit``
+    sensitive : str
+        The column, by name.
+    favourable : label
+        The answer that people want.
+    X_test, y_test : optional
+        Held-out rows to judge by; the training rows where there are none.
+    groups : array-like or callable, optional
+        What to take for groups instead of the column's own values: one per row that is judged, or a function from the
+        column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the training rows. Held-out rows count alike.
+
+    Returns
+    -------
+    FairDistillation
+    """
+    if not isinstance(classifier, FCCAClassifier):
+        raise InvalidInputError(f"classifier must be an FCCAClassifier, got {type(classifier).__name__}.")
+    discretizer = FCCADiscretizer() if classifier.discretizer is None else classifier.discretizer
+    if not hasattr(discretizer, "get_params") or "constraints" not in discretizer.get_params(deep=False):
+        raise InvalidInputError(f"{type(discretizer).__name__} takes no rules; use an FCCADiscretizer.")
+    if (X_test is None) != (y_test is None):
+        raise InvalidInputError("Give both X_test and y_test, or neither.")
+    label = check_label(favourable, np.unique(column_or_1d(y)).tolist())
+    judged, truth = (X, column_or_1d(y)) if X_test is None else (X_test, column_or_1d(y_test))
+    weight = check_weights(sample_weight if X_test is None else None, len(truth))
+    by = _groups(X, judged, sensitive, groups, len(truth))
+
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    everything = clone(classifier).fit(X, y, **weights)
+    ruled = clone(discretizer).set_params(
+        estimator=FrozenEstimator(everything.discretizer_.estimator_),
+        constraints=[*check_rules(discretizer.constraints or ()), Immutable(sensitive)],
+    )
+    without = clone(classifier).set_params(discretizer=ruled).fit(X, y, **weights)
+    if _n_conditions(without, sensitive):
+        raise FCCAError(f"A condition of {sensitive!r} was found under a rule that forbids it. Please report this.")
+
+    answers = {
+        BLACK_BOX: np.asarray(everything.discretizer_.predict_target(judged)),
+        EVERYTHING: np.asarray(everything.predict(judged)),
+        f"tree without {sensitive}": np.asarray(without.predict(judged)),
+    }
+    metrics = {name: metrics_of(truth == label, answer == label, by, weight) for name, answer in answers.items()}
+    found: dict[str, GroupGaps] = {name: gaps_of(frame) for name, frame in metrics.items()}
+    trees: list[FCCAClassifier | None] = [None, everything, without]
+    models = [
+        {
+            "accuracy": fidelity(answer, truth, weight),
+            "fidelity": fidelity(answer, answers[BLACK_BOX], weight),
+            **_about(tree, sensitive),
+        }
+        for answer, tree in zip(answers.values(), trees, strict=True)
+    ]
+    return FairDistillation(
+        sensitive=sensitive,
+        favourable=label,
+        everything=everything,
+        without=without,
+        models=pd.DataFrame(models, index=pd.Index(list(answers), name="model")),
+        metrics=pd.concat(metrics, names=["model"]),
+        gaps=pd.DataFrame([one.to_series() for one in found.values()], index=pd.Index(list(answers), name="model")),
+        notes=tuple(dict.fromkeys(f"{name}: {note}" for name, one in found.items() for note in one.notes)),
+        judged_on="training rows" if X_test is None else "held-out rows",
+    )
+
+
+def _groups(X: Any, judged: Any, sensitive: str, groups: Any, n_rows: int) -> Groups:
+    names = column_names(X) or [f"x{j}" for j in range(_num_features(X))]
+    column = _safe_indexing(judged, position_of(sensitive, names), axis=1)
+    if not isinstance(column, pd.Series):
+        column = pd.Series(column.to_list() if hasattr(column, "to_list") else column.tolist())
+    return groups_of_column(column.infer_objects(), sensitive, groups, n_rows)
+
+
+def _n_conditions(tree: FCCAClassifier, sensitive: str) -> int:
+    table = tree.discretizer_.all_thresholds_
+    return sum(table.feature_names[j] == sensitive for j in table.feature.tolist())
+
+
+def _about(tree: FCCAClassifier | None, sensitive: str) -> dict[str, Any]:
+    """What a tree is made of; nothing of that is known of a black box."""
+    if tree is None:
+        return {"leaves": pd.NA, "conditions": pd.NA, "sensitive_conditions": pd.NA, "uses_sensitive": pd.NA}
+    names = tree.discretizer_.all_thresholds_.feature_names
+    asked: NDArray[np.int32] = tree.structure_.feature[tree.structure_.feature >= 0]
+    return {
+        "leaves": int(tree.structure_.n_leaves),
+        "conditions": len(tree.discretizer_.thresholds_),
+        "sensitive_conditions": _n_conditions(tree, sensitive),
+        "uses_sensitive": any(names[j] == sensitive for j in asked.tolist()),
+    }

@@ -1,0 +1,130 @@
+"""Which group every row belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.constraints._lookup import close_to
+from fcca.exceptions import InvalidInputError
+
+#: What the group of rows without a value is called.
+MISSING = "(missing)"
+#: A column of numbers with more distinct ones than this is refused: no one compares so many groups.
+MOST_NUMBERS = 10
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of rows.
+
+    Attributes
+    ----------
+    name : str
+        What the groups differ in.
+    labels : list
+        What they are called, in order.
+    code : ndarray of shape (n_rows,)
+        The group of each row, as a position in ``labels``.
+    """
+
+    name: str
+    labels: list[Any]
+    code: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Any, name: str | None = None, *, n_rows: int | None = None) -> Groups:
+        """One group per distinct value, sorted, or in the order of a category type; a missing value is a group too."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InvalidInputError(f"groups must be one value per row, got {values!r}.")
+        given: Any = list(values) if type(values).__module__.startswith("polars") else values
+        name = str(getattr(values, "name", None) or "group") if name is None else name
+        column = pd.Series(given) if not isinstance(given, pd.Series) else given
+        if n_rows is not None and len(column) != n_rows:
+            raise InvalidInputError(f"groups must be one value per row: {n_rows} row(s), got {len(column)} value(s).")
+        gaps = column.isna().to_numpy(dtype=bool)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            present = set(column.dropna().tolist())
+            labels = [_plain(label) for label in column.cat.categories.tolist() if label in present]
+        else:
+            labels = sorted({_plain(label) for label in column[~gaps].tolist()}, key=_order)
+        position = {label: at for at, label in enumerate(labels)}
+        code = np.array(
+            [
+                position.get(_plain(label), len(labels)) if not gap else len(labels)
+                for label, gap in zip(column.tolist(), gaps, strict=True)
+            ],
+            dtype=np.intp,
+        )
+        if gaps.any():
+            labels = [*labels, MISSING]
+        if len(labels) < 2:
+            what = f"one value only, {labels[0]!r}" if labels else "no value"
+            raise InvalidInputError(f"{name!r} has {what}: there is nothing to compare. Give rows of at least two groups.")
+        return cls(name, labels, code)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """The labels as an index of frames."""
+        return pd.Index(self.labels, dtype=object, name=self.name, tupleize_cols=False)
+
+    def __iter__(self) -> Any:
+        """Label and rows of each group."""
+        return ((label, np.flatnonzero(self.code == at)) for at, label in enumerate(self.labels))
+
+
+def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any], n_rows: int) -> Groups:
+    """Groups by the values of a column, or by what the caller makes of them.
+
+    Parameters
+    ----------
+    values : Series
+        The column.
+    name : str
+    groups : array-like, callable or None
+        One group per row, or a function from the column to these; None for the values themselves.
+    n_rows : int
+    """
+    if callable(groups):
+        return Groups.of(groups(values), name, n_rows=n_rows)
+    if groups is not None:
+        return Groups.of(groups, name, n_rows=n_rows)
+    if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > MOST_NUMBERS:
+        raise InvalidInputError(
+            f"Column {name!r} holds {values.nunique()} different numbers, which are too many groups. Cut them into a few, "
+            f"for example with groups=lambda column: pd.cut(column, [0, 25, 60, 120])."
+        )
+    return Groups.of(values, name, n_rows=n_rows)
+
+
+def position_of(name: Any, names: Sequence[str]) -> int:
+    """Where a column stands, or an error that says which there are."""
+    if not isinstance(name, str):
+        raise InvalidInputError(f"sensitive must be the name of a column, got {name!r}.")
+    if name not in names:
+        raise InvalidInputError(f"There is no column {name!r}. {close_to(name, names)}")
+    return list(names).index(name)
+
+
+def check_label(label: Any, known: Sequence[Any], what: str = "classes") -> Any:
+    """The label as it stands among those known."""
+    plain = [_plain(one) for one in known]
+    if _plain(label) not in plain:
+        raise InvalidInputError(f"favourable={label!r} is none of the {what}, which are {plain}.")
+    return plain[plain.index(_plain(label))]
+
+
+def _plain(label: Any) -> Any:
+    """0 for 0.0 and for numpy's 0, so that labels read as people write them."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _order(label: Any) -> tuple[str, Any]:
+    is_number = isinstance(label, (int, float))
+    return ("" if is_number else type(label).__name__, label if is_number else str(label))

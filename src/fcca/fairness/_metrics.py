@@ -1,0 +1,188 @@
+"""The usual figures of how a classifier answers groups of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from fcca._text import printable
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+from fcca.fairness._groups import Groups, check_label
+
+Floats = NDArray[np.float64]
+
+#: The rule of thumb of employment law: a group selected less than four fifths as often as another one.
+FOUR_FIFTHS = 0.8
+ROUNDING = 1e-12  # 0.24 / 0.3 is a little below it
+
+RATES = ("base_rate", "selection_rate", "accuracy", "tpr", "fpr", "precision")
+
+
+@dataclass(frozen=True)
+class GroupGaps:
+    """How far groups are apart; NaN where fewer than two groups have the figure.
+
+    Attributes
+    ----------
+    demographic_parity_difference : float
+        Largest selection rate minus the smallest.
+    disparate_impact : float
+        Smallest selection rate divided by the largest: 1 where all groups are selected alike.
+    passes_four_fifths : bool or None
+        Whether that is at least 0.8; None where it is not known.
+    equal_opportunity_difference : float
+        Largest share of the truly favourable that is answered so, minus the smallest.
+    equalized_odds_difference : float
+        The larger one of that and of the same difference among the truly unfavourable.
+    accuracy_difference : float
+        Largest accuracy minus the smallest.
+    notes : tuple of str
+        Which groups were left out of which figure, and why.
+    """
+
+    demographic_parity_difference: float
+    disparate_impact: float
+    passes_four_fifths: bool | None
+    equal_opportunity_difference: float
+    equalized_odds_difference: float
+    accuracy_difference: float
+    notes: tuple[str, ...] = ()
+
+    def to_series(self) -> pd.Series[Any]:
+        """The figures by their names."""
+        names = [field.name for field in fields(self) if field.name != "notes"]
+        return pd.Series({name: getattr(self, name) for name in names}, dtype=object)
+
+
+def group_metrics(
+    y_true: ArrayLike, y_pred: ArrayLike, groups: Any, favourable: Any, sample_weight: ArrayLike | None = None
+) -> pd.DataFrame:
+    """How often each group gets the favourable answer, and how often rightly.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels, and what the classifier answers. All labels but the favourable one count as unfavourable.
+    groups : array-like of shape (n_rows,)
+        The group of each row; rows without one form a group of their own.
+    favourable : label
+        The answer that people want.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weight 2 is the same as the row twice.
+
+    Returns
+    -------
+    DataFrame
+        One line per group: ``rows``; of these ``positives``, favourable by label, and ``selected``, answered so, by weight;
+        ``base_rate`` and ``selection_rate``, their shares; ``accuracy`` of favourable or not; ``tpr``, share of the truly
+        favourable answered so; ``fpr``, share of the truly unfavourable answered favourably; ``precision``, share of those
+        answered favourably who are truly so. A rate of nothing is NaN, and ``note`` says so.
+
+    See Also
+    --------
+    gaps : how far the groups are apart.
+
+    Examples
+    --------
+    >>> from fcca.fairness import group_metrics
+    >>> found = group_metrics([1, 0, 1, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], favourable=1)
+    >>> found["selection_rate"].to_dict()
+    {'a': 0.5, 'b': 0.0}
+    """
+    truth, answer = column_or_1d(y_true), column_or_1d(y_pred)
+    if len(truth) != len(answer):
+        raise InvalidInputError(f"y_true has {len(truth)} row(s) and y_pred {len(answer)}: give one of each per row.")
+    label = check_label(favourable, [*pd.unique(truth), *pd.unique(answer)], "labels in y_true and y_pred")
+    weight = check_weights(sample_weight, len(truth))
+    return metrics_of(truth == label, answer == label, Groups.of(groups, n_rows=len(truth)), weight)
+
+
+def metrics_of(truth: NDArray[np.bool_], answer: NDArray[np.bool_], groups: Groups, weight: Floats) -> pd.DataFrame:
+    """The same from rows that are favourable or not, by label and by answer."""
+    lines = []
+    for _, rows in groups:
+        true, given, w = truth[rows], answer[rows], weight[rows]
+        total, positives, selected, hits = w.sum(), w[true].sum(), w[given].sum(), w[true & given].sum()
+        figures = {
+            "base_rate": _share(positives, total),
+            "selection_rate": _share(selected, total),
+            "accuracy": _share(w[true == given].sum(), total),
+            "tpr": _share(hits, positives),
+            "fpr": _share(w[~true & given].sum(), w[~true].sum()),
+            "precision": _share(hits, selected),
+        }
+        lines.append({"rows": len(rows), "positives": positives, "selected": selected} | figures | {"note": _note(figures)})
+    frame = pd.DataFrame(lines, index=groups.index)
+    counts = ["positives", "selected"]
+    if (frame[counts] == frame[counts].round()).all(axis=None):
+        frame[counts] = frame[counts].astype(np.int64)
+    return frame
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else float("nan")
+
+
+def _note(figures: dict[str, float]) -> str:
+    if np.isnan(figures["accuracy"]):
+        return "all rows have weight 0"
+    why = {"tpr": "no row is truly favourable", "fpr": "no row is truly unfavourable", "precision": "no row is answered so"}
+    return "; ".join(f"no {name}: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
+
+
+def gaps(
+    y_true: ArrayLike, y_pred: ArrayLike, groups: Any, favourable: Any, sample_weight: ArrayLike | None = None
+) -> GroupGaps:
+    """How far a classifier's answers to groups are apart.
+
+    Parameters
+    ----------
+    y_true, y_pred, groups, favourable, sample_weight
+        As in :func:`group_metrics`.
+
+    Returns
+    -------
+    GroupGaps
+
+    Examples
+    --------
+    >>> from fcca.fairness import gaps
+    >>> found = gaps([1, 0, 1, 0], [1, 0, 1, 1], ["a", "a", "b", "b"], favourable=1)
+    >>> found.demographic_parity_difference, found.disparate_impact, found.passes_four_fifths
+    (0.5, 0.5, False)
+    """
+    return gaps_of(group_metrics(y_true, y_pred, groups, favourable, sample_weight))
+
+
+def gaps_of(metrics: pd.DataFrame) -> GroupGaps:
+    """The same from the metrics of all groups."""
+    known = {name: metrics[name].dropna() for name in RATES}
+
+    def difference(name: str) -> float:
+        return float(known[name].max() - known[name].min()) if len(known[name]) > 1 else float("nan")
+
+    rates = known["selection_rate"]
+    impact = float(rates.min() / rates.max()) if len(rates) > 1 and rates.max() > 0 else float("nan")
+    odds = [difference("tpr"), difference("fpr")]
+    notes = [
+        f"{printable(group)} is left out of what compares {name}"
+        for name in ("selection_rate", "tpr", "fpr")
+        for group in metrics.index[metrics[name].isna()]
+    ]
+    if len(rates) > 1 and rates.max() == 0:
+        notes.append("no row of any group is answered favourably, so there is no disparate impact")
+    return GroupGaps(
+        demographic_parity_difference=difference("selection_rate"),
+        disparate_impact=impact,
+        passes_four_fifths=None if np.isnan(impact) else impact >= FOUR_FIFTHS - ROUNDING,
+        equal_opportunity_difference=odds[0],
+        equalized_odds_difference=max(odds) if not np.isnan(odds).any() else float("nan"),
+        accuracy_difference=difference("accuracy"),
+        notes=tuple(notes),
+    )

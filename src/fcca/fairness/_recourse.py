@@ -1,0 +1,405 @@
+"""Who has to move how far to get the favourable answer, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from fcca._text import printable
+from fcca.constraints import Constraint, Immutable, check_rules
+from fcca.counterfactuals import CounterfactualExplainer, Explanations
+from fcca.exceptions import InvalidInputError
+from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+OVERALL = "all groups"
+COLUMNS_IN_SENTENCE = 3
+
+
+@dataclass(frozen=True, repr=False)
+class GroupRecourse:
+    """What the rows of each group that are turned down would have to change.
+
+    Attributes
+    ----------
+    sensitive : str
+        What the groups differ in.
+    favourable : label
+    groups : DataFrame
+        One line per group. ``rows``, and of these ``favourable``, answered so, with ``favourable_share``; ``unfavourable``,
+        answered otherwise, and of these ``asked``, for which a change was searched. Of these ``optimal``, with the cheapest
+        change proven; ``infeasible``, proven to have none that keeps the rules, with ``infeasible_share``; ``unfinished``,
+        ended by a time limit; and ``unverified``. Over the optimal ones: ``mean_cost``, ``median_cost`` and
+        ``mean_changes``, the number of columns changed. Without any rules: ``free_optimal``, for how many rows the cheapest
+        change is proven; of these ``sensitive_changed``, whose change touches the sensitive column, with
+        ``sensitive_share``. And, at whatever cost, ``sensitive_enough``: for how many of the rows asked a change of the
+        sensitive column and of nothing else is enough, so that the same person of another group would get the answer.
+        The last three are missing where the sensitive column is not one of the table's.
+    overall : Series
+        The same of all groups together. Where rows were sampled, each of its means and shares counts a row for as many as
+        it stands for.
+    moves : DataFrame
+        By group and column: how many optimal changes move it, and which share of them; the most moved first.
+    cost_ratio : float
+        Largest mean cost of a group divided by the smallest; NaN where fewer than two groups have one.
+    constraints : tuple of Constraint
+        The rules that the changes keep.
+    max_rows : int or None
+        How many rows per group were asked at most.
+    explanations, free_explanations : Explanations
+        The changes themselves under the rules, and without any.
+    """
+
+    sensitive: str
+    favourable: Any
+    groups: pd.DataFrame
+    overall: pd.Series[Any]
+    moves: pd.DataFrame
+    constraints: tuple[Constraint, ...]
+    max_rows: int | None
+    explanations: Explanations
+    free_explanations: Explanations
+
+    @property
+    def cost_ratio(self) -> float:
+        """Largest mean cost of a group divided by the smallest."""
+        known = self.groups["mean_cost"].dropna()
+        return float(known.max() / known.min()) if len(known) > 1 and known.min() > 0 else float("nan")
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per group and, last, one for all of them."""
+        last = self.overall.to_frame().T.astype(self.groups.dtypes.to_dict())
+        frame = pd.concat([self.groups, last])
+        frame.index = pd.Index([*self.groups.index, OVERALL], dtype=object, name=self.sensitive, tupleize_cols=False)
+        return frame
+
+    def sentences(self) -> list[str]:
+        """What the figures say, in words, each with the count behind it."""
+        answer = printable(self.favourable)
+        texts = [self._about(group, line, answer) for group, line in self.groups.iterrows()]
+        known = self.groups["mean_cost"].dropna()
+        if self.overall["infeasible"]:
+            # Costs are of those who can change; a group most of whom cannot may look cheap.
+            without = ", ".join(
+                f"{printable(group)} {line['infeasible']:,} of {line['asked']:,} ({line['infeasible_share']:.0%})"
+                for group, line in self.groups.iterrows()
+                if line["asked"]
+            )
+            texts.append(f"Without any way to {answer}: {without}. Costs are of the others.")
+        if not np.isnan(self.cost_ratio):
+            dear, cheap = int(known.argmax()), int(known.argmin())
+            texts.append(
+                f"The mean change costs {_shown(known.iloc[dear])} for {printable(known.index[dear])} and "
+                f"{_shown(known.iloc[cheap])} for {printable(known.index[cheap])}: {self.cost_ratio:.2f} times as much."
+            )
+        if not pd.isna(self.overall["sensitive_changed"]):
+            texts.append(self._about_sensitive())
+        if self.max_rows is not None and (self.groups["asked"] < self.groups["unfavourable"]).any():
+            texts.append(
+                f"Not all rows were asked: at most {self.max_rows:,} per group, drawn at random, "
+                f"{self.overall['asked']:,} of {self.overall['unfavourable']:,}."
+            )
+        return texts
+
+    def _about(self, group: Any, line: pd.Series[Any], answer: str) -> str:
+        text = (
+            f"{printable(group)}: {line['favourable']:,} of {line['rows']:,} rows are answered {answer} "
+            f"({line['favourable_share']:.0%})"
+        )
+        if line["asked"] == 0:
+            return f"{text}; none was asked for a change."
+        text += f". Of {line['asked']:,} answered otherwise, {line['optimal']:,} have a cheapest change to {answer}"
+        others = [
+            f"{line[status]:,} {words}"
+            for status, words in (
+                ("infeasible", "proven to have none"),
+                ("unfinished", "not finished in time"),
+                ("unverified", "not confirmed by the classifier"),
+            )
+            if line[status]
+        ]
+        text += f" ({', '.join(others)})" if others else ""
+        if line["optimal"] == 0:
+            return f"{text}."
+        own = self.moves[self.moves["group"].map(lambda one: one == group)].head(COLUMNS_IN_SENTENCE)
+        moved = ", ".join(f"{printable(move.column)} ({move.share:.0%})" for move in own.itertuples())
+        return (
+            f"{text}, at a mean cost of {_shown(line['mean_cost'])} (median {_shown(line['median_cost'])}) and with "
+            f"{line['mean_changes']:.1f} columns changed on average; most often {moved}."
+        )
+
+    def _about_sensitive(self) -> str:
+        all_of_them = self.overall
+        by_group = ", ".join(
+            f"{printable(group)} {line['sensitive_changed']:,} of {line['free_optimal']:,}"
+            for group, line in self.groups.iterrows()
+            if line["free_optimal"]
+        )
+        enough = ", ".join(
+            f"{printable(group)} {line['sensitive_enough']:,} of {line['asked']:,}"
+            for group, line in self.groups.iterrows()
+            if line["asked"]
+        )
+        text = (
+            f"Without any rule, the cheapest change would change {printable(self.sensitive)} itself for "
+            f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). At whatever cost, "
+            f"changing it and nothing else is enough for {all_of_them['sensitive_enough']:,} of {all_of_them['asked']:,} "
+            f"({enough})"
+        )
+        biased = all_of_them["sensitive_changed"] or all_of_them["sensitive_enough"]
+        return f"{text}: a sign that the classifier may be biased." if biased else f"{text}."
+
+    def __repr__(self) -> str:
+        title = f"Recourse to {printable(self.favourable)} by {printable(self.sensitive)}"
+        rules = f", under {', '.join(map(repr, self.constraints))}" if self.constraints else ""
+        return "\n".join([f"{title}{rules}", *(f"  {text}" for text in self.sentences())])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Bars of the groups' mean costs, with the number of rows behind each; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.gca()
+        names = [printable(group) for group in self.groups.index]
+        bars = ax.bar(names, self.groups["mean_cost"].to_numpy(dtype=float, na_value=np.nan))
+        ax.bar_label(bars, labels=[f"n = {count:,}" for count in self.groups["optimal"]])
+        ax.set_xlabel(printable(self.sensitive))
+        ax.set_ylabel(f"mean cost of a change to {printable(self.favourable)}")
+        return ax
+
+
+def recourse_by_group(
+    explainer: CounterfactualExplainer,
+    X: Any,
+    sensitive: Any,
+    *,
+    favourable: Any,
+    groups: Any = None,
+    constraints: Iterable[Constraint] = (),
+    max_rows: int | None = None,
+    random_state: int = 0,
+) -> GroupRecourse:
+    """Who has to move how far to get the favourable answer, group by group.
+
+    Only rows that are answered otherwise are asked. Each is asked under the rules, for the cost; without any, to see
+    whether the cheapest change would be one of the sensitive column itself; and whether a change of that column alone is
+    enough, because one from a category to another is a whole distance of 1 and seldom the cheapest. A classifier that says
+    that a woman would get the loan if she were a man may be biased.
+
+    Parameters
+    ----------
+    explainer : CounterfactualExplainer
+        Its classifier, costs and time limits are used; its own rules hold beside ``constraints``.
+    X : array-like or data frame of shape (n_rows, n_features)
+        Columns as in the data that the explainer was given.
+    sensitive : str, or array-like of shape (n_rows,)
+        The column whose values tell the groups apart, by name; or, where the classifier does not see it, the group of every
+        row.
+    favourable : label
+        The answer that people want.
+    groups : array-like of shape (n_rows,) or callable, optional
+        What to take for groups instead of the column's own values: one per row, or a function from the column, such as
+        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+    constraints : list of Constraint, default=()
+        Rules of :mod:`fcca.constraints`.
+    max_rows : int, optional
+        How many rows of each group to ask at most, drawn at random.
+    random_state : int, default=0
+        Seed of the draw.
+
+    Returns
+    -------
+    GroupRecourse
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from fcca import CounterfactualExplainer
+    >>> from fcca.fairness import recourse_by_group
+    >>> X = pd.DataFrame({"male": [0, 0, 1, 1], "income": [1, 2, 1, 2]})
+    >>> classifier = DecisionTreeClassifier().fit(X, ["no", "no", "yes", "yes"])
+    >>> found = recourse_by_group(CounterfactualExplainer(classifier, X), X, "male", favourable="yes")
+    >>> found.groups["sensitive_share"].to_dict()
+    {0: 1.0, 1: nan}
+    """
+    if max_rows is not None and (not isinstance(max_rows, (int, np.integer)) or isinstance(max_rows, bool) or max_rows < 1):
+        raise InvalidInputError(f"max_rows must be None or a number of rows of at least 1, got {max_rows!r}.")
+    label = check_label(favourable, explainer.classes.tolist())
+    rules = explainer.constraints + check_rules(constraints)
+    table, _ = explainer._rows(X)
+    feature: int | None = None
+    if isinstance(sensitive, str):
+        feature = position_of(sensitive, explainer.feature_names)
+        by = groups_of_column(_column(explainer, table, feature), sensitive, groups, len(table))
+    elif groups is not None:
+        raise InvalidInputError("groups is for a sensitive column given by name; give the groups themselves as sensitive.")
+    else:
+        by = Groups.of(sensitive, n_rows=len(table))
+    wanted = explainer.engine.predict(table) == label
+    if wanted.all():
+        raise InvalidInputError(
+            f"All {len(table)} rows are answered {favourable!r} already: no one has to change anything. Check favourable."
+        )
+    asked = _drawn(by, wanted, max_rows, random_state)
+    rows = _safe_indexing(X, asked)
+    free_explainer = copy(explainer)
+    free_explainer.constraints = ()
+    free = free_explainer.explain(rows, target=label)
+    found = explainer.explain(rows, target=label, constraints=constraints) if rules else free
+    enough = None
+    if feature is not None:
+        others = [name for name in explainer.feature_names if name != sensitive]
+        alone = free_explainer.explain(rows, target=label, constraints=[Immutable(*others)] if others else None)
+        enough = alone.is_status("optimal", "feasible")
+    counts = _Counts(by, wanted, asked, found, free, feature, enough)
+    lines = [counts.line(counts.by.code == at) for at in range(len(by.labels))]
+    moves = [counts.moves(at) for at in range(len(by.labels))]
+    everyone = np.ones(len(table), dtype=bool)
+    return GroupRecourse(
+        sensitive=by.name,
+        favourable=label,
+        groups=pd.DataFrame(lines, index=by.index).astype(_TYPES),
+        overall=pd.DataFrame([counts.line(everyone)]).astype(_TYPES).astype(object).iloc[0].rename(OVERALL),
+        moves=pd.concat(moves, ignore_index=True),
+        constraints=rules,
+        max_rows=None if max_rows is None else int(max_rows),
+        explanations=found,
+        free_explanations=free,
+    )
+
+
+_TYPES = dict.fromkeys(("free_optimal", "sensitive_changed", "sensitive_enough"), "Int64") | dict.fromkeys(
+    ("infeasible_share", "mean_cost", "median_cost", "mean_changes", "sensitive_share"), "float64"
+)
+
+
+def _column(explainer: CounterfactualExplainer, table: Floats, feature: int) -> pd.Series[Any]:
+    """The raw values of a column, from their codes."""
+    values, categories = table[:, feature], explainer.columns[feature].categories
+    if categories is None:
+        return pd.Series(values)
+    codes = np.where(np.isnan(values), -1, values).astype(np.intp)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(list(categories), tupleize_cols=False)))
+
+
+def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_state: int) -> Rows:
+    """The rows to ask, in their order."""
+    rng = np.random.default_rng(random_state)
+    chosen = []
+    for _, rows in by:
+        unfavourable = rows[~wanted[rows]]
+        if max_rows is not None and len(unfavourable) > max_rows:
+            unfavourable = rng.choice(unfavourable, size=max_rows, replace=False)
+        chosen.append(unfavourable)
+    return np.sort(np.concatenate(chosen)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Counts what groups were answered."""
+
+    by: Groups
+    wanted: NDArray[np.bool_]
+    asked: Rows
+    found: Explanations
+    free: Explanations
+    feature: int | None
+    enough: NDArray[np.bool_] | None
+
+    def line(self, members: NDArray[np.bool_]) -> dict[str, Any]:
+        """All figures of some rows of the table."""
+        here = members[self.asked]
+        optimal = here & self.found.is_status("optimal")
+        weight = self._weight()[optimal]
+        cost, changes = self.found.cost[optimal], np.bincount(self.found.moves.point, minlength=len(self.found))[optimal]
+        return {
+            "rows": int(members.sum()),
+            "favourable": int((members & self.wanted).sum()),
+            "favourable_share": float(self.wanted[members].mean()),
+            "unfavourable": int((members & ~self.wanted).sum()),
+            "asked": int(here.sum()),
+            "optimal": int(optimal.sum()),
+            "infeasible": int((here & self.found.is_status("infeasible")).sum()),
+            "infeasible_share": _mean(self.found.is_status("infeasible")[here], self._weight()[here]),
+            "unfinished": int((here & self.found.is_status("feasible", "unknown")).sum()),
+            "unverified": int((here & self.found.is_status("unverified")).sum()),
+            "mean_cost": _mean(cost, weight),
+            "median_cost": _median(cost, weight),
+            "mean_changes": _mean(changes, weight),
+        } | self._sensitive(here)
+
+    def _weight(self) -> Floats:
+        """For how many unfavourable rows of its group each row that was asked stands."""
+        n_groups = len(self.by.labels)
+        of_group = np.bincount(self.by.code[~self.wanted], minlength=n_groups)
+        drawn = np.bincount(self.by.code[self.asked], minlength=n_groups)
+        weight: Floats = (of_group / np.maximum(drawn, 1))[self.by.code[self.asked]]
+        return weight
+
+    def _sensitive(self, here: NDArray[np.bool_]) -> dict[str, Any]:
+        """How often the cheapest change without rules is one of the sensitive column."""
+        optimal = here & self.free.is_status("optimal")
+        if self.enough is None:
+            unknown = {"sensitive_changed": None, "sensitive_share": None, "sensitive_enough": None}
+            return {"free_optimal": int(optimal.sum())} | unknown
+        changed = np.zeros(len(self.free), dtype=bool)
+        changed[self.free.moves.point[self.free.moves.feature == self.feature]] = True
+        return {
+            "free_optimal": int(optimal.sum()),
+            "sensitive_changed": int((optimal & changed).sum()),
+            "sensitive_share": _mean(changed[optimal], self._weight()[optimal]),
+            "sensitive_enough": int((here & self.enough).sum()),
+        }
+
+    def moves(self, at: int) -> pd.DataFrame:
+        """Which columns the changes of a group move."""
+        optimal = (self.by.code[self.asked] == at) & self.found.is_status("optimal")
+        moved = self.found.moves.feature[optimal[self.found.moves.point]]
+        count = np.bincount(moved, minlength=len(self.found.feature_names))
+        order = np.argsort(-count, kind="stable")
+        order = order[count[order] > 0]
+        return pd.DataFrame(
+            {
+                "group": pd.Series([self.by.labels[at]] * len(order), dtype=object),
+                "column": pd.Series([self.found.feature_names[j] for j in order], dtype=object),
+                "rows": count[order],
+                "share": count[order] / max(1, optimal.sum()),
+            }
+        )
+
+
+def _mean(values: NDArray[Any], weight: Floats) -> float:
+    return float(np.average(values, weights=weight)) if len(values) else float("nan")
+
+
+def _median(values: Floats, weight: Floats) -> float:
+    """The usual median where all weights are equal, else the smallest value up to which half of the weight lies."""
+    if len(values) == 0:
+        return float("nan")
+    if (weight == weight[0]).all():
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    return float(values[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)])
+
+
+def _shown(number: float) -> str:
+    return f"{number:.3g}"

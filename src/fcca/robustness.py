@@ -1,0 +1,350 @@
+"""What a margin buys: how long counterfactuals hold when the model is fitted again, or a value is not met exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import column_or_1d
+
+from fcca._columns import Columns
+from fcca.constraints import Constraint
+from fcca.counterfactuals import (
+    CounterfactualEngine,
+    CounterfactualExplainer,
+    Explanations,
+    as_share,
+    margin_of_share,
+)
+from fcca.exceptions import InvalidInputError
+from fcca.models import DecidedAt, Model, decide_at
+
+__all__ = ["margin_effect", "plot_margin_effect", "share_margin"]
+
+Floats = NDArray[np.float64]
+
+LARGEST_SEED = 2**31 - 1
+ROWS_AT_ONCE = 65_536
+
+
+def share_margin(model: Any, X: Any, share: float | str) -> float:
+    """A margin as a share of the range of a classifier's scores.
+
+    For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes: with
+    "10%" the class reached leads by a tenth of them, 55 to 45 where there are two. For boosting and linear models, whose
+    scores have no fixed range, it is that share of the distance between the 5th and the 95th percentile of the scores of X;
+    where there is a score for each class, of its lead over the best other one, averaged over the classes.
+
+    Parameters
+    ----------
+    model : CounterfactualExplainer, CounterfactualEngine, Model or fitted classifier
+    X : array-like or data frame of shape (n_rows, n_features)
+        Training data.
+    share : float or str
+        Above 0 and up to 1, or a text such as ``"10%"``.
+
+    Returns
+    -------
+    float
+        What ``margin`` of an explainer or a discretizer takes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from fcca.robustness import share_margin
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> share_margin(forest, X, "10%")
+    0.1
+    """
+    part = as_share(share)
+    neutral, engine = _model_of(model, X)
+    table = (neutral.columns or Columns.numbers(neutral.n_features)).encode(X)
+    scores = neutral.scores(table) if engine is None else engine.scores(table)
+    return margin_of_share(neutral, scores, part)
+
+
+def _model_of(model: Any, X: Any) -> tuple[Model, CounterfactualEngine | None]:
+    if isinstance(model, CounterfactualExplainer):
+        model = model.engine
+    if isinstance(model, CounterfactualEngine):
+        return model.model, model
+    if isinstance(model, Model):
+        return model, None
+    engine = CounterfactualExplainer(model, X).engine
+    return engine.model, engine
+
+
+def margin_effect(
+    estimator: Any,
+    X: Any,
+    rows: Any,
+    *,
+    y: ArrayLike | None = None,
+    target: Any = None,
+    margins: Sequence[float | str] = (1e-4, "5%", "10%", "20%"),
+    constraints: Iterable[Constraint] = (),
+    n_refits: int = 10,
+    noise: float = 0.01,
+    n_noises: int = 20,
+    random_state: int = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """What a margin costs, and what it buys.
+
+    A counterfactual is about one fitted model. By the time that somebody has acted on it, the model may have been fitted
+    again, or the value that was named may have been missed by a little. A margin has the target win by more than it must,
+    which costs more and holds longer; how much of both, this measures.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : array-like or data frame of shape (n_rows, n_features)
+        Its training data.
+    rows : array-like or data frame
+        Rows to explain.
+    y : array-like of shape (n_rows,), optional
+        Its training labels, needed where ``n_refits`` is above 0.
+    target : label, optional
+        The class to reach; rows answered with it already are left out. None is any other class.
+    margins : sequence of float or str
+        Amounts of score, or texts such as ``"10%"``: see :func:`share_margin`.
+    constraints : list of Constraint, default=()
+        Rules of :mod:`fcca.constraints`.
+    n_refits : int, default=10
+        How many models to fit on samples of the training rows, drawn with replacement, and how many on all of them with
+        other seeds. A category or a class that a sample would lose keeps one row.
+    noise : float, default=0.01
+        Every number that a counterfactual changed is missed by at most this share of its range, up or down. Categories, and
+        what was not changed, stay.
+    n_noises : int, default=20
+        How often.
+    random_state : int, default=0
+    **options
+        Further parameters of CounterfactualExplainer: costs, ``n_jobs``, time limits.
+
+    Returns
+    -------
+    DataFrame
+        One line per margin: ``margin`` as it was given and ``score``, what it comes to; ``asked``, and of these ``solved``,
+        some of them ``unproven`` because a time limit ended the search, ``infeasible``, and ``unknown``, neither; over the
+        solved ones ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of columns changed; ``holds_resampled``
+        and ``holds_reseeded``, the share of answers of the refitted models to the changed rows that are the target; and
+        ``holds_noisy``, the same of the model itself with noise. NaN where nothing was measured; ``holds_reseeded`` is NaN
+        for a classifier without a ``random_state``.
+
+    Notes
+    -----
+    Fewer rows have an answer where the margin is larger, so lines with different ``solved`` are about different rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from fcca.robustness import margin_effect
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestClassifier(n_estimators=10, max_depth=3, random_state=0).fit(X, y)
+    >>> found = margin_effect(forest, X, X[:20], y=y, margins=[1e-4, "20%"], n_refits=3)
+    >>> found["mean_cost"].is_monotonic_increasing
+    True
+    """
+    given = _checked(margins, n_refits, noise, n_noises, y)
+    if "margin" in options:
+        raise InvalidInputError("Give margins, not margin.")
+    first = CounterfactualExplainer(estimator, X, **options)
+    table, _ = first._rows(rows)
+    if target is not None:
+        open_rows = np.flatnonzero(first.engine.predict(table) != target)
+        if len(open_rows) == 0:
+            raise InvalidInputError(f"All {len(table)} rows are answered {target!r} already: there is nothing to change.")
+        rows = _safe_indexing(rows, open_rows) if len(open_rows) < len(table) else rows
+    rng = np.random.default_rng(random_state)
+    resampled, reseeded = ([], []) if n_refits == 0 else _refitted(first, X, column_or_1d(y), n_refits, rng)
+    seed = int(rng.integers(LARGEST_SEED))
+    lines = []
+    for margin in given:
+        score = share_margin(first, X, margin) if isinstance(margin, str) else float(margin)
+        explainer = CounterfactualExplainer(estimator, X, margin=score, **options)
+        found = explainer.explain(rows, target=target, constraints=constraints)
+        solved = np.flatnonzero(found.is_status("optimal", "feasible"))
+        points, wanted = found.points[solved], found.target[solved]
+        as_given = explainer.engine.given(points) if len(solved) else None
+        changes = np.bincount(found.moves.point, minlength=len(found))[solved]
+        lines.append(
+            {
+                "margin": margin,
+                "score": score,
+                "asked": len(found),
+                "solved": len(solved),
+                "unproven": int(found.is_status("feasible").sum()),
+                "infeasible": int(found.is_status("infeasible").sum()),
+                "unknown": int(found.is_status("unknown", "unverified").sum()),
+                "mean_cost": _mean(found.cost[solved]),
+                "median_cost": float(np.median(found.cost[solved])) if len(solved) else float("nan"),
+                "mean_changes": _mean(changes),
+                "holds_resampled": _agreement(resampled, as_given, wanted),
+                "holds_reseeded": _agreement(reseeded, as_given, wanted),
+                # The same draws for every margin, so that lines differ by the margin alone.
+                "holds_noisy": _under_noise(explainer, found, solved, noise, n_noises, np.random.default_rng(seed)),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> list[float | str]:
+    for name, number in (("n_refits", n_refits), ("n_noises", n_noises)):
+        if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or number < 0:
+            raise InvalidInputError(f"{name} must be a whole number of at least 0, got {number!r}.")
+    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= float(noise) <= 1:
+        raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
+    if n_refits > 0 and y is None:
+        raise InvalidInputError("y is needed to fit the classifier again: give the training labels, or n_refits=0.")
+    if isinstance(margins, str) or not isinstance(margins, Iterable):
+        raise InvalidInputError(f"margins must be a list of numbers or of texts such as '10%', got {margins!r}.")
+    given = list(margins)
+    if not given:
+        raise InvalidInputError("margins must name at least one margin.")
+    for margin in given:
+        if isinstance(margin, str):
+            as_share(margin)
+    return given
+
+
+# --- models fitted again --------------------------------------------------------------------------------------------------
+
+
+def _refitted(
+    explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
+) -> tuple[list[Any], list[Any]]:
+    """Models of samples of the rows, and models of all rows by other seeds where there is a seed."""
+    fresh, threshold = _unfitted(explainer.estimator)
+    seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
+    table = explainer.columns.encode(X)
+    if len(y) != len(table):
+        raise InvalidInputError(f"X has {len(table)} row(s) and y {len(y)}: give one label per row.")
+
+    def fitted(X: Any, y: NDArray[Any]) -> Any:
+        model = clone(fresh).set_params(**{name: int(rng.integers(LARGEST_SEED)) for name in seeds}).fit(X, y)
+        return model if threshold is None else decide_at(model, threshold)
+
+    resampled = []
+    for _ in range(n):
+        drawn = _sample(table, y, explainer.columns, rng)
+        resampled.append(fitted(_safe_indexing(X, drawn), y[drawn]))
+    return resampled, [fitted(X, y) for _ in range(n)] if seeds else []
+
+
+def _unfitted(estimator: Any) -> tuple[Any, float | None]:
+    """A classifier like this one to be fitted, and at which probability it is to decide."""
+    threshold = None
+    while isinstance(estimator, (FrozenEstimator, DecidedAt)):
+        if isinstance(estimator, DecidedAt) and threshold is None:
+            threshold = estimator.threshold
+        estimator = estimator.estimator
+    fresh = clone(estimator)
+    parts = [fresh, *fresh.get_params().values()]
+    if any(hasattr(part, "fit") and not isinstance(part, type) and clone(part) is part for part in parts):
+        raise InvalidInputError(
+            f"{type(estimator).__name__}, or a part of it, was read from a file or frozen and cannot be fitted again. Give "
+            "one that can, or n_refits=0."
+        )
+    return fresh, threshold
+
+
+def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
+    """As many rows, drawn with replacement, and one of every category, gap and class that would be lost."""
+    drawn = rng.integers(len(table), size=len(table))
+    kept = [np.unique(y, return_inverse=True)[1]]
+    kept += [np.isnan(column).astype(np.int64) for column in table[:, columns.may_miss].T]
+    kept += [np.where(np.isnan(column), -1, column).astype(np.int64) for column in table[:, columns.is_category].T]
+    extra = [
+        int(rng.choice(np.flatnonzero(values == lost))) for values in kept for lost in np.setdiff1d(values, values[drawn])
+    ]
+    return np.concatenate([drawn, np.array(extra, dtype=np.int64)])
+
+
+def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
+    """Share of the answers of all models that are the target."""
+    if not models or given is None:
+        return float("nan")
+    return float(np.mean([np.mean(np.asarray(model.predict(given)).ravel() == wanted) for model in models]))
+
+
+# --- values that are not met exactly --------------------------------------------------------------------------------------
+
+
+def _under_noise(
+    explainer: CounterfactualExplainer,
+    found: Explanations,
+    solved: NDArray[np.int64],
+    noise: float,
+    n_noises: int,
+    rng: np.random.Generator,
+) -> float:
+    """Share of the answers to the changed rows that are the target when changed numbers are missed by a little."""
+    if n_noises == 0 or len(solved) == 0:
+        return float("nan")
+    points, wanted = found.points, found.target
+    cells = explainer.engine.cells
+    number = ~explainer.columns.is_category[found.moves.feature]
+    point, feature = found.moves.point[number], found.moves.feature[number]
+    reach = noise * (cells.box_high - cells.box_low)
+    n_held, at_once = 0, max(1, ROWS_AT_ONCE // len(points))
+    for first in range(0, n_noises, at_once):
+        missed = []
+        for _ in range(first, min(n_noises, first + at_once)):
+            # One draw per row and column, moved or not, so that rows meet the same noise whatever the margin.
+            draw = rng.uniform(-1, 1, size=points.shape)
+            near = points.copy()
+            near[point, feature] += (draw * reach)[point, feature]
+            missed.append(near[solved])
+        answers = explainer.engine.predict(np.concatenate(missed)).reshape(len(missed), len(solved))
+        n_held += int((answers == wanted[solved]).sum())
+    return n_held / (n_noises * len(solved))
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def plot_margin_effect(effect: pd.DataFrame, ax: Any = None) -> Any:
+    """Cost and lasting over the margin; needs matplotlib.
+
+    Parameters
+    ----------
+    effect : DataFrame
+        What :func:`margin_effect` returns.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.gca()
+    places = np.arange(len(effect))
+    for name in ("holds_resampled", "holds_reseeded", "holds_noisy"):
+        if effect[name].notna().any():
+            ax.plot(places, effect[name], marker="o", label=name.replace("_", " "))
+    names = [
+        f"{margin}\n{solved:,} of {asked:,}" for margin, solved, asked in effect[["margin", "solved", "asked"]].to_numpy()
+    ]
+    ax.set_xticks(places, names)
+    ax.set_xlabel("margin, and rows solved")
+    ax.set_ylabel("share that still holds")
+    costs = ax.twinx()
+    costs.plot(places, effect["mean_cost"], color="black", linestyle="--", marker="s", label="mean cost")
+    costs.set_ylabel("mean cost")
+    lines = [*ax.get_lines(), *costs.get_lines()]
+    ax.legend(lines, [line.get_label() for line in lines])
+    return ax
