@@ -37,15 +37,15 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Limits& limits,
 
 // Offers the cells whose gain beats that of every cheaper one: the others are in no cheapest answer. Of categories, which cost the
 // same, the one that gains most.
-void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double sign, double needed) {
+template <class Gain>
+void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of) {
   const std::int64_t own = own_cells_[j];
-  const double here = *model_.value(j, own);
   const std::int32_t feature = static_cast<std::int32_t>(j);
   double best = 0;
   if (landings_.is_unordered(j, own)) {
     Option last{-1, 0, 0};
     landings_.from_near_to_far(query, j, own, [&](double cost, std::int64_t cell) {
-      const double gain = sign * (*model_.value(j, cell) - here);
+      const double gain = gain_of(cell);
       if (gain <= best) return true;
       if (last.cost >= 0 && cost > last.cost) knapsack_.add_option(feature, last);
       best = gain;
@@ -56,7 +56,7 @@ void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double sign,
     return;
   }
   landings_.from_near_to_far(query, j, own, [&](double cost, std::int64_t cell) {
-    const double gain = sign * (*model_.value(j, cell) - here);
+    const double gain = gain_of(cell);
     if (gain > best) {
       best = gain;
       knapsack_.add_option(feature, {cost, gain, static_cast<std::int32_t>(cell)});
@@ -89,12 +89,61 @@ Outcome AdditiveSearch::solve_binary(const Query& query, const Stop& stop) {
   if (needed <= 0) return already_there(target);
   knapsack_.clear();
   for (const std::size_t j : movable_) {
-    if (query.may_move(j)) offer_gains(query, j, sign, needed);
+    if (!query.may_move(j)) continue;
+    const double here = *model_.value(j, own_cells_[j]);
+    offer_gains(query, j, needed, [&](std::int64_t cell) { return sign * (*model_.value(j, cell) - here); });
   }
   Outcome outcome = knapsack_.solve(needed, stop);
   outcome.target = target;
   add_moves(query, knapsack_.choices(), outcome);
   return outcome;
+}
+
+// To beat the own class alone costs no more than to beat all, and whoever is answered then is not the own class. So the cheapest of
+// these is the cheapest of all wherever its winner has the margin over everybody.
+std::optional<Outcome> AdditiveSearch::beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
+  const std::int32_t own_class = query.own_class;
+  Outcome best;
+  std::vector<Choice> choices;
+  double open_bound = infinity;
+  std::int64_t nodes = 0;
+  for (const std::int32_t t : targets) {
+    const double needed = query.margin - (scores_[t] - scores_[own_class]) - rounding_[t] - rounding_[own_class];
+    if (needed <= 0) return std::nullopt;
+    knapsack_.clear();
+    for (const std::size_t j : movable_) {
+      if (!query.may_move(j)) continue;
+      const double* here = model_.value(j, own_cells_[j]);
+      offer_gains(query, j, needed, [&](std::int64_t cell) {
+        const double* there = model_.value(j, cell);
+        return (there[t] - here[t]) - (there[own_class] - here[own_class]);
+      });
+    }
+    const Outcome outcome = knapsack_.solve(needed, stop);
+    nodes += outcome.nodes;
+    if (outcome.status == Status::feasible || outcome.status == Status::unknown) open_bound = std::min(open_bound, outcome.bound);
+    if (outcome.cost < best.cost) best = outcome, choices = knapsack_.choices();
+  }
+  best.nodes = nodes;
+  const bool found = best.cost < infinity, proven = !(open_bound < best.cost);
+  best.status = found ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
+  best.bound = proven ? best.cost : open_bound;
+  best.target = any_other_class;
+  if (!found) return best;
+  std::vector<double> scores = scores_;
+  for (const Choice& choice : choices) {
+    const double *here = model_.value(choice.feature, own_cells_[choice.feature]), *there = model_.value(choice.feature, choice.cell);
+    for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += there[k] - here[k];
+  }
+  const std::int32_t winner = static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(scores.size()); ++k) {
+    if (k != winner && scores[winner] - scores[k] < query.margin - rounding_[winner] - rounding_[k]) return std::nullopt;
+  }
+  if (winner == own_class) return std::nullopt;
+  best.target = winner;
+  best.moves.clear();
+  add_moves(query, choices, best);
+  return best;
 }
 
 Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
@@ -110,6 +159,9 @@ Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
     if (query.target == any_other_class ? t != query.own_class : t == query.target) targets.push_back(t);
   }
   std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
+  if (query.target == any_other_class && n_classes > 2) {
+    if (const std::optional<Outcome> found = beat_own_class(query, targets, stop)) return *found;
+  }
   for (const std::int32_t t : targets) {
     auto against_rivals = [&](auto difference, std::vector<double>& out) {
       std::size_t r = 0;

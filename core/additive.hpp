@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cells.hpp"
@@ -43,7 +44,11 @@ class AdditiveSearch {
   };
 
   void reach(const Query& query, std::size_t j);
-  void offer_gains(const Query& query, std::size_t j, double sign, double needed);
+  // gain_of(cell): what the score gains there.
+  template <class Gain>
+  void offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of);
+  // Any other class will do: one that only has to beat the own class. Nothing if no class wins what was found by the margin.
+  std::optional<Outcome> beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome solve_binary(const Query& query, const Stop& stop);
   Outcome solve_rivals(const Query& query, const Stop& stop);
   void add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const;

@@ -49,12 +49,13 @@ void Bound::begin(const Task& task, double unit, Live& all) {
   state.settled.assign(task.n_rivals, 0.0);
   lead_.resize(ensemble_.n_leaves() * task.n_rivals);
 
-  const std::size_t n_trees = ensemble_.trees.n_trees;
-  all.trees.resize(n_trees), all.leaves.resize(ensemble_.n_leaves());
-  for (std::size_t t = 0; t < n_trees; ++t) all.trees[t] = static_cast<std::int32_t>(t);
-  for (std::size_t l = 0; l < all.leaves.size(); ++l) all.leaves[l] = static_cast<std::int32_t>(l);
-  all.first_leaf = ensemble_.first_leaf;
-  std::copy(all.first_leaf.begin(), all.first_leaf.end() - 1, cheap_leaf_.begin());
+  all.trees = task.trees;
+  all.leaves.clear(), all.first_leaf.assign(1, 0);
+  for (const std::int32_t tree : task.trees) {
+    for (std::int32_t leaf = ensemble_.first_leaf[tree]; leaf < ensemble_.first_leaf[tree + 1]; ++leaf) all.leaves.push_back(leaf);
+    all.first_leaf.push_back(static_cast<std::int32_t>(all.leaves.size()));
+    cheap_leaf_[tree] = ensemble_.first_leaf[tree];
+  }
   strong_leaf_ = cheap_leaf_;
 }
 

@@ -68,11 +68,12 @@ void EnsembleSearch::measure(const Query& query) {
 }
 
 // The leads over the rivals of a target. With one output, the only rival of a class is the other one.
-void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
-  const std::size_t K = scores_.size(), n_rivals = std::max<std::size_t>(1, K - 1), R = n_rivals + side_rows_.n;
+void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_t only_rival) {
+  const std::size_t K = scores_.size(), n_rivals = only_rival >= 0 ? 1 : std::max<std::size_t>(1, K - 1), R = n_rivals + side_rows_.n;
   auto for_each_lead = [&](const double* value, auto use) {
     for (std::size_t i = 0; i < side_rows_.n; ++i) use(n_rivals + i, value[K + i]);
     if (K == 1) return use(0, target == 1 ? value[0] : -value[0]);
+    if (only_rival >= 0) return use(0, value[target] - value[only_rival]);
     for (std::size_t k = 0, r = 0; k < K; ++k) {
       if (static_cast<std::int32_t>(k) != target) use(r++, value[target] - value[k]);
     }
@@ -87,6 +88,8 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
     task_.slack[r] = std::abs(least) + std::abs(lead);
   });
   std::vector<double> largest(R);
+  task_.trees.clear();
+  task_.matters.assign(ensemble_.trees.n_trees, 0);
   for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
     std::fill(largest.begin(), largest.end(), 0.0);
     for (std::int32_t leaf = ensemble_.first_leaf[tree]; leaf < ensemble_.first_leaf[tree + 1]; ++leaf) {
@@ -96,6 +99,12 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target) {
       });
     }
     for (std::size_t r = 0; r < R; ++r) task_.slack[r] += largest[r];
+    const double *first = task_.lead_of(ensemble_.first_leaf[tree]), *end = task_.lead_of(ensemble_.first_leaf[tree + 1]);
+    for (const double* lead = first; lead != end && task_.matters[tree] == 0; lead += R) {
+      if (!std::equal(lead, lead + R, first)) task_.matters[tree] = 1;
+    }
+    if (task_.matters[tree] != 0) task_.trees.push_back(static_cast<std::int32_t>(tree));
+    else for (std::size_t r = 0; r < R; ++r) task_.needed[r] -= first[r];
   }
   // A lead that misses the margin by no more than sums of so many numbers are rounded by, reaches it.
   const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
@@ -142,6 +151,7 @@ void EnsembleSearch::begin_from_examples(Answer& answer) {
 }
 
 double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
+  if (task_.trees.empty()) return infinity;  // no move changes a lead
   return ensemble_.trees.n_trees == 1 && !rules_.any() ? try_leaves(answer) : branch_and_bound(answer, stop);
 }
 
@@ -240,6 +250,50 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
   }
 }
 
+Outcome EnsembleSearch::outcome_of(const Query& query, const Answer& answer, std::int32_t target, double open_bound) const {
+  Outcome outcome;
+  outcome.nodes = nodes_;
+  outcome.cost = answer.cost;
+  const bool proven = !(open_bound < answer.cost);
+  outcome.bound = proven ? answer.cost : open_bound;
+  outcome.status = answer.found() ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
+  if (!answer.found()) return outcome;
+  outcome.target = target;
+  for (const std::size_t j : ensemble_.movable) {
+    if (answer.cells[j] == task_.own[j]) continue;
+    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, answer.cells[j], task_.own[j]),
+                             ensemble_.cells.last_cut_crossed(j, answer.cells[j], task_.own[j])});
+  }
+  return outcome;
+}
+
+// To beat the own class alone costs no more than to beat all, and whoever is answered then is not the own class. So the cheapest of
+// these is the cheapest of all wherever its winner has the margin over everybody.
+std::optional<Outcome> EnsembleSearch::beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
+  Answer answer;
+  double open_bound = infinity;
+  for (const std::int32_t target : targets) {
+    aim_at(query, target, query.own_class);
+    sums_.resize(task_.n_rivals);
+    start_.leads(task_, task_.own.data(), sums_.data());
+    if (Start::beaten(task_, sums_.data())) return std::nullopt;
+    open_bound = std::min(open_bound, improve(answer, stop));
+  }
+  if (!answer.found()) return outcome_of(query, answer, any_other_class, open_bound);
+  std::vector<double> scores(ensemble_.base, ensemble_.base + scores_.size());
+  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
+    const double* value = ensemble_.value_of(ensemble_.leaf_at(tree, answer.cells.data()));
+    for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += value[k];
+  }
+  const std::int32_t winner = static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  if (winner == query.own_class) return std::nullopt;
+  aim_at(query, winner);
+  sums_.resize(task_.n_rivals);
+  start_.leads(task_, answer.cells.data(), sums_.data());
+  if (!Start::beaten(task_, sums_.data())) return std::nullopt;
+  return outcome_of(query, answer, winner, open_bound);
+}
+
 Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
   measure(query);
   const std::int32_t n_classes = std::max<std::int32_t>(2, static_cast<std::int32_t>(scores_.size()));
@@ -251,8 +305,11 @@ Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
     std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
   }
   nodes_ = 0;
+  if (query.target == any_other_class && scores_.size() > 2) {
+    if (const std::optional<Outcome> found = beat_own_class(query, targets, stop)) return *found;
+  }
   Answer answer;
-  Outcome outcome;
+  std::int32_t reached = any_other_class;
   double open_bound = infinity;
   for (const std::int32_t target : targets) {
     aim_at(query, target);
@@ -261,20 +318,9 @@ Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
     if (Start::beaten(task_, sums_.data())) return already_there(target);
     const double before = answer.cost;
     open_bound = std::min(open_bound, improve(answer, stop));
-    if (answer.cost < before) outcome.target = target;
+    if (answer.cost < before) reached = target;
   }
-  outcome.nodes = nodes_;
-  outcome.cost = answer.cost;
-  const bool proven = !(open_bound < answer.cost);
-  outcome.bound = proven ? answer.cost : open_bound;
-  outcome.status = answer.found() ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
-  if (!answer.found()) return outcome;
-  for (const std::size_t j : ensemble_.movable) {
-    if (answer.cells[j] == task_.own[j]) continue;
-    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, answer.cells[j], task_.own[j]),
-                             ensemble_.cells.last_cut_crossed(j, answer.cells[j], task_.own[j])});
-  }
-  return outcome;
+  return outcome_of(query, answer, reached, open_bound);
 }
 
 }  // namespace fcca

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "ensemble.hpp"
@@ -36,7 +37,11 @@ class EnsembleSearch {
 
  private:
   void measure(const Query& query);
-  void aim_at(const Query& query, std::int32_t target);
+  // The leads of a target over all its rivals, or over one of them.
+  void aim_at(const Query& query, std::int32_t target, std::int32_t only_rival = any_other_class);
+  // Any other class will do: one that only has to beat the own class. Nothing if no class wins what was found by the margin.
+  std::optional<Outcome> beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
+  Outcome outcome_of(const Query& query, const Answer& answer, std::int32_t target, double open_bound) const;
   // Searches for an answer cheaper than the one given. The bound is on all that is cheaper than it, infinite if that is nothing.
   double improve(Answer& answer, const Stop& stop);
   double try_leaves(Answer& answer);

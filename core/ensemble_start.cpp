@@ -26,7 +26,7 @@ std::int32_t n_moved(const Task& task, const std::vector<std::int32_t>& cells) {
 
 void Start::leads(const Task& task, const std::int32_t* cells, double* sums) const {
   std::fill(sums, sums + task.n_rivals, 0.0);
-  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
+  for (const std::int32_t tree : task.trees) {
     const double* lead = task.lead_of(ensemble_.leaf_at(tree, cells));
     for (std::size_t r = 0; r < task.n_rivals; ++r) sums[r] += lead[r];
   }
@@ -52,6 +52,7 @@ void Start::lead_along(const Task& task, const std::int32_t* cells, std::size_t 
   const std::size_t R = task.n_rivals;
   along_.assign((last + 2) * R, 0.0);
   for (std::int32_t i = ensemble_.first_tree_of[j]; i < ensemble_.first_tree_of[j + 1]; ++i) {
+    if (task.matters[ensemble_.tree_of[i]] == 0) continue;
     open_.clear();
     open_.push_back({static_cast<std::int32_t>(trees.roots[ensemble_.tree_of[i]]), 0, last});
     while (!open_.empty()) {

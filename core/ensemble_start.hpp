@@ -18,6 +18,8 @@ namespace fcca {
 struct Task {
   std::size_t n_rivals = 0;
   std::vector<double> lead;    // leaves × n_rivals
+  std::vector<std::int32_t> trees;    // those with leads that differ; what the others lead by is in needed
+  std::vector<std::uint8_t> matters;  // by tree: whether it is one of them
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: what a sum of leads may be off by rounding
   std::vector<double> cost;    // by cell; 0 for the own cell, infinite where it cannot go

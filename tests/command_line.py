@@ -53,6 +53,18 @@ def columns() -> pd.DataFrame:
     return table().drop(columns="label").astype(float)
 
 
+def loans(n: int = 200, seed: int = 0) -> pd.DataFrame:
+    """Numbers and texts, gaps in both, and a label that hangs on one of each."""
+    rng = np.random.default_rng(seed)
+    purpose = rng.choice(["car", "a new kitchen, fitted", "tv"], n)
+    income = rng.normal(30, 8, n).round(1)
+    label = np.where((purpose == "car") & (income + rng.normal(0, 2, n) > 28), "granted", "refused")
+    frame = pd.DataFrame({"income": income, "purpose": purpose, "children": rng.integers(0, 4, n), "label": label})
+    frame.loc[rng.random(n) < 0.2, "income"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "purpose"] = None
+    return frame
+
+
 def check_refused(result, *mentioned: str) -> None:
     """An error, nothing but an error, and these words in it."""
     assert result.exit_code == 2, result.output

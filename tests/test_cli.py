@@ -51,7 +51,10 @@ def test_the_thresholds_are_those_of_the_library(out):
     expected = FCCADiscretizer(Q=0.7).fit(X, y).thresholds_
     assert ThresholdTable.from_json((out / "thresholds.json").read_text(encoding="utf-8")) == expected
     written = pd.read_csv(out / "thresholds.csv")
-    pd.testing.assert_frame_equal(written, expected.to_frame(), check_dtype=False, rtol=1e-15)
+    assert list(written.columns) == list(expected.to_frame().columns)
+    assert written["categories"].isna().all()
+    without = [frame.drop(columns="categories") for frame in (written, expected.to_frame())]
+    pd.testing.assert_frame_equal(*without, check_dtype=False, rtol=1e-15)
 
 
 @pytest.mark.parametrize("model", ["gb", "svm", "logistic"])
@@ -110,14 +113,14 @@ def test_labels_may_be_texts_or_numbers(tmp_path, out, labels, shown):
         assert all(f"→ {name}" in result.stdout for name in shown)
 
 
-def test_three_classes_of_boosting(tmp_path, out):
+@pytest.mark.parametrize("model", ["gb", "svm", "logistic"])
+def test_three_classes(tmp_path, out, model):
     iris = load_iris(as_frame=True)
     iris.frame.to_csv(tmp_path / "iris.csv", index=False)
-    assert distill(tmp_path / "iris.csv", "--out", out).exit_code == 0
-    result = distill(tmp_path / "iris.csv", "--out", tmp_path / "other", "--model", "svm")
-    assert result.exit_code == 2
-    assert "classes" in result.stderr
-    assert not (tmp_path / "other").exists()
+    assert distill(tmp_path / "iris.csv", "--out", out, "--model", model).exit_code == 0
+    assert set(pd.read_parquet(out / "counterfactuals.parquet")["target"]) == {0, 1, 2}
+    result = distill(tmp_path / "iris.csv", "--out", tmp_path / "other", "--decision-threshold", 0.3)
+    _check_refused(tmp_path, result, ["3 classes", "--decision-threshold"], ["iris.csv", "out"])
 
 
 @pytest.mark.parametrize("name", ["Label", "TARGET", "class", " y "])
@@ -192,9 +195,13 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 
 BAD_DATA = {
-    "text": (_csv(table().assign(city="Paris")), ["'city'", "'Paris'", "row 0"]),
-    "question mark": (_csv(_with("weight", 7, "?")), ["'weight'", "'?'", "row 7"]),
-    "missing": (_csv(_with("weight", 5, None)), ["'weight'", "1 missing", "row 5"]),
+    "a text among numbers": (_csv(_with("weight", 7, "heavy")), ["'weight'", "'heavy'", "row 7", "--categorical 'weight'"]),
+    "nothing in a column": (_csv(table().assign(city=None)), ["'city'", "no value in any row", "Remove"]),
+    "question marks only": (_csv(table().assign(city="?")), ["'city'", "no value in any row"]),
+    "names only": (
+        _csv(table()[["label"]].assign(name=[f"n{i}" for i in range(80)])),
+        ["no column to learn from", "'name'", "80 different texts", "--categorical 'name'"],
+    ),
     "infinite": (_csv(_with("height", 4, "-inf")), ["'height'", "infinite", "-inf", "row 4"]),
     "too large": (_csv(_with("height", 4, "1e999")), ["'height'", "infinite", "row 4"]),
     "too large to subtract": (_csv(_with("height", 4, "-1e305")), ["'height'", "1e+305", "rescale"]),
@@ -245,15 +252,10 @@ def test_bad_files_are_named_and_nothing_is_written(tmp_path, name):
 
 
 def test_bad_columns_of_parquet_are_named(tmp_path):
-    frame = table().assign(day=pd.Timestamp("2024-02-29"), sex=pd.Categorical(["f"] * 80), tags=[["x"]] * 80)
-    frame.to_parquet(tmp_path / "t.parquet")
-    mentioned = ["'day'", "2024-02-29", "'sex'", "'tags'"]
-    _check_refused(tmp_path, distill(tmp_path / "t.parquet", "--out", tmp_path / "out"), mentioned, ["t.parquet"])
-    table().astype({"weight": "Float64"}).assign(weight=lambda f: f["weight"].mask(f.index == 9)).to_parquet(
-        tmp_path / "t.parquet"
-    )
-    mentioned = ["'weight'", "missing", "row 9"]
-    _check_refused(tmp_path, distill(tmp_path / "t.parquet", "--out", tmp_path / "out"), mentioned, ["t.parquet"])
+    for name, value in (("day", pd.Timestamp("2024-02-29")), ("tags", [["x"]] * 80)):
+        table().assign(**{name: value}).to_parquet(tmp_path / "t.parquet")
+        mentioned = [f"'{name}'", "neither numbers nor texts", "2024-02-29" if name == "day" else "x", "row 0"]
+        _check_refused(tmp_path, distill(tmp_path / "t.parquet", "--out", tmp_path / "out"), mentioned, ["t.parquet"])
 
 
 def test_a_file_that_is_absent_or_a_directory_is_named(tmp_path):
@@ -394,8 +396,8 @@ def test_an_interrupt_while_writing_leaves_the_old_files(csv, out, monkeypatch):
 def test_unverified_counterfactuals_are_an_error_after_the_files_are_written(csv, out, monkeypatch):
     verified = CounterfactualEngine._verified
 
-    def one_fails(self, X, found, first_move):
-        found = verified(self, X, found, first_move)
+    def one_fails(self, X, found):
+        found = verified(self, X, found)
         found.status_code[0] = STATUSES.index("unverified")
         return found
 

@@ -226,8 +226,8 @@ def test_a_failure_while_writing_keeps_the_old_file_and_prints_the_answers(model
 def test_unverified_answers_are_an_error(model, csv, monkeypatch):
     verified = CounterfactualEngine._verified
 
-    def one_fails(self, X, found, first_move):
-        found = verified(self, X, found, first_move)
+    def one_fails(self, X, found):
+        found = verified(self, X, found)
         found.status_code[0] = STATUSES.index("unverified")
         return found
 
@@ -360,8 +360,9 @@ def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(next(text for kind, text in blocks if kind == "python" and "skops.io.dump" in text), {})
+    (tmp_path / "rules.yaml").write_text(next(text for kind, text in blocks if kind == "yaml"), encoding="utf-8")
     commands = [line for kind, text in blocks if kind == "sh" for line in text.splitlines() if ".csv" in line]
-    assert len(commands) >= 2
+    assert len(commands) >= 3
     printed = ""
     for command in commands:
         result = run(*command.split("#")[0].split()[1:], columns=80)

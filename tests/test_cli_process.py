@@ -93,12 +93,13 @@ def test_a_name_too_long_for_a_file_is_an_error_without_traceback(out):
     assert result.stderr.startswith("Error: ")
 
 
-def test_many_classes_and_a_linear_model_are_refused_before_any_work(tmp_path, out):
-    path = tmp_path / "three.csv"
+def test_a_threshold_for_many_classes_is_refused_before_any_work(tmp_path, out, monkeypatch):
+    path = tmp_path / "four.csv"
     table().assign(label=["a", "b", "c", "d"] * 20).to_csv(path, index=False)
-    result = distill(path, "--model", "svm", "--out", out)
+    monkeypatch.setattr("fcca.cli._distillation.target_model", lambda *args: pytest.fail("work has begun"))
+    result = distill(path, "--decision-threshold", 0.3, "--out", out)
     assert result.exit_code == 2
-    assert "--model gb" in result.stderr
+    assert "4 classes" in result.stderr
 
 
 @pytest.mark.parametrize("redirect", ["> /dev/full", ">&-"])

@@ -72,6 +72,17 @@ TimeLimitPerRow = Annotated[
     typer.Option(metavar="SECONDS", help="Time for each search of a row.", show_default=False, rich_help_panel=SEARCH),
 ]
 
+RulesFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        help="Rules that the changes keep, in YAML: what may not change, bounds, steps, which columns hang together.",
+        show_default=False,
+        rich_help_panel=SEARCH,
+    ),
+]
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -102,8 +113,8 @@ def distill(
         Path | None,
         typer.Argument(
             metavar="DATA",
-            help="Table to learn from: .csv, .csv.gz or .parquet, numeric columns and one label column. "
-            "Without it: scikit-learn's breast-cancer data.",
+            help="Table to learn from: .csv, .csv.gz or .parquet, with one label column. Texts are categories, empty fields "
+            "are missing values. Without it: scikit-learn's breast-cancer data.",
             show_default=False,
         ),
     ] = None,
@@ -112,6 +123,15 @@ def distill(
         typer.Option(
             metavar="COL",
             help="Label column. Without it: the column named label, target, class or y.",
+            show_default=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="Column that holds categories although they look like numbers; may be given several times.",
             show_default=False,
             rich_help_panel=DATA,
         ),
@@ -186,15 +206,19 @@ def distill(
     jobs: Jobs = -1,
     time_limit: TimeLimit = None,
     time_limit_per_row: TimeLimitPerRow = None,
+    rules: RulesFile = None,
 ) -> None:
     """Run ``fcca distill``; its help is in _help."""
 
     def work(console: Console, errors: Console) -> int:
         if model is not None and model_file is not None:
             raise InvalidInputError(f"Both --model {model} and --model-file {model_file} were given. Expected one of them.")
+        if categorical and model_file is not None:
+            raise InvalidInputError("--categorical was given with --model-file. The model knows what its columns are.")
         settings = DistillSettings(
             model=(model or TargetModel.gb) if model_file is None else None,
             model_file=model_file,
+            categorical=tuple(categorical or ()),
             q=q,
             p0=p0,
             p1=p1,
@@ -213,6 +237,7 @@ def distill(
             jobs=jobs,
             time_limit=time_limit,
             time_limit_per_row=time_limit_per_row,
+            rules=rules,
         )
         return _distill(data, label, settings, out, console, errors, quiet)
 
@@ -304,6 +329,7 @@ def explain(
     jobs: Jobs = -1,
     time_limit: TimeLimit = None,
     time_limit_per_row: TimeLimitPerRow = None,
+    rules: RulesFile = None,
 ) -> None:
     """Run ``fcca explain``; its help is in _help."""
 
@@ -324,6 +350,7 @@ def explain(
             jobs=jobs,
             time_limit=time_limit,
             time_limit_per_row=time_limit_per_row,
+            rules=rules,
         )
         return _explain(model_file, data, settings, console, errors, quiet=quiet, as_json=as_json)
 

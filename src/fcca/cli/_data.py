@@ -7,7 +7,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +17,51 @@ from numpy.typing import NDArray
 from pandas.api import types
 from sklearn.datasets import load_breast_cancer
 
+from fcca._columns import Columns
 from fcca._frames import check_columns
+from fcca.cli._columns import as_known, guessed, listed
 from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
-NAMES_SHOWN = 12
 COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Numbers and labels, rows in the order of the file."""
+    """A table and its labels, rows in the order of the file.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    X : DataFrame
+        Its columns beside the label, as they were read: what they hold is judged by :meth:`guessed` or :meth:`as_known`.
+    y : ndarray
+    label : str
+        Name of the label column.
+    from_text : bool
+        Whether the file has no types of its own.
+    notes : tuple of str
+        What to know about the columns.
+    """
 
     name: str
     X: pd.DataFrame
     y: NDArray[np.generic]
     label: str
+    from_text: bool = False
+    notes: tuple[str, ...] = ()
+
+    def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
+        """The same, every column numbers or categories by what is in it."""
+        X, notes = guessed(self.X, categorical, from_text=self.from_text)
+        return replace(self, X=X, notes=notes)
+
+    def as_known(self, columns: Columns | None) -> Dataset:
+        """The same, every column what a model knows it as."""
+        return replace(self, X=as_known(self.X, columns))
 
     def class_counts(self) -> dict[Any, int]:
         """Rows of each class."""
@@ -51,7 +78,10 @@ def bundled_data() -> Dataset:
 
 
 def read_data(path: Path, label: str | None) -> Dataset:
-    """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it."""
+    """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it.
+
+    What is in its columns is not judged yet.
+    """
     frame = _read_frame(path)
     name = _label_name([str(column) for column in frame.columns], label)
     if len(frame) == 0:
@@ -60,9 +90,9 @@ def read_data(path: Path, label: str | None) -> Dataset:
     features = frame.drop(columns=name)
     if features.shape[1] == 0:
         raise InvalidInputError(
-            f"{path.name} has no column beside the label {name!r}. Expected at least one numeric column."
+            f"{path.name} has no column beside the label {name!r}. Expected at least one column to learn from."
         )
-    data = Dataset(path.name, _numbers(features), y, name)
+    data = Dataset(path.name, features, y, name, from_text=table_format(path) != ".parquet")
     _check_classes(data)
     return data
 
@@ -79,7 +109,14 @@ def check_order(columns: Sequence[str], known: Sequence[str] | None, table: str,
 
 
 def read_features(
-    path: Path, label: str | None, known: Sequence[str] | None, n_known: int, model: str, *, has_label: bool
+    path: Path,
+    label: str | None,
+    known: Sequence[str] | None,
+    n_known: int,
+    model: str,
+    *,
+    columns: Columns | None = None,
+    has_label: bool,
 ) -> pd.DataFrame:
     """The columns of a table that a model was fitted on; a label column beside them is left out.
 
@@ -94,15 +131,17 @@ def read_features(
         How many these are.
     model : str
         The name of the model's file, for messages.
+    columns : Columns or None
+        What the model knows of its columns; None where they are plain numbers.
     has_label : bool
         Whether a label column that is named must be there.
     """
     frame = _read_frame(path)
-    columns = [str(column) for column in frame.columns]
+    given = [str(column) for column in frame.columns]
     if label is not None:
-        frame = frame.drop(columns=[_label_name(columns, label)] if has_label or label in columns else [])
-    elif len(columns) == n_known + 1:
-        unknown = [name for name in columns if known is None or name not in known]
+        frame = frame.drop(columns=[_label_name(given, label)] if has_label or label in given else [])
+    elif len(given) == n_known + 1:
+        unknown = [name for name in given if known is None or name not in known]
         found = [name for name in unknown if name.strip().lower() in LABEL_NAMES]
         frame = frame.drop(columns=found if len(found) == 1 else [])
     names = [str(column) for column in frame.columns]
@@ -114,7 +153,7 @@ def read_features(
         raise InvalidInputError(f"{error}{hint if len(names) > n_known else ''}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows.")
-    return _numbers(frame)
+    return as_known(frame, columns)
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
@@ -183,12 +222,6 @@ def _check_header(names: Sequence[str]) -> None:
 # --- columns ------------------------------------------------------------------------------------------------------------
 
 
-def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
-    """Names in quotes, the first ones of them where there are many."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
-
-
 def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in columns:
@@ -239,46 +272,6 @@ def _labels(column: pd.Series[Any]) -> NDArray[np.generic]:
     if types.is_integer_dtype(column.dtype):
         return column.to_numpy(dtype=np.uint64 if types.is_unsigned_integer_dtype(column.dtype) else np.int64)
     return np.asarray([str(value) for value in column], dtype=str)
-
-
-def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """The columns as float64, without missing or infinite values."""
-    _check_numeric(frame)
-    columns: dict[str, NDArray[np.float64]] = {}
-    for name in frame.columns:
-        values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        broken = np.flatnonzero(~np.isfinite(values))
-        if len(broken):
-            missing = int(np.isnan(values).sum())
-            if missing:
-                broken = np.flatnonzero(np.isnan(values))
-                what, remedy = f"{missing} missing value(s)", "Fill them in, or remove the rows or the column"
-            else:
-                what, remedy = f"{len(broken)} infinite value(s) ({values[broken[0]]:g})", "Replace them, or remove the rows"
-            raise InvalidInputError(f"Column {name!r} has {what}, first in {_row(broken[0])}. {remedy}.")
-        columns[name] = values
-    return pd.DataFrame(columns)
-
-
-def _check_numeric(frame: pd.DataFrame) -> None:
-    texts = [name for name in frame.columns if not _is_numeric(frame[name])]
-    if not texts:
-        return
-    column = frame[texts[0]]
-    # In a column of numbers with a few '?' the culprit is the '?', not the number before it.
-    as_numbers = pd.to_numeric(column.astype(str), errors="coerce")
-    culprits = np.flatnonzero(as_numbers.isna() & column.notna())
-    row = int(culprits[0]) if len(culprits) else 0
-    value = repr(str(column.iloc[row]))
-    others = f" So do {listed(texts[1:])}." if len(texts) > 1 else ""
-    raise InvalidInputError(
-        f"Column {texts[0]!r} holds other things than numbers, for example {value[:60]} in {_row(row)}.{others} "
-        "Encode such columns as numbers, or remove them."
-    )
-
-
-def _is_numeric(column: pd.Series[Any]) -> bool:
-    return bool(types.is_numeric_dtype(column.dtype)) and not types.is_complex_dtype(column.dtype)
 
 
 def _row(position: int | np.integer[Any]) -> str:

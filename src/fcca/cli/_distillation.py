@@ -17,11 +17,16 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 
+from fcca._columns import Columns
 from fcca._files import AtomicOutputs
+from fcca._frames import listed_rows
 from fcca.classifier import FCCAClassifier
+from fcca.cli._columns import as_json, known_rows, one_type_per_column
 from fcca.cli._data import Dataset, check_split
-from fcca.cli._models import check_fits, model_from_file, target_model
+from fcca.cli._models import fitting, model_from_file, target_model
 from fcca.cli._options import COUNTERFACTUALS, THRESHOLDS_CSV, THRESHOLDS_JSON, DistillSettings, Step
+from fcca.cli._rules import read_rules
+from fcca.constraints import Constraint, compile_rules
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
@@ -76,12 +81,24 @@ class Distillation:
         """One line per move; ``row`` is the row of the file, the first is 0."""
         found = self.discretizer.counterfactuals_
         of_file = replace(found, rows=self.training_rows[found.rows])
-        return of_file.to_frame().sort_values("row", kind="stable", ignore_index=True)
+        return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))
+
+    def shown_columns(self) -> Columns | None:
+        """The columns, gaps only where the file has any: some models take them everywhere."""
+        columns = self.discretizer.thresholds_.columns
+        if columns is None:
+            return None
+        gaps = self.data.X.isna().any().tolist()
+        return Columns(
+            tuple(replace(column, missing=column.missing and gap) for column, gap in zip(columns, gaps, strict=True))
+        )
 
     def write(self, outputs: AtomicOutputs) -> None:
         """Write the three files."""
         table = self.discretizer.thresholds_
-        table.to_frame().to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
+        frame = table.to_frame()
+        frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
+        frame.to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
         outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
         self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
 
@@ -100,13 +117,23 @@ def distillation(
     data: Dataset, settings: DistillSettings, step: Step = nullcontext, *, show_progress: bool = False
 ) -> Distillation:
     """Fit the target model, take out its thresholds and find the best tree on them."""
+    rules = read_rules(settings.rules)
+    loaded, loading_seconds = None, 0.0
+    if settings.model_file is None:
+        data = data.guessed(settings.categorical)
+    else:
+        file = settings.model_file
+        with step("Loading the target model …"):
+            loaded, loading_seconds = _timed(lambda: model_from_file(file))
+        data = fitting(data, loaded, file)
     _check_range(data)
     _check_classes(data, settings)
     training_rows, held_out_rows = split_rows(data, settings)
-    X, y = data.X.iloc[training_rows], data.y[training_rows]
+    X, y = training_table(data.X.iloc[training_rows]), data.y[training_rows]
+    _check_rules(rules, X)
     with collected_notes() as notes:
-        with step("Loading the target model …" if settings.model is None else "Fitting the target model …"):
-            target, target_seconds = _timed(lambda: _target(data, settings, X, y))
+        with step("Fitting the target model …"):
+            target, target_seconds = _timed(lambda: _target(loaded, settings, X, y))
         discretizer = FCCADiscretizer(
             FrozenEstimator(target),
             p0=settings.p0,
@@ -120,6 +147,7 @@ def distillation(
             round_thresholds=settings.round_thresholds,
             time_limit=settings.time_limit,
             time_limit_per_point=settings.time_limit_per_row,
+            constraints=rules or None,
             n_jobs=settings.jobs,
             verbose=int(show_progress),
         )
@@ -128,6 +156,8 @@ def distillation(
         )
         classifier = FCCAClassifier(discretizer, tree, fit_to=str(settings.fit_to))
         _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
+
+    known = known_rows(classifier.discretizer_.thresholds_.columns, data.X.iloc[held_out_rows])
 
     def scores(rows: Rows) -> Scores:
         X, y = data.X.iloc[rows], data.y[rows]
@@ -149,16 +179,37 @@ def distillation(
         target=target,
         classifier=classifier,
         training=scores(training_rows),
-        held_out=scores(held_out_rows) if len(held_out_rows) else None,
-        target_seconds=target_seconds,
+        held_out=scores(held_out_rows[known]) if known.any() else None,
+        target_seconds=loading_seconds + target_seconds,
         fcca_seconds=fcca_seconds,
-        notes=tuple(notes),
+        notes=(*data.notes, *notes, *_notes_on_unknown(held_out_rows[~known])),
     )
+
+
+def training_table(X: pd.DataFrame) -> pd.DataFrame:
+    """Rows to train on, without categories that none of them has."""
+    listed = {name: X[name].cat.remove_unused_categories() for name in X.columns if X[name].dtype == "category"}
+    return X.assign(**listed) if listed else X
+
+
+def _notes_on_unknown(rows: Rows) -> tuple[str, ...]:
+    """What to say of held-out rows that the target cannot answer."""
+    if len(rows) == 0:
+        return ()
+    have = "row has a category or a gap" if len(rows) == 1 else "rows have categories or gaps"
+    return (
+        f"{len(rows):,} held-out {have} that no training row has in its column, and counts for no rate: "
+        f"{listed_rows(np.sort(rows), None)} (the first is 0).",
+    )
+
+
+def _numbers(X: pd.DataFrame) -> pd.DataFrame:
+    return X.select_dtypes("float64")
 
 
 def _check_range(data: Dataset) -> None:
     """Refuse numbers so large that the difference of two of them overflows."""
-    largest = data.X.abs().max()
+    largest = _numbers(data.X).abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
             f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}. Expected numbers up to "
@@ -166,24 +217,29 @@ def _check_range(data: Dataset) -> None:
         )
 
 
+def _check_rules(rules: tuple[Constraint, ...], X: pd.DataFrame) -> None:
+    """Refuse rules on columns that are not there, or that contradict each other, before anything is fitted."""
+    if not rules:
+        return
+    columns = Columns.of_table(X)
+    table = columns.encode(X)
+    is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in table.T])
+    compile_rules(rules, columns, np.nanmin(table, axis=0), np.nanmax(table, axis=0), table[:0], is_binary=is_binary)
+
+
 def _check_classes(data: Dataset, settings: DistillSettings) -> None:
     n_classes = len(data.class_counts())
-    if n_classes > 2 and settings.model is not None and settings.model.is_linear:
-        raise InvalidInputError(
-            f"There are {n_classes} classes; --model {settings.model} takes two. Use --model gb, which takes any number."
-        )
     if n_classes > 2 and settings.decision_threshold is not None:
         raise InvalidInputError(f"There are {n_classes} classes; --decision-threshold is for two. Leave it out.")
 
 
-def _target(data: Dataset, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
+def _target(loaded: Any, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
     """The classifier to be distilled, fitted."""
-    if settings.model is None:
-        assert settings.model_file is not None
-        target = model_from_file(settings.model_file)
-        check_fits(target, data, settings.model_file)
-    else:
-        target = target_model(settings.model, settings.seed).fit(X, y)
+    target = loaded
+    if settings.model is not None:
+        numbers = _numbers(X)
+        widths = (numbers.max() - numbers.min()).to_numpy()
+        target = target_model(settings.model, settings.seed, Columns.of_table(X), widths).fit(X, y)
     return target if settings.decision_threshold is None else decide_at(target, settings.decision_threshold)
 
 

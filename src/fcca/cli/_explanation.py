@@ -12,11 +12,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from fcca.cli._data import listed, read_features
+from fcca.cli._columns import listed, one_type_per_column
+from fcca.cli._data import read_features
 from fcca.cli._distillation import collected_notes
 from fcca.cli._models import columns_of, decision, labels_note, model_from_file
 from fcca.cli._options import ExplainSettings, Step, chosen_rows
+from fcca.cli._rules import read_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 
@@ -58,7 +61,7 @@ class Explanation:
 
     def write(self, path: Path, name: str) -> None:
         """Write one line per move to ``path``, in the format that the final name asks for."""
-        frame = self.found.to_frame()
+        frame = one_type_per_column(self.found.to_frame())
         if name.lower().endswith(".parquet"):
             frame.to_parquet(path, index=False)
         else:
@@ -75,6 +78,7 @@ class Explanation:
             "seconds": self.seconds,
             "answers": list(self._answers()),
             "outside_range": self.found.outside_range.to_dict("records"),
+            "broken_rules": self.found.broken_rules.to_dict("records"),
             "notes": list(self.notes),
         }
         return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
@@ -97,13 +101,21 @@ class Explanation:
                 "moves": [
                     {
                         "feature": found.feature_names[found.moves.feature[k]],
-                        "from": float(found.moves.origin[k]),
-                        "to": float(found.moves.landing[k]),
-                        "cut": float(found.moves.cut[k]),
+                        "from": self._value(k, found.moves.origin[k]),
+                        "to": self._value(k, found.moves.landing[k]),
+                        "cut": _json_number(found.moves.cut[k]),
                     }
                     for k in range(begin[i], begin[i + 1])
                 ],
             }
+
+    def _value(self, move: int, code: float) -> Any:
+        """Where a move starts or ends: a number, a category's label, or null for a missing value."""
+        columns = self.found.columns
+        value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
+        if isinstance(value, np.generic):
+            value = value.item()
+        return _json_number(value) if isinstance(value, float) else value
 
 
 def _json_number(x: float) -> float | None:
@@ -116,15 +128,17 @@ def explanation(
     """Load, read and explain."""
     with step("Loading the model …"):
         model = model_from_file(model_file)
-        names, n_features = columns_of(model)
+        names, n_features, columns = columns_of(model)
+    rules = read_rules(settings.rules)
     with step("Reading the data …"):
         alone = settings.reference is None
-        X = read_features(data_file, settings.label, names, n_features, model_file.name, has_label=alone)
-        reference = X
-        if settings.reference is not None:
-            reference = read_features(
-                settings.reference, settings.label, names, n_features, model_file.name, has_label=False
-            )
+
+        def read(path: Path, has_label: bool) -> pd.DataFrame:
+            model_name = model_file.name
+            return read_features(path, settings.label, names, n_features, model_name, columns=columns, has_label=has_label)
+
+        X = read(data_file, alone)
+        reference = X if settings.reference is None else read(settings.reference, False)
     rows = _rows(settings.rows, len(X))
     with collected_notes() as notes:
         explainer = CounterfactualExplainer(
@@ -135,6 +149,7 @@ def explanation(
             lambda2=settings.lambda2,
             margin=settings.margin,
             decision_threshold=settings.decision_threshold,
+            constraints=rules or None,
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_point=settings.time_limit_per_row,

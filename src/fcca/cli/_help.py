@@ -5,6 +5,9 @@ DISTILL = """Find the few thresholds that a classifier's decisions hang on, and 
 A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
 computed exactly; the thresholds those changes cross are counted.
 
+Texts in the table are categories, empty fields are missing values; nothing has to be prepared. Numbers that are codes \
+are named with --categorical.
+
 Writes thresholds.csv, thresholds.json and counterfactuals.parquet, whose column [italic]row[/] is the row of the input \
 table, counted from 0.
 
@@ -19,6 +22,9 @@ table, counted from 0.
 [dim]# another target model, all rows for training[/]
 [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 
+[dim]# codes that are categories, and rules that the changes keep, such as immutable: \\[age] in a file[/]
+[cyan]fcca distill loans.csv --categorical region --categorical branch --rules rules.yaml[/]
+
 [dim]# a model that is fitted already[/]
 [cyan]fcca distill loans.csv --model-file booster.json[/]
 """
@@ -27,7 +33,7 @@ EXPLAIN = """Say what would have to change in a row for a classifier to answer o
 A change stays inside the range of DATA, or of --reference where it is given. A column that moves goes into another of the \
 cells between the model's cuts and lands there on the value of the data nearest to where it came from, or on the middle of \
 the cell where the data has no value in it; a linear model has no cuts, and a change stops where its answer turns. What a \
-change costs is counted in units of each column's range.
+change costs is counted in units of each column's range; from one category to another is a distance of 1.
 
 [bold]Examples[/]
 
@@ -36,6 +42,9 @@ change costs is counted in units of each column's range.
 
 [dim]# with a probability of at least 80 %, as a table[/]
 [cyan]fcca explain booster.json loans.parquet --rows 17 --target 1 --target-probability 0.8 --out changes.csv[/]
+
+[dim]# changes that somebody can make: rules.yaml says immutable: \\[age], max_changes: 2 and so on[/]
+[cyan]fcca explain loans.skops loans.csv --rows 17 --rules rules.yaml[/]
 
 [dim]# new applicants, whose changes keep to the range of the training data[/]
 [cyan]fcca explain loans.skops new.csv --reference loans.csv --target approved[/]

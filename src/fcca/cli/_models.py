@@ -17,52 +17,54 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from fcca._columns import Columns
 from fcca._frames import check_columns
 from fcca._units import PowerOfTwoScaler
-from fcca.cli._data import Dataset, check_order, listed
+from fcca.cli._columns import listed
+from fcca.cli._data import Dataset, check_order
 from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel, not_installed
 from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, TreeEnsemble, read_model
+from fcca.models import DecidedAt, TreeEnsemble, prepared, read_model
 from fcca.models._lightgbm import LightGBMBooster
 from fcca.models._registry import unwrapped
+from fcca.models._table_coder import TableCoder
+
+Floats = NDArray[np.float64]
+
+SMALLEST_WIDTH = 1e-20
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
 
-def target_model(model: TargetModel, seed: int) -> Any:
-    """The classifier of that name, unfitted; the same for the same seed."""
+def target_model(model: TargetModel, seed: int, columns: Columns | None = None, widths: Floats | None = None) -> Any:
+    """The classifier of that name, unfitted; the same for the same seed.
+
+    Parameters
+    ----------
+    model : TargetModel
+    seed : int
+    columns : Columns, optional
+        What the training table is made of; None for plain numbers.
+    widths : ndarray, optional
+        The ranges of its columns of numbers.
+    """
     if model.is_linear:
-        return make_pipeline(PowerOfTwoScaler(), StandardScaler(), MAKERS[model](seed))
-    return make_pipeline(PowerOfTwoScaler(), MAKERS[model](seed))
+        estimator = make_pipeline(PowerOfTwoScaler(), StandardScaler(), MAKERS[model](seed))
+    elif columns is not None and columns.has_categories and model.takes_categories and _are_usual(widths):
+        estimator = MAKERS[model](seed)  # behind a scaler it could not be told which columns hold categories
+    else:
+        estimator = make_pipeline(PowerOfTwoScaler(), MAKERS[model](seed))
+    return estimator if columns is None else prepared(estimator, columns)
+
+
+def _are_usual(widths: Floats | None) -> bool:
+    """Whether the libraries' float32 tells the values of columns with such ranges apart."""
+    return widths is None or bool(np.all((widths == 0) | ((widths >= SMALLEST_WIDTH) & (widths <= 1 / SMALLEST_WIDTH))))
 
 
 def _xgboost(seed: int) -> Any:
-    library = _library("xgboost")
-
-    class XGBClassifier(library.XGBClassifier):  # type: ignore[name-defined]
-        """XGBoost's classifier for any labels: it takes 0, 1, … only."""
-
-        labels: NDArray[np.generic] | None = None
-
-        def fit(self, X: Any, y: Any) -> Any:
-            """Fit on the labels' positions."""
-            self.labels = None
-            labels, codes = np.unique(y, return_inverse=True)
-            super().fit(X, codes)
-            self.labels = labels
-            return self
-
-        @property
-        def classes_(self) -> NDArray[np.generic]:
-            """The labels."""
-            known: NDArray[np.generic] = super().classes_ if self.labels is None else self.labels
-            return known
-
-        def predict(self, X: Any) -> NDArray[np.generic]:
-            """Labels."""
-            assert self.labels is not None
-            labels: NDArray[np.generic] = self.labels[super().predict(X)]
-            return labels
+    _library("xgboost")
+    from fcca.cli._xgboost import XGBClassifier
 
     return XGBClassifier(n_estimators=ROUNDS, max_depth=DEPTH, random_state=seed, n_jobs=1)
 
@@ -118,15 +120,16 @@ def model_from_file(path: Path) -> Any:
     return classifier
 
 
-def columns_of(classifier: Any) -> tuple[list[str] | None, int]:
-    """Names of the columns that a fitted classifier knows, None where it has seen none; and how many there are."""
+def columns_of(classifier: Any) -> tuple[list[str] | None, int, Columns | None]:
+    """Names of the columns that a fitted classifier knows, None where it has seen none; how many; and what they hold."""
     names = getattr(classifier, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names], read_model(classifier).n_features
+    model = read_model(classifier)
+    return None if names is None else [str(name) for name in names], model.n_features, model.columns
 
 
-def check_fits(classifier: Any, data: Dataset, source: Path) -> None:
-    """Refuse a classifier that was fitted on other columns or other labels than the data has."""
-    names, n_features = columns_of(classifier)
+def fitting(data: Dataset, classifier: Any, source: Path) -> Dataset:
+    """The data as a classifier knows them; refused if it was fitted on other columns or other labels than they have."""
+    names, n_features, known = columns_of(classifier)
     columns = [str(name) for name in data.X.columns]
     check_order(columns, names, data.name, source.name)
     check_columns(
@@ -139,6 +142,7 @@ def check_fits(classifier: Any, data: Dataset, source: Path) -> None:
             f"The model in {source.name} answers {listed(classes)}, but the label column {data.label!r} of {data.name} "
             f"holds {listed(labels)}. Write the labels as the model knows them, or choose another column with --label."
         )
+    return data.as_known(known)
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
@@ -156,6 +160,8 @@ def _name(classifier: Any) -> str:
     if isinstance(classifier, FrozenEstimator):
         return _name(classifier.estimator)
     if isinstance(classifier, Pipeline):
+        if isinstance(classifier.steps[0][1], TableCoder):  # one that fcca has made
+            return _name(classifier.steps[-1][1])
         return " + ".join(_name(step) for _, step in classifier.steps if not isinstance(step, PowerOfTwoScaler))
     return type(classifier).__name__
 

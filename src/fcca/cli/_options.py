@@ -46,8 +46,13 @@ class TargetModel(StrEnum):
 
     @property
     def is_linear(self) -> bool:
-        """Whether it takes two classes only."""
+        """Whether it is a linear model, which wants its columns scaled."""
         return self in (TargetModel.svm, TargetModel.logistic)
+
+    @property
+    def takes_categories(self) -> bool:
+        """Whether it splits by category itself."""
+        return self in (TargetModel.hgb, TargetModel.xgb, TargetModel.lgbm, TargetModel.catboost)
 
     @property
     def library(self) -> str | None:
@@ -129,6 +134,7 @@ class SearchSettings:
     jobs: int
     time_limit: float | None
     time_limit_per_row: float | None
+    rules: Path | None
 
     def __post_init__(self) -> None:
         for name in ("lambda0", "lambda1", "lambda2"):
@@ -140,6 +146,8 @@ class SearchSettings:
             check("--decision-threshold", self.decision_threshold, fits, "a probability between 0 and 1, such as 0.3")
         fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
         check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
+        if self.rules is not None:
+            check_file(self.rules, "rules in YAML, such as immutable: [age]")
         for option, limit in (("--time-limit", self.time_limit), ("--time-limit-per-row", self.time_limit_per_row)):
             if limit is not None:
                 check(option, limit, limit >= 0, "a number of seconds")
@@ -151,6 +159,7 @@ class DistillSettings(SearchSettings):
 
     model: TargetModel | None  # None: the one in model_file
     model_file: Path | None
+    categorical: tuple[str, ...]
     q: float
     p0: float
     p1: float

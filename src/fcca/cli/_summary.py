@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from fcca._decimals import plain
+from fcca._columns import Columns
 from fcca.cli._distillation import Distillation, Scores
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, OUTPUT_NAMES
@@ -133,9 +134,9 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """The tree in the units of the file: ``x ≤ t`` and ``x > t`` at the branches, a class at the leaves."""
+    """The tree in the units of the file: ``x ≤ t`` or ``x = "a"`` and so on at the branches, a class at the leaves."""
     nodes, classes = found.classifier.structure_, found.classifier.classes_
-    columns = [printable(name) for name in found.discretizer.thresholds_.feature_names]
+    names = found.discretizer.thresholds_.feature_names
 
     def leaf(node: int) -> Text:
         best = int(np.argmax(nodes.weight[node]))
@@ -147,13 +148,15 @@ def tree_of_rules(found: Distillation) -> Tree:
         )
         return text
 
-    def grow(branch: Tree, node: int) -> None:
-        for sign, child in (("≤", int(nodes.left[node])), (">", int(nodes.right[node]))):
-            rule = Text(f"{columns[nodes.feature[node]]} {sign} {plain(nodes.threshold[node])}")
+    def grow(branch: Tree, node: int, shown: Columns | None) -> None:
+        for goes_right, child in ((False, int(nodes.left[node])), (True, int(nodes.right[node]))):
+            rule = Text(printable(nodes.test_in_words(node, goes_right, names, shown)))
             if nodes.feature[child] < 0:
                 branch.add(rule.append("  ").append_text(leaf(child)))
-            else:
-                grow(branch.add(rule), child)
+                continue
+            # Below a test that only present values pass, the column is not said to be missing again.
+            present = goes_right != (node in nodes.asks_missing)
+            grow(branch.add(rule), child, _without_gaps(shown, int(nodes.feature[node])) if present else shown)
 
     title = (
         f"Decision tree, depth {nodes.depth}, {nodes.n_leaves} {'leaves' if nodes.n_leaves > 1 else 'leaf'}, {_proof(found)}"
@@ -162,8 +165,14 @@ def tree_of_rules(found: Distillation) -> Tree:
     if nodes.feature[0] < 0:
         root.add(leaf(0))
     else:
-        grow(root, 0)
+        grow(root, 0, found.shown_columns())
     return root
+
+
+def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
+    if columns is None:
+        return None
+    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
 
 
 def _proof(found: Distillation) -> str:

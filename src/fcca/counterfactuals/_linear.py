@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fcca import _core
 from fcca.constraints._limits import Limits
 from fcca.counterfactuals._cells import Cells
+from fcca.counterfactuals._linear_many import beat_own_class
 from fcca.counterfactuals._linear_program import Task
 from fcca.counterfactuals._linear_search import ANY_OTHER_CLASS, INFEASIBLE, OPTIMAL, LinearSearch, Outcome
 from fcca.counterfactuals._space import core_limits
@@ -88,19 +89,40 @@ def solve_linear(
     relaxed = replace(limits, max_changes=None, linear=(), implications=())
     between = limits.max_changes is not None or bool(limits.linear or limits.implications)
     plain = _plain_points(model, relaxed, table)
-    if lambda2 > 0 and not (_plain_points(model, limits, table).all() and not model.effects):
+    if lambda2 > 0 and (model.effects or not _plain_points(model, limits, table).all()):
         raise UnsupportedModelError(
             f"lambda2 = {lambda2:g} was given, but squared distances are only searched for linear models with two classes "
             "and columns of numbers, under rules that are bounds around the present value, costs and columns that stay. Use "
             "lambda2=0."
         )
     began = time.monotonic()
-    reached = np.where(target == ANY_OTHER_CLASS, 1 - own_class, target)
+    settings: dict[str, Any] = {
+        "lambda0": lambda0, "lambda1": lambda1, "lambda2": lambda2, "time_limit_per_point": time_limit_per_point,
+        "n_threads": n_threads,
+    }  # fmt: skip
     parts = []
-    if plain.any():
+    any_other = np.flatnonzero(target == ANY_OTHER_CLASS) if model.n_outputs > 1 else np.empty(0, dtype=np.intp)
+    if len(any_other):
+
+        def solve_pair(pair: LinearModel, which: NDArray[np.intp], left: float) -> Results:
+            mine = any_other[which]
+            return solve_linear(
+                pair, cells, observed, _limits_of(limits, mine), 0.0,
+                rows=table, points=mine, own_class=np.zeros(len(mine), dtype=np.int32),
+                target=np.ones(len(mine), dtype=np.int32), margin=margin[mine], time_limit=left, progress=None, **settings,
+            )  # fmt: skip
+
+        certain, found = beat_own_class(
+            model, table[any_other], own_class[any_other], margin[any_other], time_limit, solve_pair
+        )
+        parts.append((any_other[certain], _selected(found, certain)))
+        plain[any_other[certain]] = True
+        if progress is not None and certain.any():
+            progress(int(certain.sum()))
+    reached = np.where(target == ANY_OTHER_CLASS, 1 - own_class, target)
+    if model.n_outputs == 1 and plain.any():
         numbers = _Numbers(
-            model, cells, boundary, lambda0=lambda0, lambda1=lambda1, lambda2=lambda2, n_threads=n_threads,
-            time_limit_per_point=time_limit_per_point,
+            model, cells, boundary, **settings,
         )  # fmt: skip
         which = np.flatnonzero(plain)
         found = numbers.solve(
