@@ -46,6 +46,13 @@ auto to_numpy(std::vector<T>&& values) {
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule);
 }
 
+// Offsets into an array of so many entries.
+inline void require_offsets(const Longs& offsets, std::size_t size, const char* message) {
+  require(offsets.shape(0) > 0 && offsets(0) == 0, message);
+  for (std::size_t i = 1; i < offsets.shape(0); ++i) require(offsets(i) >= offsets(i - 1), message);
+  require(static_cast<std::size_t>(offsets(offsets.shape(0) - 1)) == size, message);
+}
+
 // Keeps the arrays that its cells point into.
 class CellArrays {
  public:
@@ -55,7 +62,7 @@ class CellArrays {
         first_code_(first_code), code_cell_(code_cell) {
     const std::size_t m = box_low.shape(0);
     require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
-    require(static_cast<std::size_t>(first_cut(m)) == cuts.shape(0), "first_cut and cuts disagree");
+    require_offsets(first_cut, cuts.shape(0), "first_cut and cuts disagree");
     require(smallest.shape(0) == cuts.shape(0) + m && largest.shape(0) == smallest.shape(0), "cuts and cells disagree");
     require(!kinds || (first_code && code_cell), "kinds without codes");
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
@@ -63,7 +70,7 @@ class CellArrays {
     if (closed) cells.closed = closed->data();
     if (!kinds) return;
     require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
-    require(static_cast<std::size_t>((*first_code)(m)) == code_cell->shape(0), "first_code and code_cell disagree");
+    require_offsets(*first_code, code_cell->shape(0), "first_code and code_cell disagree");
     for (std::size_t j = 0; j < m; ++j) {
       for (std::int64_t code = (*first_code)(j); code < (*first_code)(j + 1); ++code) {
         require((*code_cell)(code) >= 0 && (*code_cell)(code) <= cells.n_cuts(j), "a code is in a cell that there is not");
@@ -130,7 +137,7 @@ class LimitArrays {
       require((*first_entry_)(j + 1) <= static_cast<std::int64_t>(std::min(entry_factor_->shape(0), entry_code_->shape(0))), "entries are missing");
     }
     require(first_term_.shape(0) == upper_.shape(0) + 1 && term_feature_.shape(0) == term_coef_.shape(0), "linear rules disagree");
-    require(static_cast<std::size_t>(first_term_(upper_.shape(0))) == term_feature_.shape(0), "linear rules disagree");
+    require_offsets(first_term_, term_feature_.shape(0), "linear rules disagree");
     require(if_rises_.shape(0) == if_feature_.shape(0) && then_feature_.shape(0) == if_feature_.shape(0) && then_rises_.shape(0) == if_feature_.shape(0),
             "implications disagree");
     auto known = [&](const Ints& features) {
@@ -173,6 +180,8 @@ struct Questions {
     require(rows.shape(1) == n_features, "rows have another number of features than the model");
     require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
             "one class, target and margin per point");
+    const std::int64_t n_rows = static_cast<std::int64_t>(rows.shape(0));
+    for (std::size_t i = 0; i < size(); ++i) require(points(i) >= 0 && points(i) < n_rows, "a point that there is not");
   }
   Query operator[](std::size_t point) const {
     const std::size_t m = rows.shape(1);
@@ -181,6 +190,18 @@ struct Questions {
             line(limits.frozen), line(limits.low), line(limits.high)};
   }
 };
+
+// All trees' nodes: roots, children and features must be there.
+inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& left, const Ints& right, std::size_t n_features) {
+  const std::int64_t n_nodes = static_cast<std::int64_t>(feature.shape(0));
+  auto is_node = [&](std::int64_t node) { return node >= 0 && node < n_nodes; };
+  for (std::size_t tree = 0; tree < roots.shape(0); ++tree) require(is_node(roots(tree)), "a root that there is not");
+  for (std::int64_t node = 0; node < n_nodes; ++node) {
+    if (feature(node) < 0) continue;
+    require(feature(node) < static_cast<std::int64_t>(n_features), "a node tests a feature that there is not");
+    require(is_node(left(node)) && is_node(right(node)), "a child that there is not");
+  }
+}
 
 // How much may be spent on it.
 struct Effort {

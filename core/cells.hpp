@@ -79,8 +79,6 @@ struct Cells {
   Interval interval(std::size_t j, std::int64_t cell, double lowest, double highest) const;
   // Where a move lands in a cell that holds no training value.
   double unseen(std::size_t j, std::int64_t cell, const Interval& left) const;
-
- public:
 };
 
 // λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves in units of the training range.

@@ -142,6 +142,7 @@ void EnsembleSearch::begin_from_examples(Answer& answer) {
   for (const auto& example : examples_) {
     auto cells = example;
     for (const std::size_t j : ensemble_.movable) cells[j] = std::clamp(cells[j], task_.low[j], task_.high[j]);
+    if (rules_.any() && !rules_.keeps(cells.data())) continue;
     start_.leads(task_, cells.data(), sums_.data());
     if (Start::beaten(task_, sums_.data())) usable.push_back({start_.cost(task_, cells.data()), std::move(cells)});
   }
@@ -225,7 +226,11 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     restart_ = best_.cost < much_cheaper * unit_;
     return;
   }
-  if (depth <= deepest_greedy) start_.run_once(task_, nearest_, *stop_, best_);
+  if (depth <= deepest_greedy) {
+    start_.run_once(task_, nearest_, *stop_, best_);
+    restart_ = best_.cost < much_cheaper * unit_;
+    if (restart_) return;
+  }
   Bound::Split split;
   if (!keeps_rules) {
     const FeatureRules::Split by_rule = rules_.split(box.low, box.high, nearest_.data());

@@ -91,6 +91,7 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   require(cut.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && values.shape(0) == n_nodes,
           "the nodes' arrays disagree");
   require(values.shape(1) == base.shape(0) && side_least.shape(0) < base.shape(0), "values, base and side rows disagree");
+  require_nodes(roots, feature, left, right, cells.n_features);
   require(examples.shape(1) == cells.n_features, "examples have another number of features than the model");
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
   questions.check(cells.n_features), cell_arrays.check(rows), limits.check(cells, questions.size());
@@ -125,9 +126,10 @@ auto order_trees(Longs roots, Ints feature, Ints cut, Ints left, Ints right, Lon
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && first_left.shape(0) == n_nodes,
           "the nodes' arrays disagree");
+  require_nodes(roots, feature, left, right, n_cells.shape(0));
+  for (std::size_t j = 0; j < n_cells.shape(0); ++j) require(n_cells(j) > 0, "a feature without cells");
   for (std::size_t node = 0; node < n_nodes; ++node) {
     if (feature(node) < 0 || first_left(node) < 0) continue;
-    require(static_cast<std::size_t>(feature(node)) < n_cells.shape(0), "a node tests a feature that there is not");
     require(first_left(node) + n_cells(feature(node)) <= static_cast<std::int64_t>(left_cells.shape(0)), "the cells of a node are not there");
   }
   const SetTrees trees{roots.shape(0), roots.data(), feature.data(), cut.data(), left.data(), right.data(), first_left.data(), left_cells.data()};

@@ -1,10 +1,13 @@
 #include "ordered_trees.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace fcca {
 
 namespace {
+
+constexpr std::size_t most_nodes = 2'000'000;  // with what the search makes of them, half a gigabyte
 
 class Rewriter {
  public:
@@ -22,6 +25,7 @@ class Rewriter {
 
  private:
   std::int32_t add(std::int32_t source, std::int32_t feature, std::int32_t cut) {
+    if (out_.feature.size() >= most_nodes) throw std::overflow_error("too many nodes");
     out_.feature.push_back(feature), out_.cut.push_back(cut), out_.left.push_back(-1), out_.right.push_back(-1);
     out_.source.push_back(source);
     return static_cast<std::int32_t>(out_.feature.size()) - 1;

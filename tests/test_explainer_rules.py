@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -20,6 +20,7 @@ from fcca.constraints import (
     Cost,
     Fillable,
     Forbidden,
+    Grid,
     Immutable,
     Implies,
     Increasing,
@@ -31,7 +32,7 @@ from fcca.constraints import (
     holds,
 )
 from fcca.counterfactuals import _explainer
-from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
+from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
 from real_data import imported
 
 
@@ -271,3 +272,55 @@ def test_rules_for_one_column_hold_for_linear_models():
 
 def test_the_examples_run():
     assert doctest.testmod(_explainer).failed == 0
+
+
+# --- one-hot groups, fine grids and trees of many categories -------------------------------------------------------------
+
+
+def switches(n=200, seed=0, gaps=0):
+    """One of three is 1, and a number beside them."""
+    rng = np.random.default_rng(seed)
+    hot = rng.integers(0, 3, n)
+    X = pd.DataFrame(np.eye(3)[hot], columns=list("abc")).assign(x=rng.normal(size=n))
+    X.loc[: gaps - 1, "a"] = np.nan
+    return X, ((hot == 0) + X["x"] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize(
+    "rule", [Rule("a + x <= 1"), Implies("b rises", "x rises"), Implies("x rises", "c falls")], ids=repr
+)
+def test_rules_between_columns_are_refused_on_columns_that_switch_together(rule):
+    X, y = switches()
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="whose columns switch together"):
+        CounterfactualExplainer(model, X, constraints=[OneHot("a", "b", "c"), rule])
+
+
+def test_a_group_with_a_missing_member_stays_as_it_is():
+    X, y = switches(gaps=20)
+    model = HistGradientBoostingClassifier(max_iter=10, max_depth=3, random_state=0).fit(X, y)
+    found = CounterfactualExplainer(model, X, constraints=[OneHot("a", "b", "c")]).explain(X.iloc[:40])
+    assert set(found.status) <= {"optimal", "infeasible"}
+    assert (found.status == "optimal").sum() > 20
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(found.x, columns=X.columns)[["a", "b", "c"]].iloc[:20], X[["a", "b", "c"]].iloc[:20]
+    )
+    later = pd.DataFrame(found.x, columns=X.columns)[["a", "b", "c"]].iloc[20:]
+    assert (later.sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("step", [1e-12, 1e-300])
+def test_a_grid_too_fine_to_matter_is_refused(step):
+    X, y = switches()
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="finer than this column can be told apart by"):
+        CounterfactualExplainer(model, X, constraints=[Grid("x", step=step)])
+
+
+def test_trees_of_too_many_categories_say_so_instead_of_filling_the_memory():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"c{j}": rng.integers(0, 20, 3000).astype(str) for j in range(12)})
+    y = rng.integers(0, 2, 3000)
+    forest = make_pipeline(OneHotEncoder(), RandomForestClassifier(10, random_state=0)).fit(X, y)
+    with pytest.raises(UnsupportedModelError, match="too many for an exact search"):
+        CounterfactualExplainer(forest, X)

@@ -36,6 +36,7 @@ from fcca.constraints._rules import (
 # Sums of columns round; a rule is kept where it is missed by no more than this share of the largest that its parts can be.
 TOLERANCE = 1e-12
 OWN_RANGE = ((np.fmin.reduce, np.inf), (np.fmax.reduce, -np.inf))
+FINEST_STEP = 1e-9  # of the range: below that a grid says nothing
 USE_ALLOWED = "Use Allowed or Forbidden for categories."
 
 
@@ -123,6 +124,7 @@ class _Compiler:
         self.groups: list[tuple[int, ...]] = []
         self.linear: list[LinearRule] = []
         self.implications: list[Implication] = []
+        self.between: list[tuple[Constraint, tuple[int, ...]]] = []  # rules between columns, and which these are
 
     def limits(self) -> Limits:
         take_in = {
@@ -242,6 +244,11 @@ class _Compiler:
         step, origin = self.step[j], self.origin[j]
         nearest = math.floor((low - origin) / step) if np.isfinite(low) else 0
         if np.isfinite(low) and np.isfinite(high):
+            finest = max(FINEST_STEP * (self.box_high[j] - self.box_low[j]), 8 * np.spacing(max(abs(low), abs(high))))
+            if step < finest:
+                refuse(self.by_column["grid", j], f"a step of {step:g} is finer than this column can be told apart by. The "
+                                                  "smallest of use here is "
+                                                  f"{finest:.1g}; leave the grid out.")  # fmt: skip
             values = [origin + (nearest + k) * step for k in range(-1, 4)]
             if not any(low <= value <= high for value in values):
                 refuse(
@@ -317,6 +324,13 @@ class _Compiler:
         for group in self.groups:
             members = list(group)
             rule = self.by_column["group", members[0]]
+            for other, features in self.between:
+                for j in set(features) & set(members):
+                    refuse(
+                        other,
+                        f"column {self.columns.names[j]!r} is in {rule!r}, whose columns switch together. Make one column of "
+                        "categories of them, or leave it out of this rule.",
+                    )
             if len(set(self.weight[members].tolist())) > 1:
                 refuse(rule, f"a switch is one change with one cost, but the columns have {_listed(self.weight[members])}. "
                              "Give all of them the same Cost.")  # fmt: skip
@@ -335,6 +349,7 @@ class _Compiler:
         one, other = rule.directions
         j, then = (_lookup.number(rule, name, self.columns, "Categories do not rise.") for name in rule.columns)
         self.implications.append(Implication(j, one.rises, then, other.rises))
+        self.between.append((rule, (j, then)))
 
     def _sum(self, rule: Constraint, linear: Linear) -> None:
         """Σ a·x ≤ upper; ``rule`` is what it was written as."""
@@ -354,6 +369,7 @@ class _Compiler:
         if smallest_sum > upper:
             refuse(rule, "no values within the range of the data and the bounds satisfy it. Check columns and units.")
         self.linear.append(LinearRule(coefficients, upper))
+        self.between.append((rule, tuple(index)))
 
 
 def _listed(weights: Floats) -> str:

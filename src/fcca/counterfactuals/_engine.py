@@ -173,7 +173,8 @@ class CounterfactualEngine:
                 if side[after] and not side[before]
             ]
             entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
-            self._sets[key] = min(entered, key=lambda codes: (len(codes), sorted(codes)))
+            # A category may be entered for the sake of plausibility alone; then no test of the model tells the two apart.
+            self._sets[key] = min(entered, key=lambda codes: (len(codes), sorted(codes)), default=frozenset({after}))
         return self._sets[key]
 
     def plausibility(self, share: float) -> Plausibility:
@@ -278,7 +279,7 @@ class CounterfactualEngine:
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
             return self._search_linear(search | {"rows": X}, boundary, limits), ()
-        space = self._space(X[search["points"]], limits, plausibility)
+        space = self._space(X, search["points"], limits, plausibility)
         tables = space.tables
         base = tables.base.copy()
         base[: self.model.n_outputs] -= boundary
@@ -308,13 +309,16 @@ class CounterfactualEngine:
         )
         return found, space.groups
 
-    def _space(self, rows: Floats, limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
+    def _space(
+        self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
+    ) -> SearchSpace:
         """Cells and tables for points with these gaps and these rules."""
         assert self.tables is not None
         gaps: Bools = np.zeros(self.model.n_features, dtype=bool)
-        if self.takes_missing:
-            gaps |= np.isnan(rows).any(axis=0)
-        groups = tuple(Group.of(columns, rows, limits.frozen) for columns in limits.groups)
+        if self.takes_missing:  # column by column: the table may be large
+            gaps[:] = [np.isnan(X[points, j]).any() for j in range(X.shape[1])]
+            gaps[[j for columns in limits.groups for j in columns]] = False  # these have codes
+        groups = tuple(Group.of(columns, X[points], limits.frozen) for columns in limits.groups)
         between = bool(limits.linear or limits.implications or limits.max_changes)
         if not (gaps.any() or groups or between or plausibility is not None):
             return SearchSpace(self.cells, self.tables)

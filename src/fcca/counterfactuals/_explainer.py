@@ -63,7 +63,7 @@ class CounterfactualExplainer:
         Rules of :mod:`fcca.constraints` that every answer keeps, beside those given to :meth:`explain`.
     plausibility : float, default=None
         A share of X, such as 0.1: an isolation forest fitted on X must not find an answer odder than all but this share of
-        X. For tree ensembles; it makes the search some ten times slower.
+        X. For tree ensembles; it makes the search ten to a hundred times slower.
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. The result does not depend on it.
     time_limit : float, default=None

@@ -54,7 +54,8 @@ class Group(NamedTuple):
     def factors(self) -> Floats:
         """From every code to every one that may be entered: 1, infinite where a column that may not move would have to."""
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
-        barred: Bools = (changes & self.frozen[:, None, :]).any(axis=2)
+        fixed = self.frozen | np.isnan(self.patterns)  # what is missing stays so
+        barred: Bools = (changes & fixed[:, None, :]).any(axis=2)
         return np.where(barred, np.inf, 1.0)
 
 

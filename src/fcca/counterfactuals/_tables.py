@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fcca import _core
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._forest import Forest
+from fcca.exceptions import UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
@@ -96,14 +97,21 @@ class EnsembleTables:
         sets = [forest.left_cells(node, cells).astype(np.uint8) for node in with_sets]
         first_left = np.full(len(forest.feature), -1, dtype=np.int64)
         first_left[with_sets] = np.concatenate([[0], np.cumsum([len(goes_left) for goes_left in sets])])[:-1]
-        roots, node_feature, node_cut, left, right, source = _core.order_trees(
-            forest.roots,
-            forest.feature,
-            cut,
-            forest.left,
-            forest.right,
-            first_left,
-            np.concatenate(sets),
-            cells.n_cells(),
-        )
+        try:
+            roots, node_feature, node_cut, left, right, source = _core.order_trees(
+                forest.roots,
+                forest.feature,
+                cut,
+                forest.left,
+                forest.right,
+                first_left,
+                np.concatenate(sets),
+                cells.n_cells(),
+            )
+        except OverflowError as error:
+            raise UnsupportedModelError(
+                f"The trees test categories and missing values so often (in {len(with_sets):,} of {len(forest.feature):,} "
+                "nodes) that they are too many for an exact search. Fit fewer or shallower trees (max_depth), or join rare "
+                "categories (OneHotEncoder(min_frequency=…))."
+            ) from error
         return cls(cells, roots, node_feature, node_cut, left, right, forest.values[source], forest.base)
