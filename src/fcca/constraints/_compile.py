@@ -328,8 +328,8 @@ class _Compiler:
                 for j in set(features) & set(members):
                     refuse(
                         other,
-                        f"column {self.columns.names[j]!r} is in {rule!r}, whose columns switch together. Make one column of "
-                        "categories of them, or leave it out of this rule.",
+                        f"column {self.columns.names[j]!r} is in {rule!r}, whose columns switch together. Make one column "
+                        "of categories of them, or leave it out of this rule.",
                     )
             if len(set(self.weight[members].tolist())) > 1:
                 refuse(rule, f"a switch is one change with one cost, but the columns have {_listed(self.weight[members])}. "
