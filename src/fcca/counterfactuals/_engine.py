@@ -309,9 +309,7 @@ class CounterfactualEngine:
         )
         return found, space.groups
 
-    def _space(
-        self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
-    ) -> SearchSpace:
+    def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
         """Cells and tables for points with these gaps and these rules."""
         assert self.tables is not None
         gaps: Bools = np.zeros(self.model.n_features, dtype=bool)
