@@ -324,10 +324,10 @@ class _Compiler:
         for group in self.groups:
             members = list(group)
             rule = self.by_column["group", members[0]]
-            for other, features in self.between:
+            for between, features in self.between:
                 for j in set(features) & set(members):
                     refuse(
-                        other,
+                        between,
                         f"column {self.columns.names[j]!r} is in {rule!r}, whose columns switch together. Make one column "
                         "of categories of them, or leave it out of this rule.",
                     )
