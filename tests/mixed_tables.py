@@ -52,6 +52,8 @@ def rule_holds(rule, X):
 
 
 def _part_holds(part, X):
+    if part.startswith("("):
+        part = part[1:-1]
     if part == "always":
         return np.ones(len(X), dtype=bool)
     if part.endswith(" is not missing"):

@@ -136,6 +136,21 @@ def test_numbers_can_be_categories(tmp_path, out):
     check_refused(distill(tmp_path / "t.csv", "--out", out, "--categorical", "cod"), "'cod'", "'code', 'height'")
 
 
+def test_codes_with_zeros_in_front_are_other_codes(tmp_path, out):
+    rng = np.random.default_rng(0)
+    code, kind = rng.choice(["01", "1", "2"], 300), rng.choice(["None", "car", "NA"], 300)
+    label = np.where((code == "01") | (kind == "None"), "yes", "no")
+    pd.DataFrame({"code": code, "kind": kind, "label": label}).to_csv(tmp_path / "t.csv", index=False)
+    result = distill(tmp_path / "t.csv", "--out", out, "--categorical", "code", "--test-size", 0)
+    assert result.exit_code == 0, result.stderr
+    assert 'code = "01"' in result.stdout
+    assert "kind is missing" in result.stdout  # NA
+    frame = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False, na_values=["NA"])
+    found = ThresholdTable.from_json((out / "thresholds.json").read_text(encoding="utf-8"))
+    assert {label for labels in found.labels if labels for label in labels} <= {"01", "1", "2", "None", "car"}
+    assert found.binarize(frame.drop(columns="label")).any(axis=0).all()
+
+
 def test_mixed_spellings_can_be_categories(tmp_path, out):
     frame = table().assign(children=np.random.default_rng(0).choice(["0", "1", "2", "3+"], 80))
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -171,7 +186,7 @@ def test_the_command_agrees_with_the_library(tmp_path, out):
     found = ThresholdTable.from_json((out / "thresholds.json").read_text(encoding="utf-8"))
     assert set(found.names()) == set(classifier.discretizer_.thresholds_.names())
     for line in classifier.rules():
-        assert line.split(" → ")[0].split(" and ")[-1].removesuffix(" or missing") in result.stdout
+        assert line.split(" → ")[0].split(" and ")[-1].strip("()").removesuffix(" or missing") in result.stdout
 
 
 def test_the_classifier_for_xgboost_can_be_pickled():

@@ -283,8 +283,9 @@ def test_mistakes_are_named(discretizer, data):
     answer = fitted.transform if hasattr(fitted, "transform") else fitted.predict
     with pytest.raises(InvalidInputError, match=r"'purpose'.*'yacht'"):
         answer(X.assign(purpose="yacht"))
-    with pytest.raises(InvalidInputError, match=r"missing values.*'age'"):
-        answer(X.assign(age=X["age"].where(X.index > 3)))
+    assert len(answer(X.assign(age=X["age"].where(X.index > 3)))) == len(
+        X
+    )  # a gap where none was before breaks no condition
     with pytest.raises(ValueError, match="feature names"):
         answer(X[["purpose", "income", "age", "grade"]])
 
@@ -437,3 +438,43 @@ def test_gtre_takes_the_sets_that_its_reference_splits_by(estimator, data):
     assert discretizer.score_path_[:-1].min() >= discretizer.reference_score_ - 1e-12
     boosted = GradientBoostingClassifier(max_depth=1, random_state=0).fit(everything.transform(X), y)
     assert discretizer.reference_score_ == pytest.approx(boosted.score(everything.transform(X), y), abs=0.05)
+
+
+# --- rows that are only to be answered -----------------------------------------------------------------------------------
+
+
+def gaps_in_one_column():
+    """Whether income, with gaps, or job decides; city says nothing."""
+    rng = np.random.default_rng(5)
+    n = 400
+    income = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n).round(2))
+    X = pd.DataFrame({"income": income, "age": rng.normal(size=n).round(2), "job": rng.choice(["clerk", "nurse"], n)})
+    X["city"] = rng.choice(["Rome", "Oslo"], n)
+    return X, np.where(np.isnan(income), X["job"] == "nurse", income > 0).astype(int)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_every_row_is_under_one_rule_and_that_says_what_predict_does(depth):
+    X, y = gaps_in_one_column()
+    classifier = FCCAClassifier(
+        FCCADiscretizer(HistGradientBoostingClassifier(max_iter=20, random_state=0)),
+        OptimalTreeClassifier(max_depth=depth, regularization=0.001),
+    ).fit(X, y)
+    rules = classifier.rules()
+    under = np.array([rule_holds(rule, X) for rule in rules])
+    assert (under.sum(axis=0) == 1).all()
+    answers = np.array([int(rule.split("→")[1].split()[0]) for rule in rules])
+    np.testing.assert_array_equal(answers[under.argmax(axis=0)], classifier.predict(X))
+    assert not any("age" in part and "missing" in part for rule in rules for part in rule.split(" and "))  # it has no gaps
+
+
+def test_new_rows_may_have_gaps_anywhere_and_anything_where_nothing_is_asked():
+    X, y = gaps_in_one_column()
+    classifier = FCCAClassifier(FCCADiscretizer(HistGradientBoostingClassifier(max_iter=20, random_state=0))).fit(X, y)
+    assert not any("city" in rule for rule in classifier.rules())
+    new = X.head(20).assign(city="Atlantis")
+    np.testing.assert_array_equal(classifier.predict(new), classifier.predict(X.head(20)))
+    new["age"] = np.nan
+    assert set(classifier.predict(new)) <= {0, 1}
+    with pytest.raises(InvalidInputError, match="baker"):
+        classifier.predict(X.head(20).assign(job="baker"))

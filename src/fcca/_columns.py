@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Number
 from typing import Any
@@ -151,6 +151,13 @@ class Columns:
         return tuple(
             None if column.categories is None else {label: code for code, label in enumerate(column.categories)}
             for column in self.columns
+        )
+
+    def for_answers(self, asked: Iterable[int]) -> Columns:
+        """The same for rows that are only to be answered: gaps anywhere, and anything in columns that nothing asks."""
+        needed = set(asked)
+        return Columns(
+            tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
         )
 
     def label(self, j: int, code: float) -> Any:

@@ -134,7 +134,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         if self._columns is None:
             return super()._checked_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
-        return self._columns.encode(X)
+        asked = self.structure_.feature
+        return self._columns.for_answers(asked[asked >= 0].tolist()).encode(X)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.

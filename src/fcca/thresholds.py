@@ -302,7 +302,7 @@ class ThresholdTable:
             ``categories``. NaN is a missing value in either.
         """
         if self.columns is not None and not _is_numbers(X):
-            X = self.columns.encode(X)
+            X = self.columns.for_answers(self.feature.tolist()).encode(X)
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != len(self.feature_names):
             raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {X.shape}.")

@@ -401,7 +401,7 @@ def _distill(
                 from fcca.cli._summary import summary
 
             with step("Reading the data …"):
-                data = bundled_data() if path is None else read_data(path, label)
+                data = bundled_data() if path is None else read_data(path, label, settings.categorical)
             found = distillation(data, settings, step, show_progress=show_progress)
             found.write(outputs)
     except OSError as error:

@@ -223,9 +223,17 @@ def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
     labels = [None if pd.isna(value) else _whole(value) for value in column]
-    if any(isinstance(label, str) for label in labels):
+    texts = [label for label in labels if isinstance(label, str)]
+    if texts and all(_is_whole(text) for text in texts):  # and not 01, which is another code than 1
+        labels = [int(label.removesuffix(".0")) if isinstance(label, str) else label for label in labels]
+    elif texts:
         labels = [None if label is None else str(label) for label in labels]
     return pd.Series(pd.Categorical(labels), index=column.index, name=column.name)
+
+
+def _is_whole(text: str) -> bool:
+    text = text.removesuffix(".0")  # as pandas writes whole numbers beside a gap
+    return text.lstrip("-").isdecimal() and str(int(text)) == text
 
 
 def _whole(value: Any) -> Any:

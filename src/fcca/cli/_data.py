@@ -25,6 +25,8 @@ from fcca.exceptions import InvalidInputError
 
 LABEL_NAMES = ("label", "target", "class", "y")
 COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
+#: What pandas takes for missing, but for None: that is the name of a category as often as not.
+MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
@@ -77,12 +79,12 @@ def bundled_data() -> Dataset:
     )
 
 
-def read_data(path: Path, label: str | None) -> Dataset:
+def read_data(path: Path, label: str | None, as_text: Sequence[str] = ()) -> Dataset:
     """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it.
 
-    What is in its columns is not judged yet.
+    What is in its columns is not judged yet; of those in ``as_text`` every character counts, as in the code 01.
     """
-    frame = _read_frame(path)
+    frame = _read_frame(path, as_text)
     name = _label_name([str(column) for column in frame.columns], label)
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least two rows of each class.")
@@ -159,10 +161,10 @@ def read_features(
 # --- files --------------------------------------------------------------------------------------------------------------
 
 
-def _read_frame(path: Path) -> pd.DataFrame:
+def _read_frame(path: Path, as_text: Sequence[str] = ()) -> pd.DataFrame:
     suffix = table_format(path)
     try:
-        frame = _read_parquet(path) if suffix == ".parquet" else _read_csv(path, INPUT_FORMATS[suffix])
+        frame = _read_parquet(path) if suffix == ".parquet" else _read_csv(path, INPUT_FORMATS[suffix], as_text)
     except pd.errors.EmptyDataError as error:
         raise InvalidInputError(f"{path} is empty. Expected a header line with column names, and rows.") from error
     except InvalidInputError:
@@ -184,7 +186,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_csv(path: Path, compression: Any) -> pd.DataFrame:
+def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFrame:
     # utf-8-sig also reads files without the mark that Excel puts at the beginning.
     options: dict[str, Any] = {"compression": compression, "encoding": "utf-8-sig"}
     # read_csv would rename repeated and empty names, so they are looked at before.
@@ -197,7 +199,15 @@ def _read_csv(path: Path, compression: Any) -> pd.DataFrame:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             # Without index_col=False surplus fields would silently become an index.
-            frame: pd.DataFrame = pd.read_csv(path, index_col=False, low_memory=False, **options)
+            frame: pd.DataFrame = pd.read_csv(
+                path,
+                index_col=False,
+                low_memory=False,
+                keep_default_na=False,
+                na_values=MISSING,
+                dtype={at: str for at, name in enumerate(names) if name in as_text} or None,
+                **options,
+            )
         except pd.errors.ParserWarning as warning:
             raise InvalidInputError(
                 f"Rows of {path.name} have more fields than its header, which has {len(names)}. "

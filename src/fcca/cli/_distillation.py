@@ -196,9 +196,10 @@ def _notes_on_unknown(rows: Rows) -> tuple[str, ...]:
     """What to say of held-out rows that the target cannot answer."""
     if len(rows) == 0:
         return ()
-    have = "row has a category or a gap" if len(rows) == 1 else "rows have categories or gaps"
+    one = len(rows) == 1
+    have, count = ("row has a category or a gap", "counts") if one else ("rows have categories or gaps", "count")
     return (
-        f"{len(rows):,} held-out {have} that no training row has in its column, and counts for no rate: "
+        f"{len(rows):,} held-out {have} that no training row has in its column, and {count} for no rate: "
         f"{listed_rows(np.sort(rows), None)} (the first is 0).",
     )
 

@@ -40,11 +40,14 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_thresholds)
             Or a data frame, after ``set_output``.
         """
-        table = self._encoded(X)
+        table = self._encoded(X, conditions_only=True)
         return self.thresholds_.binarize(table)
 
-    def _encoded(self, X: Any) -> Floats:
-        """X as a table of float64, categories as positions in their column's ``categories``, NaN for missing values."""
+    def _encoded(self, X: Any, *, conditions_only: bool) -> Floats:
+        """X as a table of float64, categories as positions in their column's ``categories``, NaN for missing values.
+
+        For the conditions gaps may be anywhere, and columns without a condition hold anything.
+        """
         check_is_fitted(self, "thresholds_")
         check_column_names(X)
         columns = self.thresholds_.columns
@@ -52,6 +55,8 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             table: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
             return table
         validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+        if conditions_only:
+            columns = columns.for_answers(self.thresholds_.feature.tolist())
         return columns.encode(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -95,7 +100,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         -------
         ndarray of shape (n_rows,)
         """
-        table = self._encoded(X)
+        table = self._encoded(X, conditions_only=False)
         given = as_fitted_on(self.estimator_, table, columns=self.thresholds_.columns)
         # CatBoost gives many classes as a column.
         return np.asarray(self.estimator_.predict(given)).ravel()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -167,9 +167,9 @@ def table_for(model: Model, data: TrainingData) -> tuple[Floats, Columns | None]
             what = "categories" if data.columns.has_categories else "missing values"
             raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without gaps.")
         return data.X, None
-    if data.columns is None and not known.has_categories:
-        return data.X, known
-    return known.encode(data.given), known
+    table = data.X if data.columns is None and not known.has_categories else known.encode(data.given)
+    gaps = [bool(np.isnan(values).any()) for values in table.T]  # some classifiers take them everywhere
+    return table, Columns(tuple(replace(column, missing=gap) for column, gap in zip(known, gaps, strict=True)))
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:

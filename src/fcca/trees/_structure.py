@@ -19,6 +19,9 @@ from fcca.thresholds import ThresholdTable
 Floats = NDArray[np.float64]
 
 
+OR_MISSING = " or missing"
+
+
 @dataclass(frozen=True)
 class TreeStructure:
     """Nodes in depth-first order, the root first.
@@ -165,12 +168,35 @@ class TreeStructure:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
         for leaf in np.flatnonzero(self.feature < 0):
-            path = [
-                self.test_in_words(node, goes_right, feature_names, columns) for node, goes_right in self.path_to(int(leaf))
-            ]
+            path = self._path_in_words(self.path_to(int(leaf)), feature_names, columns)
             share = self.probability[leaf]
             lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
         return lines
+
+    def _path_in_words(
+        self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
+    ) -> list[str]:
+        """What holds of the rows at the end of a path; that a column is present, or missing, is said once."""
+        is_present, is_missing, compared = set(), set(), set()
+        for node, goes_right in path:
+            j = int(self.feature[node])
+            if node not in self.asks_missing and node not in self.categories:
+                compared.add(j)
+            if goes_right != (node in self.asks_missing):
+                is_present.add(j)
+            elif goes_right:
+                is_missing.add(j)
+        if columns is not None:
+            gaps = enumerate(columns)
+            columns = Columns(tuple(replace(c, missing=c.missing and j not in is_present) for j, c in gaps))
+        words = []
+        for node, goes_right in path:
+            j, asks = int(self.feature[node]), node in self.asks_missing
+            if not asks if j in is_missing else asks and j in compared:
+                continue
+            text = self.test_in_words(node, goes_right, feature_names, columns)
+            words.append(f"({text})" if text.endswith(OR_MISSING) and len(path) > 1 else text)
+        return words
 
     def to_sklearn(self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold."""
