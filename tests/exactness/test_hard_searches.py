@@ -93,13 +93,13 @@ def test_time_limit_of_zero_claims_nothing_about_linear_models():
         assert_nothing_is_claimed(instance, np.array(optimum))
 
 
-def stopped_early(instance, optimum, limits):
+def stopped_early(instance, optimum, limits, target=None):
     """How many searches a time limit really stopped; what they claim is checked."""
     n_stopped = 0
     for i, best in enumerate(optimum):
         for limit in limits:
             one = Instance(instance.name, instance.estimator, instance.X_train, instance.X[i : i + 1], instance.problem)
-            found = one.solve(time_limit=limit)
+            found = one.solve(time_limit=limit, target=None if target is None else target[i : i + 1])
             assert found.bound[0] <= best + 1e-9, instance.name
             assert found.cost[0] >= best - 1e-9, instance.name
             n_stopped += int(found.nodes[0] > 0 and found.status[0] in ("feasible", "unknown"))
@@ -110,8 +110,11 @@ def test_stopped_searches_over_many_classes_claim_only_what_holds():
     X, y = load_digits(return_X_y=True)
     stumps = GradientBoostingClassifier(max_depth=1, n_estimators=60, random_state=0).fit(X[:500], y[:500])
     instance = Instance("digits", stumps, X[:500], X[:40].copy(), CounterfactualProblem(0.02, 0.0, 1.0))
-    optimum = instance.solve(n_jobs=2).cost
-    assert stopped_early(instance, optimum, (1e-5, 3e-4, 1e-3)) > 0
+    limits = (1e-5, 3e-4, 1e-3)
+    stopped_early(instance, instance.solve(n_jobs=2).cost, limits)
+    # To reach one class all others must be beaten, which takes longer than to leave the own one.
+    target = ((stumps.predict(instance.X) + 5) % 10).astype(np.int32)
+    assert stopped_early(instance, instance.solve(n_jobs=2, target=target).cost, limits, target) > 0
 
 
 def test_stopped_searches_over_linear_models_claim_only_what_holds():
