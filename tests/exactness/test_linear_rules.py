@@ -27,7 +27,7 @@ from oracles import contract
 from oracles.linear_rules import Case, least_cost
 
 # Models, with one set of rules and 4 rows each.
-SIZES = [pytest.param(60, id="quick"), pytest.param(300, id="full", marks=pytest.mark.verify)]
+SIZES = [pytest.param(24, id="quick"), pytest.param(300, id="full", marks=pytest.mark.verify)]
 LABELS = (("car", "tv"), ("no", "yes", "later"), ("north", "east", "south", "west"))
 COSTS = ((0.1, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.2))
 MARGINS = (1e-4, 0.1, 1.0)
