@@ -79,13 +79,9 @@ def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: 
     """The limits of some of the points, in this order, in which more features may not move."""
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)
-
-    def taken(values: Any) -> Any:
-        return None if values is None else values[points]
-
-    still = taken(limits.frozen)
-    both = still if frozen is None else frozen if still is None else still | frozen
-    return replace(limits, low=taken(limits.low), high=taken(limits.high), frozen=both)
+    mine = limits.of_points(points)
+    both = mine.frozen if frozen is None else frozen if mine.frozen is None else mine.frozen | frozen
+    return replace(mine, frozen=both)
 
 
 class _Compiler:

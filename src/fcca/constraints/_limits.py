@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,14 @@ class Limits:
     groups: tuple[tuple[int, ...], ...] = ()
     linear: tuple[LinearRule, ...] = ()
     implications: tuple[Implication, ...] = ()
+
+    def of_points(self, points: NDArray[Any]) -> Limits:
+        """The limits of some of the points, in this order."""
+
+        def taken(values: Any) -> Any:
+            return None if values is None else values[points]
+
+        return replace(self, low=taken(self.low), high=taken(self.high), frozen=taken(self.frozen))
 
     @property
     def only_frozen(self) -> bool:

@@ -107,7 +107,7 @@ def solve_linear(
         def solve_pair(pair: LinearModel, which: NDArray[np.intp], left: float) -> Results:
             mine = any_other[which]
             return solve_linear(
-                pair, cells, observed, _limits_of(limits, mine), 0.0,
+                pair, cells, observed, limits.of_points(mine), 0.0,
                 rows=table, points=mine, own_class=np.zeros(len(mine), dtype=np.int32),
                 target=np.ones(len(mine), dtype=np.int32), margin=margin[mine], time_limit=left, progress=None, **settings,
             )  # fmt: skip
@@ -126,7 +126,7 @@ def solve_linear(
         )  # fmt: skip
         which = np.flatnonzero(plain)
         found = numbers.solve(
-            table[which], _limits_of(relaxed, which), own_class[which], reached[which], margin[which], time_limit,
+            table[which], relaxed.of_points(which), own_class[which], reached[which], margin[which], time_limit,
             None if between or model.effects else progress,
         )  # fmt: skip
         if model.effects:
@@ -204,15 +204,6 @@ def _selected(found: Results, kept: Bools) -> Results:
     first_move = np.concatenate([[0], np.cumsum(counts[kept])]).astype(np.int64)
     per_point = [values[kept] for values in found[:5]]
     return (*per_point, first_move, *(values[of_move] for values in found[6:9]), found[9][kept])
-
-
-def _limits_of(limits: Limits, which: NDArray[np.intp]) -> Limits:
-    """The limits of some of the points."""
-
-    def taken(values: Any) -> Any:
-        return None if values is None else values[which]
-
-    return replace(limits, low=taken(limits.low), high=taken(limits.high), frozen=taken(limits.frozen))
 
 
 class _Numbers:
@@ -350,7 +341,7 @@ def _with_categories(
             for entry in chosen:
                 row[entry.feature] = entry.code
         left = max(0.0, deadline - time.monotonic())
-        limits = _limits_of(task.limits, lines)
+        limits = task.limits.of_points(lines)
         more = numbers.solve(rows, limits, own_class[lines], target[lines], margin[lines], left, None)
         for k, (at, chosen) in enumerate(some):
             best = outcomes[at]

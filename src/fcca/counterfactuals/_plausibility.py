@@ -7,6 +7,7 @@ over trees like a score, so "at least as deep as this" is one more row beside th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,14 @@ def _average_depth(n: NDArray[np.int64]) -> Floats:
     return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, depth))
 
 
-def _leaf_depths(tree: object) -> Floats:
-    left, right = tree.children_left, tree.children_right  # type: ignore[attr-defined]
+def _leaf_depths(tree: Any) -> Floats:
+    left, right = tree.children_left, tree.children_right
     depth = np.zeros(len(left))
     for node in range(len(left)):  # parents stand before their children
         if left[node] >= 0:
             depth[left[node]] = depth[right[node]] = depth[node] + 1
-    return (depth + _average_depth(tree.n_node_samples))[:, None]  # type: ignore[attr-defined]
+    depths: Floats = (depth + _average_depth(tree.n_node_samples))[:, None]
+    return depths
 
 
 @dataclass(frozen=True)
