@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -23,12 +24,20 @@ from fcca.exceptions import InvalidInputError
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 
-__all__ = ["FCCAClassifier", "choose_granularity"]
+__all__ = ["FCCAClassifier", "TrainingTable", "choose_granularity"]
 
 Floats = NDArray[np.float64]
 
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+class TrainingTable(NamedTuple):
+    """The rows that a classifier was fitted on, those of weight 0 left out."""
+
+    X: Any
+    y: NDArray[Any]
+    sample_weight: Floats | None
 
 
 class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -99,20 +108,84 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.discretizer_ = self._new_discretizer().fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
-        y = column_or_1d(y)
-        if sample_weight is not None:  # rows of weight 0 may hold categories that no other row has
-            weight = check_weights(sample_weight, len(y))
-            kept = np.flatnonzero(weight > 0)
-            if len(kept) < len(y):
-                X, y, weights = _safe_indexing(X, kept), y[kept], {"sample_weight": weight[kept]}
-        answers = self.discretizer_.predict_target(X)
-        B = self.discretizer_.transform(X)
-        self.tree_ = self._new_tree().fit(B, y if self.fit_to == "labels" else answers, **weights)
+        self._training = _weighted_rows(X, y, sample_weight)
+        self._grow(self._training)
+        return self
+
+    def _grow(self, rows: TrainingTable) -> None:
+        """Grow the tree on the thresholds that the discretizer has."""
+        weights = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
+        answers = self.discretizer_.predict_target(rows.X)
+        B = self.discretizer_.transform(rows.X)
+        self.tree_ = self._new_tree().fit(B, rows.y if self.fit_to == "labels" else answers, **weights)
         self.classes_ = self.tree_.classes_
         structure: TreeStructure = self.tree_.tree_.with_conditions(self.discretizer_.thresholds_)
         self.structure_ = structure
         self.fidelity_ = fidelity(self.tree_.predict(B), answers, **weights)
-        return self
+
+    def at_granularity(
+        self, Q: float, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> FCCAClassifier:
+        """The classifier at another granularity: same black box, same counterfactuals, only the tree is grown anew.
+
+        Parameters
+        ----------
+        Q : float
+            Keep the thresholds crossed at least as often as the Q-quantile of all counts.
+        X, y, sample_weight : as in fit, optional
+            The training rows; see :meth:`training_data`.
+
+        Returns
+        -------
+        FCCAClassifier
+            A new one; this one stays as it is.
+        """
+        rows = self.training_data(X, y, sample_weight)
+        if not hasattr(self.discretizer_, "set_granularity"):
+            raise InvalidInputError(f"{type(self.discretizer_).__name__} has no granularity; FCCADiscretizer has.")
+        other: FCCAClassifier = clone(self)
+        other.discretizer = (FCCADiscretizer() if self.discretizer is None else other.discretizer).set_params(Q=Q)
+        other.discretizer_ = copy(self.discretizer_).set_granularity(Q)
+        validate_data(other, rows.X, skip_check_array=True)
+        other._training = rows
+        other._grow(rows)
+        return other
+
+    def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
+        """The rows that it was fitted on, those of weight 0 left out.
+
+        The classifier keeps them by reference, in memory only: a pickle or a copy does not hold them, and then they have to
+        be given again.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in fit, optional
+            The rows; None takes those in memory.
+
+        Returns
+        -------
+        TrainingTable
+            ``X``, ``y`` and ``sample_weight``.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise InvalidInputError("X and y belong together: give both, or neither.")
+        if X is None and not hasattr(self, "_training"):
+            raise InvalidInputError(
+                "This classifier was loaded or copied, so the rows that it was fitted on are not in memory. Give X and y."
+            )
+        rows = self._training if X is None else _weighted_rows(X, y, sample_weight)
+        nodes = self.structure_
+        reached = np.bincount(nodes.leaf_of(self._checked_table(rows.X)), minlength=len(nodes.n_rows))
+        is_leaf = nodes.feature < 0
+        if not np.array_equal(reached[is_leaf], nodes.n_rows[is_leaf]):
+            reason = "They were changed since." if X is None else "Give X and y as they were in fit."
+            raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training"}
 
     def _new_discretizer(self) -> Any:
         discretizer = FCCADiscretizer() if self.discretizer is None else clone(self.discretizer)
@@ -258,6 +331,20 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                     "leaves": getattr(tree, "n_leaves_", np.nan),
                     "optimal": float(getattr(tree, "is_optimal_", np.nan)),
                 }
+
+
+def _weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
+    """The rows that count: those of weight 0 may hold categories that no other row has."""
+    y = column_or_1d(y)
+    if _num_samples(X) != len(y):
+        raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
+    if sample_weight is None:
+        return TrainingTable(X, y, None)
+    weight = check_weights(sample_weight, len(y))
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == len(y):
+        return TrainingTable(X, y, weight)
+    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept])
 
 
 def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:

@@ -1,0 +1,88 @@
+"""A fitted classifier at another granularity, and the rows that it remembers."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer
+from fcca.exceptions import InvalidInputError
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return X, y.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def fitted(table: tuple[pd.DataFrame, np.ndarray]) -> FCCAClassifier:
+    return FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(*table)
+
+
+@pytest.mark.parametrize("fit_to", ["labels", "target"])
+def test_another_granularity_is_what_a_new_fit_would_give(table, fit_to):
+    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5), fit_to=fit_to).fit(*table)
+    other = fitted.at_granularity(0.9)
+    anew = FCCAClassifier(FCCADiscretizer(Q=0.9), fit_to=fit_to).fit(*table)
+    assert other.rules() == anew.rules()
+    assert other.fidelity_ == anew.fidelity_
+    assert other.discretizer_.thresholds_ == anew.discretizer_.thresholds_
+    assert other.get_params()["discretizer__Q"] == 0.9
+    assert other.feature_names_in_.tolist() == anew.feature_names_in_.tolist()
+
+
+def test_the_classifier_itself_stays_as_it_is(fitted, table):
+    before, kept = fitted.rules(), len(fitted.discretizer_.thresholds_)
+    coarser = fitted.at_granularity(0.95)
+    assert (fitted.rules(), len(fitted.discretizer_.thresholds_), fitted.discretizer_.Q) == (before, kept, 0.5)
+    assert len(coarser.discretizer_.thresholds_) < kept
+    assert coarser.at_granularity(0.5).rules() == before
+
+
+def test_weights_and_rows_of_weight_0_are_remembered(table):
+    X, y = table
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(X, y, sample_weight=weight)
+    rows = fitted.training_data()
+    assert len(rows.y) == len(rows.X) == (weight > 0).sum()
+    assert rows.sample_weight.tolist() == weight[weight > 0].tolist()
+    anew = FCCAClassifier(FCCADiscretizer(Q=0.9)).fit(X, y, sample_weight=weight)
+    assert fitted.at_granularity(0.9).rules() == anew.rules()
+
+
+@pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), deepcopy], ids=["pickle", "deepcopy"])
+def test_a_pickle_or_copy_holds_no_rows_and_takes_them_again(fitted, table, copied):
+    loaded = copied(fitted)
+    assert not any(isinstance(value, pd.DataFrame) for value in vars(loaded).values())
+    with pytest.raises(InvalidInputError, match="not in memory"):
+        loaded.at_granularity(0.9)
+    assert loaded.at_granularity(0.9, *table).rules() == fitted.at_granularity(0.9).rules()
+
+
+def test_other_rows_than_those_of_fit_are_refused(fitted, table):
+    X, y = table
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X * 2, y)
+    with pytest.raises(InvalidInputError, match="rows and y has"):
+        fitted.training_data(X, y[1:])
+    with pytest.raises(InvalidInputError, match="both, or neither"):
+        fitted.training_data(X)
+
+
+def test_rows_that_were_changed_since_are_noticed(table):
+    X, y = table[0].copy(), table[1]
+    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(X, y)
+    X.iloc[:, :] = 0.0
+    with pytest.raises(InvalidInputError, match="changed since"):
+        fitted.at_granularity(0.9)
+
+
+def test_a_discretizer_without_granularity_says_so(table):
+    X, y = table
+    fitted = FCCAClassifier(GTREDiscretizer()).fit(X.iloc[:40, :2], y[:40])
+    with pytest.raises(InvalidInputError, match="has no granularity"):
+        fitted.at_granularity(0.9)
