@@ -10,15 +10,16 @@ export SCIPY_ARRAY_API = 1
 CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
 INSTALLED := $(VENV)/.installed
 INSTALLED_TEST := $(VENV)/.installed-test
+INSTALLED_DOCS := $(VENV)/.installed-docs
 INSTALLED_BENCH := $(VENV)/.installed-bench
 INSTALLED_EXPERIMENTS := $(VENV)/.installed-experiments
 
-.PHONY: demo test lint verify bench paper paper-quick wheel clean help
+.PHONY: demo test lint verify docs bench paper paper-quick wheel clean help
 
 help:  ## Show what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 
-demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/
+demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/report.html
 	$(BIN)/fcca distill --q 0.7 --out fcca-out
 
 test: $(INSTALLED_TEST) lint  ## Run the tests
@@ -32,6 +33,9 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 
 verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
 	$(BIN)/python -m pytest -m verify
+
+docs: $(INSTALLED_DOCS)  ## The documentation: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, CP-SAT, treecf, pystreed, gosdt, pycontree and the paper's figures
 	$(BIN)/python benchmarks/speed.py
@@ -52,7 +56,7 @@ wheel: $(INSTALLED)  ## Build a wheel into dist/
 	$(BIN)/python -m pip wheel --no-deps -w dist .
 
 clean:  ## Remove everything that was made
-	rm -rf $(VENV) build dist fcca-out experiments/out experiments/out-quick
+	rm -rf $(VENV) build dist fcca-out experiments/out experiments/out-quick docs/_build docs/auto_examples docs/generated
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -70,6 +74,10 @@ $(INSTALLED): $(CORE) | compiler $(BIN)/python
 
 $(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	@touch $@
+
+$(INSTALLED_DOCS): $(INSTALLED) | compiler $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 $(INSTALLED_BENCH): $(INSTALLED) | compiler $(BIN)/python

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer
+from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
 from fcca.exceptions import InvalidInputError
 
 
@@ -86,3 +86,8 @@ def test_a_discretizer_without_granularity_says_so(table):
     fitted = FCCAClassifier(GTREDiscretizer()).fit(X.iloc[:40, :2], y[:40])
     with pytest.raises(InvalidInputError, match="has no granularity"):
         fitted.at_granularity(0.9)
+
+
+def test_a_discretizer_without_a_black_box_is_refused(table):
+    with pytest.raises(ValueError, match="predict_target"):
+        FCCAClassifier(MidpointDiscretizer()).fit(*table)

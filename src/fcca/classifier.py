@@ -46,7 +46,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     discretizer : FCCADiscretizer, default=None
-        Finds the thresholds; None is ``FCCADiscretizer()``.
+        Finds the thresholds, or another one that takes them from a classifier, such as GTREDiscretizer; None is
+        ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
         The tree on the 0/1 columns; None is ``OptimalTreeClassifier(max_depth=3)``.
     fit_to : {"labels", "target"}, default="labels"
@@ -80,7 +81,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        "discretizer": [HasMethods(["fit", "transform"]), None],
+        "discretizer": [HasMethods(["fit", "transform", "predict_target"]), None],
         "tree": [HasMethods(["fit", "predict"]), None],
         "fit_to": [StrOptions({"labels", "target"})],
     }
