@@ -391,19 +391,21 @@ class CounterfactualExplainer:
         probability: float | None,
     ) -> Explanations:
         columns = {field.name: getattr(answers, field.name) for field in fields(Counterfactuals)}
+        columns |= {
+            "own_code": own[answers.rows],
+            "box": (self.engine.cells.box_low, self.engine.cells.box_high),
+            "has_cuts": self.engine.has_cuts,
+        }
         unknown = np.full(len(answers), np.nan)
         found = Explanations(
             **columns,
             answer=number,
-            own_code=own[answers.rows],
             wanted_code=wanted[answers.rows],
             table=table,
             labels=labels,
             probability_before=unknown,
             probability_after=unknown,
             target_probability=None if probability is None else float(probability),
-            box=(self.engine.cells.box_low, self.engine.cells.box_high),
-            has_cuts=self.engine.has_cuts,
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._conditions import label_in_words
+from fcca._html import html_table, paragraph
 from fcca._text import printable
-from fcca.counterfactuals._result import Counterfactuals
-from fcca.counterfactuals._sentences import Move, feature_in_words, grouped, sentence
-from fcca.exceptions import InvalidInputError
+from fcca.counterfactuals._result import ANSWERS_SHOWN, Counterfactuals, number_in_short
+from fcca.counterfactuals._sentences import feature_in_words, grouped
 
 Floats = NDArray[np.float64]
 
-ANSWERS_SHOWN = 10
 ANSWERS_IN_HTML = 50
 ROWS_IN_NOTE, COLUMNS_IN_NOTE = 5, 3
 
@@ -63,16 +59,14 @@ class Explanations(Counterfactuals):
     """
 
     answer: NDArray[np.int64]
-    own_code: NDArray[np.int32]  # position in classes of what the classifier answers the row with
     wanted_code: NDArray[np.int32]  # position in classes of what was asked for, -1 for any other class
     table: Floats  # the rows that were given, categories as codes
     labels: NDArray[Any]  # what they are called
     probability_before: Floats
     probability_after: Floats
     target_probability: float | None
-    box: tuple[Floats, Floats]  # smallest and largest value of each feature in the data
-    has_cuts: bool
-    exact: bool = field(default=False, kw_only=True)
+    own_code: NDArray[np.int32] = field(kw_only=True)
+    box: tuple[Floats, Floats] = field(kw_only=True)
     broken_rules: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["row", "rule", "why"]), kw_only=True)
 
     @property
@@ -204,124 +198,45 @@ class Explanations(Counterfactuals):
         frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["feature", "value"])
         return frame
 
-    def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
-        """One sentence per answer, such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``.
+    def _number_of_answer(self, i: int) -> int:
+        return int(self.answer[i])
 
-        A number is printed in as few digits as leave it where the classifier gives the same answer: the sentence is true
-        of the numbers in it.
-
-        Parameters
-        ----------
-        class_names : mapping, optional
-            What to call the classes, such as ``{0: "declined", 1: "approved"}``; a class that is not in it is called by
-            its label.
-
-        Returns
-        -------
-        list of str
-        """
-        names = self._class_names(class_names)
-        begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
-        status, codes = self.status, self.class_code
-        cuts = self.moves.cut if self.has_cuts else np.full(len(self.moves.cut), np.nan)
-        texts = []
-        for i in range(len(self)):
-            moves = [
-                Move(
-                    self.feature_names[self.moves.feature[k]],
-                    float(self.moves.origin[k]),
-                    float(self.moves.landing[k]),
-                    float(cuts[k]),
-                    float(self.box[int(self.moves.landing[k] > self.moves.origin[k])][self.moves.feature[k]]),
-                    self.exact,
-                    self._labels_of_move(k),
-                )
-                for k in range(begin[i], begin[i + 1])
-            ]
-            texts.append(
-                sentence(
-                    str(status[i]),
-                    names[codes[i]] if codes[i] >= 0 else None,
-                    moves,
-                    cost=float(self.cost[i]),
-                    bound=float(self.bound[i]),
-                    number=int(self.answer[i]),
-                    probability=self.target_probability,
-                    ruled=self.exact,
-                )
-            )
-        return texts
-
-    def _labels_of_move(self, k: int) -> tuple[str | None, str | None] | None:
-        """What a move between categories starts and ends at."""
-        feature = int(self.moves.feature[k])
-        if self.columns is None or not self.columns.is_category[feature]:
-            return None
-        before, after = (self.columns.label(feature, float(code)) for code in (self.moves.origin[k], self.moves.landing[k]))
-        return None if before is None else printable(label_in_words(before)), printable(label_in_words(after))
-
-    def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
-        labels = self.classes.tolist()
-        given = {} if given is None else given
-        unknown = [label for label in given if label not in labels]
-        if unknown:
-            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
-        return [printable(given.get(label, label)) for label in labels]
+    def _probability_asked(self) -> float | None:
+        return self.target_probability
 
     def __repr__(self) -> str:
-        title = _title(self)
+        title = self._title()
+        some = zip(self._row_labels(), self.answer, self.sentences()[:ANSWERS_SHOWN], strict=False)
         lines = [
-            f"  {label}: {text}" if number == 1 else f"  {label}, answer {number}: {text}"
-            for label, number, text in _first(self, ANSWERS_SHOWN)
+            f"  row {printable(label)}: {text}" if number == 1 else f"  row {printable(label)}, answer {number}: {text}"
+            for label, number, text in some
         ]
         more = [f"  … {len(self) - ANSWERS_SHOWN} more"] if len(self) > ANSWERS_SHOWN else []
         notes = [f"  Note: {note}" for note in self.notes]
         return "\n".join([title, *lines, *more, *notes])
 
     def _repr_html_(self) -> str:
-        def cells(tag: str, texts: list[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
-
-        texts = self.sentences()[:ANSWERS_IN_HTML]
         labels, status = self._row_labels(), self.status
         lines = [
-            cells(
-                "td",
-                [
-                    printable(labels[i]),
-                    str(self.answer[i]),
-                    text,
-                    str(status[i]),
-                    _number(self.cost[i]),
-                    _from_to(self.probability_before[i], self.probability_after[i]),
-                ],
-            )
-            for i, text in enumerate(texts)
+            [
+                labels[i],
+                self.answer[i],
+                text,
+                status[i],
+                number_in_short(self.cost[i]),
+                _from_to(self.probability_before[i], self.probability_after[i]),
+            ]
+            for i, text in enumerate(self.sentences()[:ANSWERS_IN_HTML])
         ]
-        head = cells("th", ["row", "answer", "what would have to change", "status", "cost", "probability of the class"])
-        more = f"<p>… {len(self) - ANSWERS_IN_HTML} more</p>" if len(self) > ANSWERS_IN_HTML else ""
-        notes = "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
-        body = f"<table><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-        return f"<p>{escape(_title(self))}</p>{body}{more}{notes}"
+        head = ["row", "answer", "what would have to change", "status", "cost", "probability of the class"]
+        more = paragraph(f"… {len(self) - ANSWERS_IN_HTML} more") if len(self) > ANSWERS_IN_HTML else ""
+        notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
+        return paragraph(self._title()) + html_table(head, lines, numbers=[1, 4]) + more + notes
 
-
-def _first(found: Explanations, n: int) -> list[tuple[str, int, str]]:
-    """Row, number and sentence of the first n answers."""
-    some = found.sentences()[:n]
-    return [
-        (f"row {printable(label)}", int(number), text)
-        for label, number, text in zip(found._row_labels(), found.answer, some, strict=False)
-    ]
-
-
-def _title(found: Explanations) -> str:
-    n_rows = len(np.unique(found.rows))
-    counts = ", ".join(f"{count} {status}" for status, count in found.counts().items())
-    return f"Explanations of {n_rows} row{'s' if n_rows != 1 else ''}: {counts}"
-
-
-def _number(x: float) -> str:
-    return f"{x:.4g}" if np.isfinite(x) else "–"
+    def _title(self) -> str:
+        n_rows = len(np.unique(self.rows))
+        counts = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        return f"Explanations of {n_rows} row{'s' if n_rows != 1 else ''}: {counts}"
 
 
 def _from_to(before: float, after: float) -> str:

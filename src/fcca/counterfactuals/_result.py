@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fcca._columns import Columns
+from fcca._conditions import label_in_words
+from fcca._html import html_table, paragraph
+from fcca._text import printable
+from fcca.counterfactuals._sentences import Move, sentence
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -19,6 +23,8 @@ Floats = NDArray[np.float64]
 #: nothing in the box flips the model. ``unknown``: time ran out before an answer. ``unverified``: the model's own
 #: ``predict`` does not agree that it flips.
 STATUSES = ("optimal", "feasible", "infeasible", "unknown", "unverified")
+
+ANSWERS_SHOWN = 10
 
 
 class Moves(NamedTuple):
@@ -31,7 +37,7 @@ class Moves(NamedTuple):
     cut: Floats  # the cut crossed last; NaN for categories and for missing values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counterfactuals:
     """Answers for some rows of a table.
 
@@ -54,6 +60,14 @@ class Counterfactuals:
     feature_names : sequence of str
     columns : Columns or None
         Categories and gaps of the table; None where all columns are plain numbers.
+    own_code : ndarray of shape (n_points,), or None
+        Position in classes of what the classifier answers the rows with; None where nobody noted it.
+    box : pair of ndarrays, or None
+        Smallest and largest value of each feature in the data.
+    has_cuts : bool
+        Whether the classifier jumps at cuts; a linear one does not.
+    exact : bool
+        Whether sentences print values as they are: there are rules that rounded ones might break.
     """
 
     rows: NDArray[np.int64]
@@ -67,6 +81,10 @@ class Counterfactuals:
     moves: Moves
     feature_names: Sequence[str]
     columns: Columns | None = field(default=None, kw_only=True)
+    own_code: NDArray[np.int32] | None = field(default=None, kw_only=True)
+    box: tuple[Floats, Floats] | None = field(default=None, kw_only=True)
+    has_cuts: bool = field(default=True, kw_only=True)
+    exact: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -153,6 +171,10 @@ class Counterfactuals:
             rows=self.rows[which],
             classes=self.classes,
             target_code=self.target_code[which],
+            own_code=None if self.own_code is None else self.own_code[which],
+            box=self.box,
+            has_cuts=self.has_cuts,
+            exact=self.exact,
             status_code=self.status_code[which],
             cost=self.cost[which],
             bound=self.bound[which],
@@ -195,6 +217,110 @@ class Counterfactuals:
         """What the rows are called in frames."""
         return self.rows
 
+    # --- in words -----------------------------------------------------------------------------------------------------
+
+    @property
+    def class_code(self) -> NDArray[np.int32]:
+        """Position in classes of what every answer is about: the class reached, or asked for; -1 for any other class."""
+        asked = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
+        code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, asked).astype(np.int32)
+        return code
+
+    def _number_of_answer(self, i: int) -> int:
+        """1 for the cheapest answer of a row, 2 for the next."""
+        return 1
+
+    def _probability_asked(self) -> float | None:
+        """What the target's probability was asked to be at least."""
+        return None
+
+    def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
+        """One sentence per answer, such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``.
+
+        A number is printed in as few digits as leave it where the classifier gives the same answer: the sentence is true
+        of the numbers in it.
+
+        Parameters
+        ----------
+        class_names : mapping, optional
+            What to call the classes, such as ``{0: "declined", 1: "approved"}``; a class that is not in it is called by
+            its label.
+
+        Returns
+        -------
+        list of str
+        """
+        names = self._class_names(class_names)
+        status, codes = self.status, self.class_code
+        begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
+        return [
+            sentence(
+                str(status[i]),
+                names[codes[i]] if codes[i] >= 0 else None,
+                [self._move_in_short(k) for k in range(begin[i], begin[i + 1])],
+                cost=float(self.cost[i]),
+                bound=float(self.bound[i]),
+                number=self._number_of_answer(i),
+                probability=self._probability_asked(),
+                ruled=self.exact,
+            )
+            for i in range(len(self))
+        ]
+
+    def _move_in_short(self, k: int) -> Move:
+        """All that a sentence has to know of a move."""
+        feature, origin, landing = (column[k].item() for column in self.moves[1:4])
+        return Move(
+            self.feature_names[feature],
+            origin,
+            landing,
+            float(self.moves.cut[k]) if self.has_cuts else np.nan,
+            landing if self.box is None else float(self.box[int(landing > origin)][feature]),
+            self.exact,
+            self._labels_of_move(feature, origin, landing),
+        )
+
+    def _labels_of_move(self, feature: int, origin: float, landing: float) -> tuple[str | None, str | None] | None:
+        """What a move between categories starts and ends at."""
+        if self.columns is None or not self.columns.is_category[feature]:
+            return None
+        before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
+        return None if before is None else printable(label_in_words(before)), printable(label_in_words(after))
+
+    def _class_names(self, given: Mapping[Any, str] | None) -> list[str]:
+        labels = self.classes.tolist()
+        given = {} if given is None else given
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
+        return [printable(given.get(label, label)) for label in labels]
+
+    def _first_sentences(self, n: int) -> list[str]:
+        return self.take(np.arange(min(n, len(self)))).sentences()
+
+    def _title(self) -> str:
+        counts = ", ".join(f"{count:,} {status}" for status, count in self.counts().items())
+        return f"Counterfactuals of {len(self):,} row{'s' if len(self) != 1 else ''}: {counts or 'none'}"
+
+    def __repr__(self) -> str:
+        texts = self._first_sentences(ANSWERS_SHOWN)
+        lines = [f"  row {row}: {text}" for row, text in zip(self.rows.tolist(), texts, strict=False)]
+        more = [f"  … {len(self) - len(lines):,} more"] if len(self) > len(lines) else []
+        return "\n".join([self._title(), *lines, *more])
+
+    def _repr_html_(self) -> str:
+        texts = self._first_sentences(ANSWERS_SHOWN)
+        status = self.status
+        lines = [[self.rows[i], text, status[i], number_in_short(self.cost[i])] for i, text in enumerate(texts)]
+        table = html_table(["row", "what would have to change", "status", "cost"], lines, numbers=[0, 3])
+        more = paragraph(f"… {len(self) - len(lines):,} more") if len(self) > len(lines) else ""
+        return paragraph(self._title()) + table + more
+
+
+def number_in_short(x: float) -> str:
+    """Four digits, and a dash for what is no number."""
+    return f"{x:.4g}" if np.isfinite(x) else "–"
+
 
 def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
     """All answers of several results about the same model and table, after each other; there must be one part or more."""
@@ -217,7 +343,7 @@ def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
         moves=Moves(point, *columns),
         feature_names=parts[0].feature_names,
         columns=next((part.columns for part in parts if part.columns is not None), None),
-    )
+    )  # what sentences need of the classifier is noted by whoever knows it, once all parts are joined
 
 
 def without_moves(

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from fcca._decimals import plain, shortest_decimal
@@ -86,6 +87,7 @@ def shown_origin(move: Move) -> float:
     return shortest_decimal(origin, low, high)
 
 
+@lru_cache(maxsize=4096)  # the same few names stand in thousands of sentences
 def feature_in_words(name: str) -> str:
     """The name of a column as it stands in a sentence: on one line, and not to be taken for a value."""
     return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
@@ -115,7 +117,7 @@ def _proof(cost: float, bound: float) -> str:
     ratio = cost / bound
     if ratio <= 2:
         return f"within {_rounded_up(100 * (ratio - 1))} % of the cheapest"
-    return f"at most {_rounded_up(10 * ratio) / 10:g} times the cost of the cheapest"
+    return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the cost of the cheapest"
 
 
 def _rounded_up(x: float) -> int:

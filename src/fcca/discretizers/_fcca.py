@@ -250,11 +250,20 @@ class FCCADiscretizer(TargetThresholdTransformer):
             return found if rules is None or limits is None else rules.checked(X, found, limits.fillable)
 
         with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
-            found = replace(solve(np.arange(len(points)), limits, progress), columns=columns)
+            found = solve(np.arange(len(points)), limits, progress)
+        found = replace(
+            found,
+            columns=columns,
+            own_code=own_class,
+            box=(engine.cells.box_low, engine.cells.box_high),
+            has_cuts=engine.has_cuts,
+            exact=rules is not None,
+        )
         gaps = None if columns is None else deciding_gaps(X, found, limits, solve)
         self._warn_about(found, gaps)
         self._collect_thresholds(engine, X, found, data.weight, gaps)
         # From here on rows are rows of the caller's X, those of weight 0 included.
+        self._rows_of_weight = None if data.weight is None else data.rows
         self.counterfactuals_ = replace(found, rows=data.rows[found.rows])
         return self.set_granularity(self.Q)
 
@@ -405,3 +414,39 @@ class FCCADiscretizer(TargetThresholdTransformer):
         crossing = self._crossing_points[self._first_crossing[at] : self._first_crossing[at + 1]]
         rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[crossing])
         return rows
+
+    def crossed_by(self, row: int) -> list[str]:
+        """The thresholds that the counterfactual of a row crosses, kept at ``Q`` or not: the inverse of `rows_crossing`.
+
+        A missing value of the row that decides by itself is among them.
+
+        Parameters
+        ----------
+        row : int
+            A row of the training table.
+
+        Returns
+        -------
+        list of str
+            Names such as ``"RM > 6.94"``; none where no counterfactual was asked for, or proven.
+        """
+        check_is_fitted(self, "thresholds_")
+        if not isinstance(row, Integral) or row < 0:
+            raise InvalidInputError(f"row must be the number of a row of the training table, from 0 on, got {row!r}.")
+        rows, conditions = self.crossings()
+        names = self.all_thresholds_.names()
+        return [names[at] for at in conditions[rows == row].tolist()]
+
+    def crossings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which row's counterfactual crosses which threshold, one entry per crossing.
+
+        Returns
+        -------
+        rows : ndarray of int
+            Rows of the training table.
+        conditions : ndarray of int
+            Positions in ``all_thresholds_``, sorted.
+        """
+        check_is_fitted(self, "thresholds_")
+        conditions = np.repeat(np.arange(len(self.all_thresholds_)), np.diff(self._first_crossing))
+        return self.counterfactuals_.rows[self._crossing_points], conditions

@@ -81,7 +81,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         The reference ensemble, fitted on X.
     reference_score_ : float
         Share of training rows, by weight, that the ensemble on all of the 0/1 columns gets right.
-    score_path_ : ndarray of shape (n_iterations_ + 1,)
+    score_path_ : ndarray of shape (n_iterations + 1,)
         The same with all columns, after dropping one, two, …; only the last entry may lie below the first.
     n_iterations_ : int
         How many times a column was dropped; the last one came back.

@@ -1,0 +1,293 @@
+"""A report's data as plain dictionaries: what the page shows, and the rows that can be looked up in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._conditions import negation_in_words
+from fcca._text import printable
+from fcca.metrics import fidelity
+from fcca.report._levels import Level, certificate, numbers, shown_text, tree_document
+from fcca.report._material import Material, Positions, Rows, model_name
+from fcca.thresholds import ThresholdTable
+
+VERSION = 1
+CLASSES_SHOWN = 8
+STATUS_WORDS = {
+    "optimal": "proven cheapest",
+    "feasible": "not proven in time",
+    "infeasible": "proven that there is none",
+    "unknown": "none found in time",
+    "unverified": "not confirmed by the classifier itself",
+}
+
+
+def data_document(
+    material: Material,
+    levels: Sequence[Level],
+    start: int,
+    listed: Positions,
+    *,
+    title: str | None = None,
+    facts: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Everything but the rows, and which of them are there.
+
+    ``conditions`` holds the listed ones, and ``columns`` those that carry one of them: whatever names a condition or a
+    column in the document does so by its position there.
+    """
+    from fcca import __version__
+
+    conditions = material.conditions
+    n_classes = len(material.classes)
+    name = model_name(material.discretizer.estimator_)
+    given = [(printable(title), printable(text)) for title, text in facts]
+    titles = {title for title, _ in given}
+    black_box = {
+        "training": _accuracy(material.training),
+        "held_out": None if material.held_out is None else _accuracy(material.held_out),
+    }
+    return {
+        "version": VERSION,
+        "title": printable(title) if title is not None else f"A small decision tree in place of {printable(name)}",
+        "made": {"fcca": __version__, "date": date.today().isoformat()},
+        "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(material, name) if fact[0] not in titles))],
+        "notes": [printable(note) for note in (*notes, *material.notes, *_notes(material))],
+        "columns": [_column(material, int(j)) for j in columns_of(conditions, listed)],
+        "classes": [printable(label) for label in material.classes],
+        "conditions": _conditions(conditions, listed),
+        "n_conditions": len(conditions),
+        "n_counterfactuals": numbers([_n_proven(material)])[0],
+        "levels": [
+            {
+                "Q": level.Q,
+                "kept": _positions_in(listed, level.kept).tolist(),
+                "n_kept": len(level.kept),
+                "training": level.training,
+                "held_out": level.held_out,
+                "black_box": black_box,
+                "tree": tree_document(level, conditions, listed, material.class_codes(level.tree.classes_), n_classes),
+                "certificate": certificate(level.tree),
+            }
+            for level in levels
+        ],
+        "start": start,
+    }
+
+
+def listed_conditions(material: Material, levels: Sequence[Level], most: int | None = None) -> Positions:
+    """Positions of the conditions that a page lists: all, or the most crossed ones and those that some tree asks."""
+    count = material.conditions.count
+    if most is None or most >= len(count):
+        return np.arange(len(count))
+    asked = [level.kept[level.tree.tree_.feature[level.tree.tree_.feature >= 0]] for level in levels]
+    return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *asked]))
+
+
+def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int32]:
+    """The columns that carry a listed condition."""
+    columns: NDArray[np.int32] = np.unique(conditions.feature[listed])
+    return columns
+
+
+def _positions_in(listed: Positions, conditions: Positions) -> Positions:
+    """Where conditions stand among the listed ones; those that are not listed are left out."""
+    return np.searchsorted(listed, conditions[np.isin(conditions, listed)])
+
+
+def _accuracy(rows: Rows) -> float:
+    return fidelity(rows.answers, rows.y, rows.weight)
+
+
+def _n_proven(material: Material) -> float:
+    found = material.counterfactuals
+    if found is None:
+        return 0.0
+    proven = found.rows[found.is_status("optimal")]
+    return float(material.weight[np.searchsorted(material.numbers, proven)].sum())
+
+
+def _column(material: Material, j: int) -> dict[str, Any]:
+    column = None if material.columns is None else material.columns[j]
+    values = material.training.table[:, j]
+    is_number = column is None or column.categories is None
+    present = values[~np.isnan(values)] if is_number else values[:0]
+    low, high = numbers([present.min(), present.max()]) if len(present) else (None, None)
+    return {
+        "name": printable(material.conditions.feature_names[j]),
+        "kind": "number" if is_number else "category",
+        "categories": None if is_number else [printable(label) for label in column.categories],  # type: ignore[union-attr]
+        "missing": column is not None and column.missing,
+        "low": low,
+        "high": high,
+    }
+
+
+def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]]:
+    position = {int(j): at for at, j in enumerate(columns_of(table, listed))}
+    count, threshold, names = numbers(table.count), numbers(table.threshold), table.names()
+    lines = []
+    for at in listed.tolist():
+        j, kind, codes = int(table.feature[at]), str(table.kind[at]), table.codes[at]
+        missing = table.columns is not None and table.columns[j].missing
+        negation = negation_in_words(
+            table.feature_names[j], kind, float(table.threshold[at]), table.labels[at], may_be_missing=missing
+        )
+        lines.append(
+            {
+                "column": position[j],
+                "kind": kind,
+                "threshold": threshold[at],
+                "codes": None if codes is None else list(codes),
+                "text": shown_text(names[at]),
+                "negation": shown_text(negation),
+                "count": count[at],
+            }
+        )
+    return lines
+
+
+# --- facts and notes ----------------------------------------------------------------------------------------------------
+
+
+def _facts(material: Material, name: str) -> list[tuple[str, str]]:
+    training, found = material.training, material.counterfactuals
+    held_out = "none" if material.held_out is None else f"{len(material.held_out):,}"
+    facts = [
+        ("Data", f"{len(training):,} training rows × {training.table.shape[1]:,} columns; {held_out} held out"),
+        ("Classes", _classes(material)),
+        ("Target model", printable(name)),
+    ]
+    if found is not None:
+        counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
+        facts.append(("Counterfactuals", f"{len(found):,} rows asked: {counts}"))
+        proven = found.cost[found.is_status("optimal")]
+        facts.append(("Median cost", f"{np.median(proven):.3g}"))
+    learned = "the labels" if material.classifier.fit_to == "labels" else "the answers of the target model"
+    facts.append(("The tree learned", learned))
+    return facts
+
+
+def _classes(material: Material) -> str:
+    codes = material.class_codes(material.training.y)
+    counts = np.bincount(codes, minlength=len(material.classes))
+    texts = [f"{printable(label)} ({n:,})" for label, n in zip(material.classes, counts.tolist(), strict=True)]
+    shown = ", ".join(texts[:CLASSES_SHOWN])
+    return shown if len(texts) <= CLASSES_SHOWN else f"{shown}, … ({len(texts)} classes)"
+
+
+def _notes(material: Material) -> list[str]:
+    notes = []
+    if material.training.weight is not None:
+        notes.append("The rows have weights: rates, counts and the shares at the nodes are shares of the weight.")
+    if material.counterfactuals is None:
+        name = type(material.discretizer).__name__
+        notes.append(f"{name} computes no counterfactuals and has one granularity; its counts are importances.")
+    return notes
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def sample(codes: Positions, n: int) -> Positions:
+    """Positions of at most n rows, the same ones every time, of every class in its share.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        Classes of the rows.
+    n : int
+    """
+    if len(codes) <= n:
+        return np.arange(len(codes))
+    exact = n * np.bincount(codes) / len(codes)
+    share = np.floor(exact).astype(np.int64)
+    # What the whole parts leave goes to the largest fractions.
+    share[np.argsort(share - exact, kind="stable")[: n - share.sum()]] += 1
+    random = np.random.default_rng(0)
+    chosen = [
+        random.choice(np.flatnonzero(codes == code), size=size, replace=False) for code, size in enumerate(share.tolist())
+    ]
+    return np.sort(np.concatenate(chosen)).astype(np.int64)
+
+
+def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
+    """Some of the rows of a document."""
+
+    def some(values: list[Any]) -> list[Any]:
+        return [values[at] for at in which.tolist()]
+
+    return {
+        name: values if name == "columns" else [some(column) for column in values] if name == "values" else some(values)
+        for name, values in rows.items()
+    }
+
+
+def rows_document(material: Material, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
+    """Some training rows: values of the columns that a tree asks, and their counterfactuals in words."""
+    asked = sorted(
+        {
+            data["conditions"][condition]["column"]
+            for level in data["levels"]
+            for condition in level["tree"]["condition"]
+            if condition >= 0
+        }
+    )
+    feature = columns_of(material.conditions, listed)
+    probability = material.probability(rows)
+    training = material.training
+    return {
+        "number": [material.names[row] for row in rows.tolist()],
+        "label": material.class_codes(training.y[rows]).tolist(),
+        "target": material.class_codes(training.answers[rows]).tolist(),
+        "probability": [None] * len(rows) if probability is None else [round(p, 4) for p in probability.tolist()],
+        "columns": asked,
+        "values": [numbers(training.table[rows, feature[j]]) for j in asked],
+        "answer": _answers(material, rows, listed),
+    }
+
+
+def _answers(material: Material, rows: Positions, listed: Positions) -> list[dict[str, Any] | None]:
+    found = material.counterfactuals
+    answers: list[dict[str, Any] | None] = [None] * len(rows)
+    if found is None:
+        return answers
+    points = material.point_of_row[rows]
+    asked = np.flatnonzero(points >= 0)
+    some = found.take(points[asked])
+    crossed = _crossed(material, some.rows, listed)
+    known = material.class_codes(found.classes)
+    reached = ~some.is_status("infeasible", "unknown")
+    to = np.where(reached, known[some.target_code], -1).tolist()
+    cost, bound = _short(some.cost), _short(some.bound)
+    for i, (at, status, sentence) in enumerate(zip(asked.tolist(), some.status.tolist(), some.sentences(), strict=True)):
+        answers[at] = {
+            "status": status,
+            "to": to[i] if to[i] >= 0 else None,
+            "sentence": sentence,
+            "cost": cost[i],
+            "bound": bound[i],
+            "crossed": crossed[i],
+        }
+    return answers
+
+
+def _short(values: NDArray[np.float64]) -> list[float | int | None]:
+    """Six digits."""
+    return numbers([float(f"{x:.6g}") for x in values.tolist()])
+
+
+def _crossed(material: Material, rows: Positions, listed: Positions) -> list[list[int]]:
+    """Per row, the listed conditions that its counterfactual crosses."""
+    row, condition = material.discretizer.crossings()
+    row, condition = row[np.isin(condition, listed)], _positions_in(listed, condition)
+    order = np.lexsort((condition, row))
+    row, condition = row[order], condition[order]
+    begin, end = np.searchsorted(row, rows), np.searchsorted(row, rows, side="right")
+    return [condition[first:last].tolist() for first, last in zip(begin.tolist(), end.tolist(), strict=True)]

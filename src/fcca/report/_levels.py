@@ -1,0 +1,262 @@
+"""The levels of the slider: for each, the thresholds kept, the best tree on them, its certificate and its rates."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fcca._columns import Columns
+from fcca._decimals import plain
+from fcca._text import printable
+from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.report._material import Material, Rows
+from fcca.selection import most_frequent
+from fcca.thresholds import ThresholdTable
+from fcca.trees import TreeStructure
+
+Progress = Callable[[int, int], None]
+
+LONGEST_TEXT = 2000
+LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One granularity.
+
+    Attributes
+    ----------
+    Q : float
+    kept : ndarray of int
+        Positions among all conditions.
+    tree : OptimalTreeClassifier
+        Fitted on the 0/1 columns of those.
+    training : dict
+        Rates on the training rows.
+    held_out : dict or None
+        The same on the rows that were held out.
+    """
+
+    Q: float
+    kept: NDArray[np.int64]
+    tree: Any
+    training: dict[str, float]
+    held_out: dict[str, float] | None
+
+
+def check_levels(Q: Any) -> tuple[float, ...]:
+    """The levels asked for, without repetition; the default ones for None."""
+    if Q is None:
+        return LEVELS
+    given = [Q] if np.ndim(Q) == 0 else list(Q)
+    for level in given:
+        number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
+        if not number or not 0 <= level <= 1:
+            raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
+    return tuple(sorted({float(level) for level in given}))
+
+
+def grown_levels(
+    material: Material, levels: Sequence[float], time_limit: float | None, progress: Progress | None = None
+) -> tuple[list[Level], int, list[str]]:
+    """All levels in order, which of them the classifier has, and notes on those that there are not.
+
+    Levels that keep the same thresholds share a tree; the classifier's own is taken as it is.
+    """
+    conditions, notes = material.conditions, []
+    start = float(getattr(material.discretizer, "Q", 0.0))
+    kept_at = {start: _own_kept(material)}
+    if hasattr(material.discretizer, "set_granularity"):
+        kept_at |= {Q: np.flatnonzero(most_frequent(conditions, Q)) for Q in levels if Q not in kept_at}
+    grown: dict[bytes, Level] = {}
+    found = []
+    for done, (Q, kept) in enumerate(kept_at.items()):  # the classifier's own level first: it has its tree
+        key = kept.tobytes()
+        if key not in grown:
+            try:
+                grown[key] = _level(material, Q, kept, time_limit)
+            except InvalidInputError as error:  # more thresholds than a tree can be searched on
+                notes.append(f"There is no level Q = {Q:g}: {error}")
+        if key in grown:
+            found.append(replace(grown[key], Q=Q))
+        if progress is not None:
+            progress(done + 1, len(kept_at))
+    found.sort(key=lambda level: level.Q)
+    return found, [level.Q for level in found].index(start), notes
+
+
+def _own_kept(material: Material) -> NDArray[np.int64]:
+    """Positions of the classifier's own thresholds among all conditions."""
+    position = {name: at for at, name in enumerate(material.conditions.names())}
+    return np.array([position[name] for name in material.discretizer.thresholds_.names()], dtype=np.int64)
+
+
+def _level(material: Material, Q: float, kept: NDArray[np.int64], time_limit: float | None) -> Level:
+    classifier = material.classifier
+    table = material.conditions.select(np.isin(np.arange(len(material.conditions)), kept))
+    B = table.binarize(material.training.table)
+    tree = classifier.tree_
+    if not np.array_equal(kept, _own_kept(material)):
+        learned = material.training.y if classifier.fit_to == "labels" else material.training.answers
+        tree = _grown(clone(classifier.tree_), B, learned, material.training.weight, time_limit)
+    held_out = None
+    if material.held_out is not None:
+        held_out = _rates(tree, table.binarize(material.held_out.table), material.held_out)
+    return Level(Q, kept, tree, _rates(tree, B, material.training), held_out)
+
+
+def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> Any:
+    own_limit = tree.get_params().get("time_limit")
+    limits = [limit for limit in (own_limit, time_limit) if limit is not None]
+    tree.set_params(time_limit=min(limits) if limits else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the certificate says so
+        warnings.simplefilter("ignore", LightWeightsWarning)  # it came when the classifier was fitted
+        return tree.fit(B, y, **({} if weight is None else {"sample_weight": weight}))
+
+
+def _rates(tree: Any, B: NDArray[np.int8], rows: Rows) -> dict[str, float]:
+    predicted = tree.predict(B)
+    return {
+        "rows": len(rows),
+        "accuracy": fidelity(predicted, rows.y, rows.weight),
+        "fidelity": fidelity(predicted, rows.answers, rows.weight),
+        "compression": compression_rate(B, rows.weight),
+        "inconsistency": inconsistency_rate(B, rows.y, rows.weight),
+    }
+
+
+# --- as documents -------------------------------------------------------------------------------------------------------
+
+
+def tree_document(
+    level: Level,
+    conditions: ThresholdTable,
+    listed: NDArray[np.int64],
+    class_codes: NDArray[np.int64],
+    n_classes: int,
+) -> dict[str, Any]:
+    """The nodes of a level's tree.
+
+    Parameters
+    ----------
+    level : Level
+    conditions : ThresholdTable
+        All conditions.
+    listed : ndarray of int
+        Positions of those that the document lists, all that the tree asks among them.
+    class_codes : ndarray of int
+        Positions of the tree's classes among those of the document.
+    n_classes : int
+        How many the document has.
+    """
+    table = conditions.select(np.isin(np.arange(len(conditions)), level.kept))
+    nodes: TreeStructure = level.tree.tree_
+    inner = nodes.feature >= 0
+    condition = np.full(len(nodes.feature), -1)
+    condition[inner] = np.searchsorted(listed, level.kept[nodes.feature[inner]])
+    weight = np.zeros((len(condition), n_classes))
+    weight[:, class_codes] = nodes.weight
+    said_left, said_right = _branches_in_words(nodes.with_conditions(table), table)
+    return {
+        "condition": condition.tolist(),
+        "left": nodes.left.tolist(),
+        "right": nodes.right.tolist(),
+        "weight": [numbers(line) for line in weight],
+        "rows": nodes.n_rows.tolist(),
+        "said_left": said_left,
+        "said_right": said_right,
+    }
+
+
+def _branches_in_words(nodes: TreeStructure, table: ThresholdTable) -> tuple[list[str | None], list[str | None]]:
+    """The words on both branches of every node; below a test that only present values pass, no column is missing again."""
+    said: tuple[list[str | None], list[str | None]] = ([None] * len(nodes.feature), [None] * len(nodes.feature))
+    pending: list[tuple[int, Columns | None]] = [(0, table.columns)]
+    while pending:
+        node, columns = pending.pop()
+        if nodes.feature[node] < 0:
+            continue
+        for goes_right, child in ((False, nodes.left[node]), (True, nodes.right[node])):
+            text = nodes.test_in_words(node, goes_right, table.feature_names, columns)
+            said[int(goes_right)][node] = shown_text(text)
+            present = goes_right != (node in nodes.asks_missing)
+            pending.append((int(child), _without_gaps(columns, int(nodes.feature[node])) if present else columns))
+    return said
+
+
+def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
+    if columns is None:
+        return None
+    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
+
+
+def certificate(tree: Any) -> dict[str, Any]:
+    """What is proven about a tree, in words and in numbers."""
+    leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
+    error = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
+    depth = "" if tree.max_depth is None else f" of depth {tree.max_depth}"
+    price = f"error {error:.4f} + {leaves} × {tree.regularization_:.4g} = {tree.objective_:.4f}"
+    if tree.is_optimal_:
+        proof = f"no tree{depth} on these thresholds is below that"
+    elif tree.lower_bound_ > 0:
+        proof = f"time ran out; no tree{depth} on these thresholds is below {_rounded_down(tree.lower_bound_)}"
+    else:
+        proof = "time ran out before anything was proven"
+    return {
+        "text": _proof(tree),
+        "detail": f"{price}; {proof}.",
+        "optimal": bool(tree.is_optimal_),
+        "gap": float(tree.gap_),
+        "objective": float(tree.objective_),
+        "lower_bound": float(tree.lower_bound_),
+        "regularization": float(tree.regularization_),
+        "leaves": int(tree.n_leaves_),
+        "depth": int(tree.depth_),
+    }
+
+
+def _proof(tree: Any) -> str:
+    """``proven optimal``, or by how much the tree may be worse than the best, rounded up."""
+    if tree.is_optimal_:
+        return "proven optimal"
+    if not tree.lower_bound_ > 0:
+        return "not proven: the search ended before it had a bound"
+    ratio = tree.objective_ / tree.lower_bound_
+    if ratio <= 2:
+        return f"within {plain(_rounded_up(1000 * (ratio - 1)) / 10)} % of optimal"
+    return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the optimum"
+
+
+def _rounded_up(x: float) -> int:
+    """The next whole number, at least 1; what rounding has added to one does not count."""
+    return max(1, math.ceil(x - 1e-9))
+
+
+def _rounded_down(x: float) -> str:
+    """Four digits, never more than the number itself."""
+    exact = Decimal(x)
+    return plain(float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_FLOOR)))
+
+
+def numbers(values: Any) -> list[float | int | None]:
+    """Numbers for JSON: whole ones without a point, null for what is missing."""
+    return [
+        None if not math.isfinite(x) else int(x) if x.is_integer() and abs(x) < 1e15 else x
+        for x in np.asarray(values, dtype=np.float64).tolist()
+    ]
+
+
+def shown_text(text: str) -> str:
+    """A text from elsewhere, made safe to show; the middle of a very long one, such as a set of a thousand, is left out."""
+    shown = printable(text)
+    return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

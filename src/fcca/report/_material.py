@@ -1,0 +1,275 @@
+"""What a report is made of: a fitted classifier, the rows it was fitted on, and rows that were held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
+
+from fcca._columns import Columns
+from fcca._units import PowerOfTwoScaler
+from fcca.classifier import FCCAClassifier
+from fcca.counterfactuals import Counterfactuals
+from fcca.exceptions import InvalidInputError
+from fcca.models import DecidedAt, as_fitted_on
+from fcca.models._table_coder import TableCoder
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with their labels and what the black box answers them with.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+        Categories as codes, NaN for missing values.
+    y, answers : ndarray of shape (n_rows,)
+    weight : ndarray of shape (n_rows,) or None
+    """
+
+    table: Floats
+    y: NDArray[Any]
+    answers: NDArray[Any]
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a report tells about.
+
+    Attributes
+    ----------
+    classifier : FCCAClassifier
+    training : Rows
+    numbers : ndarray of shape (n_training_rows,)
+        Which rows of the table that was fitted on the training rows are.
+    names : list
+        What they are called.
+    held_out : Rows or None
+    notes : tuple of str
+        What to know about the held-out rows.
+    """
+
+    classifier: FCCAClassifier
+    training: Rows
+    numbers: Positions
+    names: list[int | str]
+    held_out: Rows | None
+    notes: tuple[str, ...]
+
+    @property
+    def discretizer(self) -> Any:
+        """The fitted discretizer."""
+        return self.classifier.discretizer_
+
+    @property
+    def conditions(self) -> ThresholdTable:
+        """All conditions found, before any selection."""
+        return all_conditions(self.classifier)
+
+    @property
+    def counterfactuals(self) -> Counterfactuals | None:
+        """The certified answers; None for a discretizer that computes none."""
+        return getattr(self.discretizer, "counterfactuals_", None)
+
+    @property
+    def columns(self) -> Columns | None:
+        """Categories and gaps; None where all columns are plain numbers."""
+        return self.conditions.columns
+
+    @cached_property
+    def classes(self) -> list[Any]:
+        """All classes that the labels, the black box or the tree know, sorted."""
+        found: dict[Any, None] = {}
+        found_by = (self.classifier.classes_, getattr(self.discretizer, "classes_", np.empty(0)))
+        for labels in (*found_by, np.unique(self.training.y), np.unique(self.training.answers)):
+            found |= dict.fromkeys(labels.tolist())
+        try:
+            return sorted(found)
+        except TypeError:  # texts beside numbers
+            return list(found)
+
+    def class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Positions in classes."""
+        position = {label: code for code, label in enumerate(self.classes)}
+        return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Weights of the training rows, 1 where none were given."""
+        return np.ones(len(self.training)) if self.training.weight is None else self.training.weight
+
+    @cached_property
+    def point_of_row(self) -> Positions:
+        """For every training row, the position of its counterfactual; -1 where none was asked for."""
+        points = np.full(len(self.training), -1, dtype=np.int64)
+        if self.counterfactuals is not None:
+            at = np.searchsorted(self.numbers, self.counterfactuals.rows)
+            points[at] = np.arange(len(at))
+        return points
+
+    def probability(self, rows: Positions) -> Floats | None:
+        """What the black box's ``predict_proba`` gives its own answers; None where it has none."""
+        estimator = self.discretizer.estimator_
+        if not hasattr(estimator, "predict_proba") or len(rows) == 0:
+            return None
+        given = as_fitted_on(estimator, self.training.table[rows], columns=self.columns)
+        share = np.asarray(estimator.predict_proba(given), dtype=np.float64)
+        known = {label: code for code, label in enumerate(np.asarray(estimator.classes_).tolist())}
+        answered = np.array([known[label] for label in self.training.answers[rows].tolist()])
+        of_answer: Floats = share[np.arange(len(rows)), answered]
+        return of_answer
+
+
+def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
+    """The conditions that a classifier's discretizer found, before any selection."""
+    discretizer = classifier.discretizer_
+    table: ThresholdTable = getattr(discretizer, "all_thresholds_", discretizer.thresholds_)
+    return table
+
+
+# --- gathering ----------------------------------------------------------------------------------------------------------
+
+
+def check_classifier(classifier: Any) -> None:
+    """Refuse what is no fitted FCCAClassifier, or one whose tree is not on the thresholds that it has."""
+    if isinstance(classifier, type) or not isinstance(classifier, FCCAClassifier):
+        what = f"the class {classifier.__name__}" if isinstance(classifier, type) else type(classifier).__name__
+        raise InvalidInputError(f"A report is made of a fitted FCCAClassifier, got {what}.")
+    check_is_fitted(classifier)
+    n_kept, n_asked = len(classifier.discretizer_.thresholds_), classifier.tree_.n_features_in_
+    if n_kept != n_asked:
+        raise InvalidInputError(
+            f"The tree was grown on {n_asked} thresholds, but the discretizer keeps {n_kept} by now: its granularity was "
+            "set after the classifier was fitted. Give classifier.at_granularity(Q) instead."
+        )
+
+
+def gathered(
+    classifier: FCCAClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    X_test: Any,
+    y_test: Any,
+    row_numbers: Any,
+) -> Material:
+    """Check and encode all rows, and have the black box answer them."""
+    if (X_test is None) != (y_test is None):
+        raise InvalidInputError("X_test and y_test belong together: give both, or neither.")
+    if X_test is not None:
+        y_test = _checked_labels(classifier, X_test, y_test)
+    rows = classifier.training_data(X, y, sample_weight)
+    numbers = _numbers(classifier, len(rows.y), None if X is None else sample_weight)
+    names = _checked_names(row_numbers, numbers)
+    training = _answered(classifier, rows.X, rows.y, rows.sample_weight)
+    held_out, notes = None, []
+    if X_test is not None:
+        known = known_rows(all_conditions(classifier).columns, X_test)
+        if known.any():
+            kept = np.flatnonzero(known)
+            X_known = X_test if known.all() else _safe_indexing(X_test, kept)
+            held_out = _answered(classifier, X_known, y_test[kept], None)
+        if not known.all():
+            notes = [_note_on_unknown(int((~known).sum()))]
+    return Material(classifier, training, numbers, names, held_out, tuple(notes))
+
+
+def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> Rows:
+    discretizer = classifier.discretizer_
+    table = discretizer._encoded(X, conditions_only=False)
+    given = as_fitted_on(discretizer.estimator_, table, columns=discretizer.thresholds_.columns)
+    answers = np.asarray(discretizer.estimator_.predict(given)).ravel()  # flat: CatBoost gives many classes as a column
+    return Rows(table, y, answers, weight)
+
+
+def _numbers(classifier: FCCAClassifier, n: int, sample_weight: ArrayLike | None) -> Positions:
+    """Which rows of the table that was fitted on the n are that count: all but those of weight 0."""
+    if sample_weight is not None and np.ndim(sample_weight) == 1:
+        return np.flatnonzero(np.asarray(sample_weight, dtype=np.float64) > 0)
+    counted: Positions | None = getattr(classifier.discretizer_, "_rows_of_weight", None)
+    return np.arange(n) if counted is None else counted
+
+
+def _checked_labels(classifier: FCCAClassifier, X_test: Any, y_test: Any) -> NDArray[Any]:
+    validate_data(classifier, X_test, skip_check_array=True, reset=False)  # compares the columns' names and number
+    labels: NDArray[Any] = column_or_1d(y_test)
+    n = _num_samples(X_test)
+    if n != len(labels):
+        raise InvalidInputError(f"X_test has {n} rows and y_test has {len(labels)}. Expected as many.")
+    if n == 0:
+        raise InvalidInputError("X_test has no rows. Leave it out.")
+    known = set(classifier.classes_.tolist())
+    if not known.intersection(labels.tolist()):
+        raise InvalidInputError(
+            f"y_test has no class that the classifier knows: it begins with {labels[:3].tolist()}; the classes are "
+            f"{classifier.classes_.tolist()}."
+        )
+    return labels
+
+
+def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
+    if row_numbers is None:
+        return [int(number) for number in numbers]
+    given = column_or_1d(row_numbers)
+    if len(given) > len(numbers) and len(numbers) and len(given) > numbers[-1]:
+        given = given[numbers]
+    if len(given) != len(numbers):
+        raise InvalidInputError(f"row_numbers has {len(given)} entries for {len(numbers)} training rows. Expected as many.")
+    return [int(name) if isinstance(name, int | float) and name == int(name) else str(name) for name in given.tolist()]
+
+
+def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
+    """Which rows have no category, and no gap, that the columns do not know: the black box cannot answer the others."""
+    frame = _as_frame(X)
+    gaps = frame.isna().to_numpy(dtype=np.bool_)
+    if columns is None:
+        return np.logical_not(gaps.any(axis=1))
+    may_miss = [column.missing or column.ignored for column in columns]
+    known: NDArray[np.bool_] = ~(gaps & ~np.array(may_miss)).any(axis=1)
+    for j, column in enumerate(columns):
+        if column.categories is not None:
+            known &= gaps[:, j] | frame.iloc[:, j].isin(list(column.categories)).to_numpy(dtype=np.bool_)
+    return known
+
+
+def _as_frame(X: Any) -> pd.DataFrame:
+    if isinstance(X, pd.DataFrame):
+        return X
+    if type(X).__module__.startswith("polars"):
+        return pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
+    table = X.toarray() if hasattr(X, "toarray") else X
+    return pd.DataFrame(table)
+
+
+def _note_on_unknown(n: int) -> str:
+    have, count = ("row has a category or a gap", "counts") if n == 1 else ("rows have categories or gaps", "count")
+    return f"{n:,} held-out {have} that no training row has in its column, and {count} for no rate."
+
+
+def model_name(estimator: Any) -> str:
+    """What a classifier is called, its scalers included, and where it decides."""
+    if isinstance(estimator, DecidedAt):
+        return f"{model_name(estimator.estimator)}, deciding at {estimator.threshold:g}"
+    if isinstance(estimator, FrozenEstimator):
+        return model_name(estimator.estimator)
+    if isinstance(estimator, Pipeline):
+        if isinstance(estimator.steps[0][1], TableCoder):  # one that fcca has made
+            return model_name(estimator.steps[-1][1])
+        return " + ".join(model_name(step) for _, step in estimator.steps if not isinstance(step, PowerOfTwoScaler))
+    return type(estimator).__name__

@@ -1,0 +1,311 @@
+"""A report as one page of HTML: nothing is loaded from elsewhere, and only the scripts that fcca wrote can run in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import webbrowser
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fcca._files import atomic_outputs
+from fcca.classifier import FCCAClassifier
+from fcca.exceptions import InvalidInputError
+from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._levels import Level, check_levels, grown_levels
+from fcca.report._material import Material, Positions, check_classifier, gathered
+
+Progress = Callable[[int, int], None]
+
+TEMPLATE = "page.html.j2"
+MOST_BYTES = 1_000_000
+# What the page may hold beside the rows before rare conditions are left out of it.
+MOST_BYTES_WITHOUT_ROWS = 700_000
+# In JSON all of these can be written as escapes, and none of them then ends or opens anything in HTML or in a script.
+ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def write(
+    classifier: FCCAClassifier,
+    path: str | Path,
+    *,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: ArrayLike | None = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    Q: Any = None,
+    title: str | None = None,
+    max_rows: int = 5000,
+    row_numbers: ArrayLike | None = None,
+    facts: Iterable[tuple[str, str]] = (),
+    notes: Iterable[str] = (),
+    time_limit: float | None = 10.0,
+    open_in_browser: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a report: one HTML file that shows a fitted classifier to people, at all levels of granularity.
+
+    The file appears complete or not at all, and stays under 1 MB.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Fitted.
+    path : str or Path
+        The file to write, in a directory that is there.
+    X, y, sample_weight : as in fit, optional
+        The training rows; only needed where the classifier was loaded or copied
+        (see :meth:`FCCAClassifier.training_data`).
+    X_test, y_test : as in fit, optional
+        Held-out rows, for rates on rows that nothing was fitted on. Rows with categories or gaps that no training row has
+        in their column are left out, and the page says so.
+    Q : sequence of float, optional
+        Levels of the slider; default is 0, 0.1, …, 0.9 and 0.95. The classifier's own is always among them.
+    title : str, optional
+        Title of the page.
+    max_rows : int, default=5000
+        How many training rows can be looked up in the page. Of more than these, or of more than fit into it, some are drawn
+        at random, of every class in its share. Counts, rates and trees are of all rows.
+    row_numbers : array-like of shape (n_rows,), optional
+        What the training rows are called, such as their lines in a file; default is their positions in X.
+    facts : sequence of (title, text), optional
+        Shown on top, before what the report knows itself; one of the same title takes its place.
+    notes : sequence of str, optional
+        Shown below the facts.
+    time_limit : float or None, default=10.0
+        Seconds for the tree of each level other than the classifier's own. A tree that is not proven by then says so.
+    open_in_browser : bool, default=False
+        Whether to show it at once.
+    progress : callable, optional
+        Called with the number of levels done and the number of levels.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, report
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> file = report.write(classifier, Path(tempfile.mkdtemp()) / "report.html", Q=[0.5, 0.9])
+    >>> file.stat().st_size < 1_000_000
+    True
+    """
+    path = _checked_path(path)
+    with atomic_outputs(path.parent) as out:  # a directory that cannot be written to is refused before any work
+        text = page(
+            classifier,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            X_test=X_test,
+            y_test=y_test,
+            Q=Q,
+            title=title,
+            max_rows=max_rows,
+            row_numbers=row_numbers,
+            facts=facts,
+            notes=notes,
+            time_limit=time_limit,
+            progress=progress,
+        )
+        out.path(path.name).write_text(text, encoding="utf-8", newline="\n")
+    if open_in_browser:
+        webbrowser.open(path.resolve().as_uri())
+    return path
+
+
+def page(
+    classifier: FCCAClassifier,
+    *,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: ArrayLike | None = None,
+    X_test: Any = None,
+    y_test: Any = None,
+    Q: Any = None,
+    title: str | None = None,
+    max_rows: int = 5000,
+    row_numbers: ArrayLike | None = None,
+    facts: Iterable[tuple[str, str]] = (),
+    notes: Iterable[str] = (),
+    time_limit: float | None = 10.0,
+    progress: Progress | None = None,
+) -> str:
+    """The page that :func:`write` writes, as a text; parameters as there."""
+    check_classifier(classifier)
+    levels = check_levels(Q)
+    _check_options(title, max_rows, time_limit)
+    given_facts, given_notes = _checked_facts(facts), [str(note) for note in notes]
+    material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
+    grown, start, level_notes = grown_levels(material, levels, time_limit, progress)
+    draft = Draft(material, grown, start, title, given_facts, [*given_notes, *level_notes])
+    return draft.fitting(int(max_rows))
+
+
+# --- what is given ------------------------------------------------------------------------------------------------------
+
+
+def _checked_path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise InvalidInputError(f"path must name the file to write, got {path!r}.")
+    file = Path(path)
+    if file.is_dir():
+        raise InvalidInputError(f"{file} is a directory. Name the file to write, such as {file / 'report.html'}.")
+    if not file.parent.is_dir():
+        raise InvalidInputError(f"Cannot write {file}: there is no directory {file.parent}. Make it first.")
+    return file
+
+
+def _check_options(title: Any, max_rows: Any, time_limit: Any) -> None:
+    if title is not None and not isinstance(title, str):
+        raise InvalidInputError(f"title must be a text, got {title!r}.")
+    if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 0:
+        raise InvalidInputError(f"max_rows must be a number of rows of at least 0, got {max_rows!r}.")
+    is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and float(time_limit) >= 0):
+        raise InvalidInputError(f"time_limit must be None or a number of seconds of at least 0, got {time_limit!r}.")
+
+
+def _checked_facts(facts: Iterable[Any]) -> list[tuple[str, str]]:
+    pairs = []
+    for fact in facts:
+        if isinstance(fact, str) or len(fact) != 2:
+            raise InvalidInputError(f"facts must be pairs (title, text), got {fact!r}.")
+        pairs.append((str(fact[0]), str(fact[1])))
+    return pairs
+
+
+# --- making it fit ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All that a page says, before it is known how much of it fits."""
+
+    material: Material
+    levels: Sequence[Level]
+    start: int
+    title: str | None
+    facts: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+
+    def fitting(self, max_rows: int) -> str:
+        """The page, with as many rows, and for very wide tables as many conditions, as fit into it."""
+        material, most = self.material, None
+        data, listed = self.data(most)
+        nothing = rows_document(material, data, np.arange(0), listed)
+        while (alone := len(self.rendered(data, nothing).encode())) > MOST_BYTES_WITHOUT_ROWS and most != 0:
+            most = len(listed) // 2 if most is None else most // 2
+            data, listed = self.data(most)
+        codes = material.class_codes(material.training.y)
+        chosen = sample(codes, max_rows)
+        rows = rows_document(material, data, chosen, listed)
+        while (size := len((text := self.rendered(data, rows)).encode())) > MOST_BYTES and len(chosen):
+            share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
+            kept = sample(codes[chosen], int(share * len(chosen)))
+            chosen, rows = chosen[kept], picked(rows, kept)
+        return text
+
+    def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
+        """Everything but the rows with at most so many conditions that no tree asks, and which conditions are listed."""
+        material = self.material
+        listed = listed_conditions(material, self.levels, most_conditions)
+        notes = [*self.notes]
+        if len(listed) < len(material.conditions):
+            notes.append(
+                f"The page lists {len(listed):,} of the {len(material.conditions):,} thresholds found: the most crossed, "
+                "and all that a tree asks."
+            )
+        document = data_document(material, self.levels, self.start, listed, title=self.title, facts=self.facts, notes=notes)
+        return document, listed
+
+    def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:
+        """The page with these rows."""
+        shown, total = len(rows["number"]), len(self.material.training)
+        notes = data["notes"]
+        if shown < total:
+            how = ", drawn at random, of every class in its share" if shown else ""
+            looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
+            notes = [*notes, f"{looked_up} Counts, rates and trees are of all rows."]
+        lookup = {"total": total, "shown": shown, "sampled": shown < total}
+        return rendered(data | {"notes": notes, "rows": lookup}, rows)
+
+
+# --- HTML ---------------------------------------------------------------------------------------------------------------
+
+
+def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
+    """The page of some data."""
+    from markupsafe import Markup
+
+    template, styles, scripts = _template()
+    policy = content_security_policy(styles, scripts)
+    text: str = template.render(
+        data=data,
+        data_json=Markup(safe_json(data)),
+        rows_base64=compressed(rows),
+        csp=policy,
+        styles=[Markup(text) for text in styles],
+        scripts=[Markup(text) for text in scripts],
+    )
+    return text
+
+
+@lru_cache(maxsize=1)
+def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    """The template, and the texts of all styles and scripts."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    folder = files("fcca.report").joinpath("templates")
+    texts = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
+    environment = Environment(
+        loader=FunctionLoader(texts.get), autoescape=True, undefined=StrictUndefined, auto_reload=False
+    )
+    styles, scripts = (tuple(texts[name] for name in sorted(texts) if name.endswith(ending)) for ending in (".css", ".js"))
+    return environment.get_template(TEMPLATE), styles, scripts
+
+
+def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    """Only these styles and scripts, by their hashes, and pictures that stand in the page itself."""
+
+    def hashes(texts: Sequence[str]) -> str:
+        found = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]
+        return " ".join(found) or "'none'"
+
+    return (
+        f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def safe_json(document: Any) -> str:
+    """JSON that can stand inside a script element."""
+    return _json(document).translate(ESCAPES)
+
+
+def compressed(document: Any) -> str:
+    """JSON, deflated without a header, in base64."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return base64.b64encode(packer.compress(_json(document).encode()) + packer.flush()).decode()
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,0 +1,132 @@
+"use strict";
+// The page's data, how a tree answers a row, and the few ways in which text, numbers and elements are made. Everything that
+// comes from the data reaches the page as text nodes or attributes, never as markup.
+const fcca = (() => {
+  document.documentElement.classList.add("js");
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    return node;
+  }
+  const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
+  const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+  const place = (name) => document.querySelector(`[data-live="${name}"]`);
+  const put = (name, ...children) => place(name).replaceChildren(...children.flat(Infinity).filter(Boolean));
+
+  // Numbers
+  const NBSP = "\u00a0";
+  // Of very many thresholds, only the most crossed are on the page.
+  const nFound = data.n_conditions ?? data.conditions.length;
+  const nKept = (level) => level.n_kept ?? level.kept.length;
+  const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+  const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+  function number(x) {
+    if (x === null || x === undefined) return "–";
+    const size = Math.abs(x);
+    if (size !== 0 && (size < 1e-5 || size >= 1e16)) return String(x);
+    return Number.isInteger(x) || size >= 1e6 ? whole.format(x) : digits.format(x);
+  }
+  // Counts of changes, or importances where no counterfactuals were computed.
+  const hasChanges = data.n_counterfactuals > 0;
+  const count = (x) => number(Number.isInteger(x) ? x : Number(x.toPrecision(3)));
+  // A share that is not 0 or 1 is never shown as if it were.
+  function percent(x) {
+    if (x === null || x === undefined) return "–";
+    // Halves go to the even digit, as in Python, so that other outputs say the same.
+    const hundred = 100 * x, isHalf = Number.isInteger(4 * hundred) && (10 * hundred) % 1 === 0.5;
+    const text = (isHalf ? (2 * Math.round(5 * hundred)) / 10 : hundred).toFixed(1);
+    if (x < 1 && text === "100.0") return `>${NBSP}99.9${NBSP}%`;
+    if (x > 0 && text === "0.0") return `<${NBSP}0.1${NBSP}%`;
+    return `${x === 0 || x === 1 ? 100 * x : text}${NBSP}%`;
+  }
+  const counted = (n, one, many) => `${number(n)}${NBSP}${n === 1 ? one : many || one + "s"}`;
+
+  // Conditions and trees. A missing value makes every condition false but "is missing".
+  function holds(condition, value) {
+    if (condition.kind === "missing") return value === null;
+    if (value === null) return false;
+    return condition.kind === "cut" ? value > condition.threshold : condition.codes.includes(value);
+  }
+  const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
+  // Of equals the first, as in Python.
+  const heaviest = (weight) => weight.indexOf(Math.max(...weight));
+  const isLeaf = (tree, node) => tree.condition[node] < 0;
+  function share(tree, node) {
+    const weight = tree.weight[node], total = sum(weight);
+    return total > 0 ? Math.max(...weight) / total : null;
+  }
+  // The nodes that a row passes: [{node, right}], and the leaf where it ends.
+  function walk(tree, valueOf) {
+    const steps = [];
+    let node = 0;
+    while (!isLeaf(tree, node)) {
+      const condition = data.conditions[tree.condition[node]];
+      const right = holds(condition, valueOf(condition.column));
+      steps.push({ node, right });
+      node = right ? tree.right[node] : tree.left[node];
+    }
+    return { steps, leaf: node };
+  }
+  function said(tree, step) {
+    const condition = data.conditions[tree.condition[step.node]];
+    if (step.right) return tree.said_right[step.node] || condition.text;
+    return tree.said_left[step.node] || condition.negation;
+  }
+  // A path in words; that a column is there, or is missing, is said once.
+  function sayPath(tree, steps) {
+    const present = new Set(), missing = new Set(), compared = new Set();
+    for (const step of steps) {
+      const { column, kind } = data.conditions[tree.condition[step.node]];
+      if (kind === "cut") compared.add(column);
+      if (step.right !== (kind === "missing")) present.add(column);
+      else if (step.right) missing.add(column);
+    }
+    const words = [];
+    for (const step of steps) {
+      const { column, kind } = data.conditions[tree.condition[step.node]];
+      const asks = kind === "missing";
+      if (missing.has(column) ? !asks : asks && compared.has(column)) continue;
+      let text = said(tree, step);
+      if (text.endsWith(" or missing")) {
+        if (present.has(column)) text = text.slice(0, -" or missing".length);
+        else if (steps.length > 1) text = `(${text})`;
+      }
+      words.push(text);
+    }
+    return words.length ? words : ["always"];
+  }
+  // All leaves from left to right, each with the steps that lead there.
+  function leaves(tree, node = 0, steps = []) {
+    if (isLeaf(tree, node)) return [{ leaf: node, steps }];
+    return [false, true].flatMap((right) =>
+      leaves(tree, right ? tree.right[node] : tree.left[node], [...steps, { node, right }]));
+  }
+  function saidValue(column, value) {
+    if (value === null) return "missing";
+    const { kind, categories } = data.columns[column];
+    return kind === "category" && categories ? categories[value] : number(value);
+  }
+
+  async function readRows() {
+    const text = JSON.parse(document.getElementById("rows").textContent);
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const rows = JSON.parse(await new Response(stream).text());
+    rows.index = new Map(rows.number.map((name, i) => [String(name), i]));
+    const position = new Map(rows.columns.map((column, k) => [column, k]));
+    rows.value = (i, column) => rows.values[position.get(column)][i];
+    rows.walk = (tree, i) => walk(tree, (column) => rows.value(i, column));
+    return rows;
+  }
+
+  return {
+    data, nFound, nKept, el, svg, place, put, number, count, hasChanges, percent, counted, NBSP, sum, heaviest, share, isLeaf, said, sayPath, leaves, saidValue, readRows,
+  };
+})();

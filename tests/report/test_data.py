@@ -1,0 +1,402 @@
+"""The data of a report say of the classifier what the classifier says of itself."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.utils import _safe_indexing
+
+from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.report import _levels
+from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._levels import certificate, check_levels, grown_levels, numbers
+from fcca.report._material import gathered
+from mixed_tables import loans
+
+from .fitted import CASES, answered, fitted, stumps
+
+
+def documents(classifier, given=(None, None, None), held_out=(None, None), Q=(0.0, 0.6, 0.9), time_limit=10.0, **more):
+    X, y, weight = (*given, None)[:3]
+    material = gathered(classifier, X, y, weight, *held_out, more.pop("row_numbers", None))
+    levels, start, notes = grown_levels(material, check_levels(Q), time_limit)
+    listed = listed_conditions(material, levels, more.pop("most", None))
+    data = data_document(material, levels, start, listed, notes=notes, **more)
+    chosen = np.arange(len(material.training))
+    return data, rows_document(material, data, chosen, listed)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request):
+    classifier, given_rows = fitted(request.param)
+    return classifier, given_rows, *documents(classifier)
+
+
+@pytest.fixture(scope="module", params=[name for name in CASES if name != "GTRE"])
+def case_with_levels(request):
+    classifier, given_rows = fitted(request.param)
+    return classifier, given_rows, *documents(classifier)
+
+
+def counted(given_rows):
+    """Rows, labels and weights without those of weight 0, and their positions."""
+    X, y, weight = (*given_rows, None)[:3]
+    rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
+    return _safe_indexing(X, rows), np.asarray(y)[rows], None if weight is None else weight[rows], rows
+
+
+# --- levels -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_answers_every_row_as_the_classifier_at_that_granularity_does(case_with_levels):
+    classifier, given_rows, data, rows = case_with_levels
+    X, *_ = counted(given_rows)
+    classes = sorted({*classifier.classes_.tolist(), *np.unique(given_rows[1]).tolist()})
+    assert data["classes"] == [str(label) for label in classes]
+    for at, level in enumerate(data["levels"]):
+        predicted = classifier.at_granularity(level["Q"]).predict(X).tolist()
+        assert [classes[answered(data, at, rows, i)] for i in range(len(X))] == predicted
+
+
+def test_the_levels_are_those_asked_for_and_the_classifiers_own(case_with_levels):
+    classifier, _, data, _ = case_with_levels
+    assert [level["Q"] for level in data["levels"]] == sorted({0.0, 0.6, 0.9, classifier.discretizer_.Q})
+    assert data["levels"][data["start"]]["Q"] == classifier.discretizer_.Q
+
+
+def test_thresholds_and_counts_are_those_of_the_discretizer(case_with_levels):
+    classifier, _, data, _ = case_with_levels
+    discretizer = classifier.discretizer_
+    table = discretizer.all_thresholds_
+    assert [line["count"] for line in data["conditions"]] == table.count.tolist()
+    assert [data["columns"][line["column"]]["name"] for line in data["conditions"]] == [
+        data_name(table.feature_names[j]) for j in table.feature
+    ]
+    assert data["n_conditions"] == len(table)
+    for level in data["levels"]:
+        kept = classifier.at_granularity(level["Q"]).discretizer_.thresholds_
+        assert [data["conditions"][at]["text"] for at in level["kept"]] == [data_name(name) for name in kept.names()]
+        assert level["n_kept"] == len(kept)
+
+
+def data_name(name):
+    return name.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")
+
+
+def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):
+    classifier, given_rows, data, _ = case_with_levels
+    X, y, weight, _ = counted(given_rows)
+    for level in data["levels"]:
+        other = classifier.at_granularity(level["Q"])
+        B, black_box = other.discretizer_.transform(X), other.discretizer_.predict_target(X)
+        assert level["training"] == {
+            "rows": len(y),
+            "accuracy": fidelity(other.predict(X), y, weight),
+            "fidelity": other.fidelity_,
+            "compression": compression_rate(B, weight),
+            "inconsistency": inconsistency_rate(B, y, weight),
+        }
+        assert level["black_box"] == {"training": fidelity(black_box, y, weight), "held_out": None}
+        assert level["held_out"] is None
+
+
+def test_nodes_hold_the_weight_and_the_rows_that_reach_them(case):
+    classifier, _, data, _ = case
+    tree, structure = data["levels"][data["start"]]["tree"], classifier.structure_
+    assert tree["rows"] == structure.n_rows.tolist()
+    position = [data["classes"].index(str(label)) for label in classifier.classes_.tolist()]
+    np.testing.assert_array_equal(np.array(tree["weight"])[:, position], structure.weight)
+    assert np.array(tree["weight"]).sum() == structure.weight.sum()
+
+
+def test_branches_are_worded_as_the_rules_are_where_nothing_is_missing():
+    classifier, _ = fitted("breast cancer")
+    tree = documents(classifier)[0]["levels"]
+    tree = next(level["tree"] for level in tree if level["Q"] == 0.7)
+    texts = {text for text in (*tree["said_left"], *tree["said_right"]) if text}
+    said = {part for rule in classifier.rules() for part in rule.split(" → ")[0].split(" and ")}
+    assert texts == said
+
+
+def test_a_gap_is_said_to_be_among_the_rest_until_only_present_values_are_left():
+    classifier, _ = fitted("categories and gaps")
+    data, _ = documents(classifier, Q=[0.0])
+    said = {text for level in data["levels"] for text in level["tree"]["said_left"] if text}
+    assert any(text.startswith("income ≤") and text.endswith("or missing") for text in said)
+    assert not any(text.startswith("age") and "missing" in text for text in said)
+
+
+def test_levels_that_keep_the_same_thresholds_share_one_tree(monkeypatch):
+    classifier, _ = fitted("breast cancer")
+    grown = []
+    monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
+    data, _ = documents(classifier, Q=np.linspace(0, 1, 41))
+    kept = {tuple(level["kept"]) for level in data["levels"]}
+    assert len(kept) < len(data["levels"])
+    assert sorted(grown) == sorted({len(one) for one in kept} - {len(classifier.discretizer_.thresholds_)})
+
+
+def test_the_time_limit_is_for_the_other_levels_and_the_own_tree_stays_as_it_is():
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(60), Q=0.9), OptimalTreeClassifier(max_depth=4))
+    classifier.fit(*fitted("breast cancer")[1])
+    data, _ = documents(classifier, Q=[0.0], time_limit=0.0)
+    first, own = data["levels"]
+    assert own["certificate"]["text"] == "proven optimal"
+    assert not first["certificate"]["optimal"]
+    assert first["certificate"]["text"] != "proven optimal"
+
+
+def test_a_level_with_more_thresholds_than_can_be_searched_is_left_out_and_said(monkeypatch):
+    classifier, _ = fitted("breast cancer")
+    monkeypatch.setattr("fcca.trees._columns.MOST_QUESTIONS", len(classifier.discretizer_.thresholds_))
+    data, _ = documents(classifier)
+    assert [level["Q"] for level in data["levels"]] == [0.7, 0.9]
+    assert data["start"] == 0
+    assert data["notes"][0].startswith("There is no level Q = 0: ")
+
+
+# --- certificates -------------------------------------------------------------------------------------------------------
+
+
+def tree_with(objective, bound, optimal=False):
+    gap = (objective - bound) / objective
+    return SimpleNamespace(
+        objective_=objective,
+        lower_bound_=bound,
+        gap_=gap,
+        is_optimal_=optimal,
+        regularization_=0.01,
+        n_leaves_=2,
+        depth_=1,
+        max_depth=3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "text"),
+    [
+        (0.1031, 0.1, "within 3.1 % of optimal"),
+        (0.10311, 0.1, "within 3.2 % of optimal"),
+        (0.2, 0.2 - 1e-15, "within 0.1 % of optimal"),
+        (0.2, 0.1, "within 100 % of optimal"),
+        (0.2001, 0.1, "at most 2.1 times the optimum"),
+        (0.2, 0.0, "not proven: the search ended before it had a bound"),
+    ],
+)
+def test_a_gap_is_said_plainly_and_rounded_up(objective, bound, text):
+    assert certificate(tree_with(objective, bound))["text"] == text
+
+
+@given(st.floats(1e-6, 1), st.floats(1e-6, 1))
+def test_a_certificate_never_promises_more_than_is_proven(one, other):
+    objective, bound = max(one, other), min(one, other)
+    found = certificate(tree_with(objective, bound))
+    words = found["text"].split()
+    factor = 1 + float(words[1]) / 100 if words[0] == "within" else float(words[2])
+    assert factor * bound >= objective * (1 - 1e-9)
+    said = float(found["detail"].rsplit("below ", 1)[1].rstrip("."))
+    assert said <= bound
+
+
+def test_what_is_proven_is_told_in_full():
+    found = certificate(tree_with(0.05, 0.05, optimal=True))
+    assert found["text"] == "proven optimal"
+    assert found["detail"] == (
+        "error 0.0300 + 2 leaves × 0.01 = 0.0500; no tree of depth 3 on these thresholds is below that."
+    )
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_told_what_the_explainer_tells_it(case_with_levels):
+    classifier, given_rows, data, rows = case_with_levels
+    X, y, _, numbers_given = counted(given_rows)
+    discretizer = classifier.discretizer_
+    found = discretizer.counterfactuals_
+    assert rows["number"] == numbers_given.tolist()
+    explainer = CounterfactualExplainer(discretizer.estimator_, X)
+    chosen = np.random.default_rng(0).choice(len(y), 25, replace=False)
+    explained = explainer.explain(_safe_indexing(X, chosen))
+    black_box = discretizer.predict_target(X)
+    for i, at in enumerate(chosen.tolist()):
+        assert data["classes"][rows["label"][at]] == str(y[at])
+        assert data["classes"][rows["target"][at]] == str(black_box[at])
+        answer = rows["answer"][at]
+        if black_box[at] != y[at]:  # these are not asked for
+            assert answer is None
+            continue
+        point = np.flatnonzero(found.rows == numbers_given[at])[0]
+        assert answer["sentence"] == explained.sentences()[i]
+        assert answer["status"] == explained.status[i] == found.status[point]
+        assert answer["cost"] == pytest.approx(explained.cost[i], rel=1e-5)
+        assert data["classes"][answer["to"]] == str(explained.target[i])
+        assert [data["conditions"][c]["text"] for c in answer["crossed"]] == [
+            data_name(name) for name in discretizer.crossed_by(int(numbers_given[at]))
+        ]
+
+
+def test_the_probability_is_the_black_boxs_own_of_its_answer():
+    classifier, (X, _) = fitted("categories and gaps")
+    rows = documents(classifier)[1]
+    share = classifier.discretizer_.estimator_.predict_proba(X).max(axis=1)
+    np.testing.assert_allclose(rows["probability"], share, atol=6e-5)
+
+
+def test_values_are_exact_and_categories_are_codes():
+    classifier, (X, _) = fitted("categories and gaps")
+    data, rows = documents(classifier, Q=[0.0])
+    for position, values in zip(rows["columns"], rows["values"], strict=True):
+        column = data["columns"][position]
+        given_values = X[column["name"]]
+        if column["kind"] == "category":
+            shown = [None if code is None else column["categories"][code] for code in values]
+            assert shown == [None if pd.isna(value) else value for value in given_values]
+        else:
+            assert values == [None if math.isnan(value) else value for value in given_values]
+            assert (column["low"], column["high"]) == (given_values.min(), given_values.max())
+        assert column["missing"] == given_values.isna().any()
+
+
+def test_rows_are_called_as_they_are_asked_to_be():
+    classifier, given_rows = fitted("weights")
+    weight = given_rows[2]
+    of_all = np.arange(len(weight)) + 1000
+    for names in (of_all, of_all[weight > 0]):
+        rows = documents(classifier, row_numbers=names)[1]
+        assert rows["number"] == of_all[weight > 0].tolist()
+    texts = documents(classifier, row_numbers=[f"row {i}" for i in of_all])[1]["number"]
+    assert texts == [f"row {i}" for i in of_all[weight > 0]]
+
+
+def test_rows_given_again_are_the_rows_in_memory():
+    for name in ("weights", "categories and gaps"):
+        classifier, given_rows = fitted(name)
+        assert documents(classifier, given_rows) == documents(classifier)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 60))
+def test_a_sample_has_every_class_in_its_share(codes, n):
+    codes = np.array(codes)
+    chosen = sample(codes, n)
+    assert len(chosen) == min(n, len(codes)) == len(set(chosen.tolist()))
+    assert (np.diff(chosen) > 0).all()
+    np.testing.assert_array_equal(chosen, sample(codes, n))
+    expected = np.bincount(codes) * len(chosen) / len(codes)
+    assert (np.abs(np.bincount(codes[chosen], minlength=len(expected)) - expected) < 1).all()
+
+
+def test_picked_rows_are_the_same_rows(case):
+    rows = case[3]
+    some = picked(rows, np.array([4, 7]))
+    assert some["number"] == [rows["number"][4], rows["number"][7]]
+    assert some["columns"] == rows["columns"]
+    assert [column[1] for column in some["values"]] == [column[7] for column in rows["values"]]
+    assert some["answer"][0] == rows["answer"][4]
+
+
+def test_where_few_conditions_are_listed_the_trees_and_the_rows_still_agree():
+    classifier, (X, _) = fitted("breast cancer")
+    data, rows = documents(classifier, most=1)
+    whole, all_rows = documents(classifier)
+    assert len(data["conditions"]) < len(whole["conditions"]) == data["n_conditions"]
+    for at, level in enumerate(data["levels"]):
+        assert [answered(data, at, rows, i) for i in range(len(X))] == [
+            answered(whole, at, all_rows, i) for i in range(len(X))
+        ]
+        assert level["n_kept"] == whole["levels"][at]["n_kept"]
+    listed = {line["text"] for line in data["conditions"]}
+    for few, every in zip(rows["answer"], all_rows["answer"], strict=True):
+        if few is not None:
+            texts = [whole["conditions"][c]["text"] for c in every["crossed"]]
+            assert [data["conditions"][c]["text"] for c in few["crossed"]] == [text for text in texts if text in listed]
+
+
+def test_where_nothing_leads_to_another_class_no_class_is_reached():
+    X, y = fitted("array")[1]
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(), margin="70%")).fit(X, y)
+    data, rows = documents(classifier)
+    found = [answer for answer in rows["answer"] if answer is not None]
+    statuses = {answer["status"] for answer in found}
+    assert statuses == {"optimal", "infeasible"}
+    for answer in found:
+        assert (answer["to"] is None) == (answer["cost"] is None) == (answer["status"] == "infeasible")
+    assert data["n_counterfactuals"] == sum(answer["status"] == "optimal" for answer in found)
+
+
+# --- what else there is -------------------------------------------------------------------------------------------------
+
+
+def test_a_discretizer_without_counterfactuals_has_one_level_and_no_answers():
+    classifier, (X, _) = fitted("GTRE")
+    data, rows = documents(classifier)
+    assert len(data["levels"]) == 1
+    assert data["n_counterfactuals"] == 0
+    assert set(rows["answer"]) == {None}
+    assert any("GTREDiscretizer computes no counterfactuals" in note for note in data["notes"])
+    predicted = classifier.predict(X).tolist()
+    assert [data["classes"][answered(data, 0, rows, i)] for i in range(len(X))] == predicted
+
+
+def test_counts_are_shares_of_the_weight_of_the_proven_counterfactuals():
+    classifier, (_, _, weight) = fitted("weights")
+    data, _ = documents(classifier)
+    found = classifier.discretizer_.counterfactuals_
+    assert data["n_counterfactuals"] == weight[found.rows[found.is_status("optimal")]].sum()
+    assert any("weights" in note for note in data["notes"])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
+def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(kind):
+    X, y = loans(300)
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.5))
+    form = {
+        "pandas": lambda X: X,
+        "polars": lambda X: pytest.importorskip("polars").from_pandas(X),
+        "array": lambda X: X.astype(object).to_numpy(),
+    }[kind]
+    classifier.fit(form(X.iloc[:200]), y[:200])
+    X_test, y_test = X.iloc[200:].copy(), y[200:]
+    X_test["grade"] = X_test["grade"].astype(object)
+    X_test.iloc[3, 1], X_test.iloc[5, 3] = "yacht", "best"
+    if kind != "array":  # an array's columns of objects may have gaps everywhere
+        X_test["age"] = X_test["age"].astype(float)
+        X_test.iloc[7, 2] = np.nan
+    kept = np.setdiff1d(np.arange(100), [3, 5] if kind == "array" else [3, 5, 7])
+    data, _ = documents(classifier, held_out=(form(X_test), y_test))
+    assert f"{100 - len(kept)} held-out rows have categories or gaps that no training row has in its column, and count" in (
+        " ".join(data["notes"])
+    )
+    X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
+    own = data["levels"][data["start"]]
+    assert own["held_out"]["rows"] == len(kept)
+    assert own["held_out"]["accuracy"] == fidelity(classifier.predict(X_kept), y_kept)
+    assert own["held_out"]["fidelity"] == classifier.fidelity(X_kept)
+    assert own["black_box"]["held_out"] == fidelity(classifier.discretizer_.predict_target(X_kept), y_kept)
+
+
+def test_where_no_held_out_row_can_be_answered_there_are_no_such_rates():
+    X, y = loans(200)
+    classifier = FCCAClassifier(FCCADiscretizer(stumps())).fit(X, y)
+    data, _ = documents(classifier, held_out=(X.iloc[:4].assign(purpose="yacht"), y[:4]))
+    assert data["levels"][0]["held_out"] is None
+    assert any(note.startswith("4 held-out rows") for note in data["notes"])
+
+
+def test_facts_that_are_given_take_the_place_of_the_reports_own():
+    classifier, _ = fitted("breast cancer")
+    facts = dict(documents(classifier, facts=[("File", "a.csv"), ("Data", "mine")])[0]["facts"])
+    assert list(facts)[:2] == ["File", "Data"]
+    assert facts["Data"] == "mine"
+    assert facts["Target model"] == "GradientBoostingClassifier"
+    assert facts["Classes"] == "benign (357), malignant (212)"
+
+
+def test_numbers_are_written_as_json_has_them():
+    assert numbers([1.0, 0.5, np.nan, -0.0, 1e300, np.inf]) == [1, 0.5, None, 0, 1e300, None]
+    assert [type(x) for x in numbers([2.0, 1e300])] == [int, float]
