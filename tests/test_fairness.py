@@ -164,18 +164,10 @@ def test_polars_tables_are_taken():
     assert found.overall["sensitive_changed"] == 3
 
 
-def test_the_frame_ends_with_all_groups_and_plots_show_the_counts():
-    real_data.imported("matplotlib").use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.figure import Figure
-
+def test_the_frame_ends_with_all_groups():
     found = recourse_by_group(by_income(), people(), "male", favourable="yes")
     assert found.to_frame().index.tolist() == [0, 1, "all groups"]
     assert found.to_frame()["rows"].tolist() == [3, 4, 7]
-    ax = found.plot(Figure().subplots())
-    assert [text.get_text() for text in ax.texts] == ["n = 2", "n = 2"]
-    assert found.plot() is pyplot.gca()
-    pyplot.close()
 
 
 @pytest.mark.parametrize(
@@ -368,20 +360,6 @@ def test_an_array_has_columns_by_number():
     found = distill_without(FCCAClassifier(), table, y, "x0", favourable="paid")
     assert found.metrics.xs("tree").index.tolist() == [0, 1]
     assert found.models.loc["tree without x0", "sensitive_conditions"] == 0
-
-
-def test_the_distillation_plots_its_groups():
-    real_data.imported("matplotlib").use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.figure import Figure
-
-    X, y = biased()
-    found = distill_without(FCCAClassifier(), X, y, "sex", favourable="paid")
-    ax = found.plot(Figure().subplots())
-    assert len(ax.patches) == 6
-    assert ax.get_legend().get_texts()[0].get_text().startswith("man (n = ")
-    assert found.plot() is pyplot.gca()
-    pyplot.close()
 
 
 @pytest.mark.parametrize(

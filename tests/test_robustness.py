@@ -16,7 +16,7 @@ from fcca._columns import Columns
 from fcca.constraints import Immutable
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at, prepared
-from fcca.robustness import margin_effect, plot_margin_effect, share_margin
+from fcca.robustness import margin_effect, share_margin
 from mixed_tables import loans
 
 
@@ -212,21 +212,6 @@ def test_what_was_frozen_inside_cannot_be_refitted():
     with pytest.raises(InvalidInputError, match=r"cannot be fitted again.*n_refits=0"):
         margin_effect(pipeline, X, X[:5], y=y)
     assert len(margin_effect(pipeline, X, X[:5], n_refits=0, margins=[1e-4])) == 1
-
-
-def test_the_effect_plots():
-    real_data.imported("matplotlib").use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.figure import Figure
-
-    X, y = numbers(60)
-    classifier = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    found = margin_effect(classifier, X, X[:5], n_refits=0, margins=[1e-4, "10%"])
-    ax = plot_margin_effect(found, Figure().subplots())
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["holds noisy", "mean cost"]
-    assert ax.get_xticklabels()[1].get_text() == "10%\n5 of 5"
-    assert plot_margin_effect(found) in pyplot.gcf().axes
-    pyplot.close()
 
 
 def test_margins_make_changes_last_on_compas():

@@ -26,7 +26,7 @@ from fcca.counterfactuals import (
 from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, Model, decide_at
 
-__all__ = ["margin_effect", "plot_margin_effect", "share_margin"]
+__all__ = ["margin_effect", "share_margin"]
 
 Floats = NDArray[np.float64]
 
@@ -140,6 +140,10 @@ def margin_effect(
         and ``holds_reseeded``, the share of answers of the refitted models to the changed rows that are the target; and
         ``holds_noisy``, the same of the model itself with noise. NaN where nothing was measured; ``holds_reseeded`` is NaN
         for a classifier without a ``random_state``.
+
+    See Also
+    --------
+    fcca.plots.MarginEffectDisplay : the same as curves.
 
     Notes
     -----
@@ -313,38 +317,3 @@ def _under_noise(
 
 def _mean(values: NDArray[Any]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
-
-
-def plot_margin_effect(effect: pd.DataFrame, ax: Any = None) -> Any:
-    """Cost and lasting over the margin; needs matplotlib.
-
-    Parameters
-    ----------
-    effect : DataFrame
-        What :func:`margin_effect` returns.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.gca()
-    places = np.arange(len(effect))
-    for name in ("holds_resampled", "holds_reseeded", "holds_noisy"):
-        if effect[name].notna().any():
-            ax.plot(places, effect[name], marker="o", label=name.replace("_", " "))
-    names = [
-        f"{margin}\n{solved:,} of {asked:,}" for margin, solved, asked in effect[["margin", "solved", "asked"]].to_numpy()
-    ]
-    ax.set_xticks(places, names)
-    ax.set_xlabel("margin, and rows solved")
-    ax.set_ylabel("share that still holds")
-    costs = ax.twinx()
-    costs.plot(places, effect["mean_cost"], color="black", linestyle="--", marker="s", label="mean cost")
-    costs.set_ylabel("mean cost")
-    lines = [*ax.get_lines(), *costs.get_lines()]
-    ax.legend(lines, [line.get_label() for line in lines])
-    return ax

@@ -23,6 +23,7 @@ from fcca._conditions import (
     written_document,
 )
 from fcca._decimals import shortest_decimal
+from fcca._html import bar, html_table, paragraph
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ Labels = tuple[Any, ...]
 
 __all__ = ["ThresholdTable"]
 
+CONDITIONS_IN_HTML = 30
 ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 
 
@@ -383,6 +385,15 @@ class ThresholdTable:
                 "count": self.count,
             }
         )
+
+    def _repr_html_(self) -> str:
+        used, n = len(np.unique(self.feature)), len(self.feature_names)
+        title = paragraph(f"{len(self):,} conditions on {used:,} of {n:,} columns, the most crossed first")
+        order = np.argsort(-self.count, kind="stable")[:CONDITIONS_IN_HTML].tolist()
+        most = float(self.count.max(initial=0.0)) or 1.0
+        lines = [(self._names[at], f"{self.count[at]:,.6g}", bar(float(self.count[at]) / most)) for at in order]
+        more = paragraph(f"… {len(self) - len(order):,} more") if len(self) > len(order) else ""
+        return title + html_table(("condition", "crossed", ""), lines, numbers=(1,)) + more
 
     def to_json(self) -> str:
         """A JSON document that :meth:`from_json` turns into an equal table."""

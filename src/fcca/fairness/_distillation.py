@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_features, column_or_1d
 
 from fcca._frames import column_names
+from fcca._html import html_table, number, paragraph
 from fcca._text import printable
 from fcca._weights import check_weights
 from fcca.classifier import FCCAClassifier
@@ -91,30 +92,25 @@ class FairDistillation:
         ]
         return "\n".join(lines)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Bars of the share answered favourably, by model and group; needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.gca()
-        rates, counts = self._rates(), self.metrics.xs(BLACK_BOX)["rows"].tolist()
-        width = 0.8 / len(rates.columns)
-        for at, group in enumerate(rates.columns):
-            places = np.arange(len(rates)) + (at - (len(rates.columns) - 1) / 2) * width
-            ax.bar(places, rates[group], width, label=f"{printable(group)} (n = {counts[at]:,})")
-        ax.set_xticks(np.arange(len(rates)), list(rates.index))
-        ax.set_ylabel(f"share answered {printable(self.favourable)}")
-        ax.legend(title=printable(self.sensitive))
-        return ax
+    def _repr_html_(self) -> str:
+        rates, n_rows = self._rates(), self.metrics.xs(BLACK_BOX)["rows"].sum()
+        title = paragraph(f"Answers {self.favourable} by {self.sensitive}, on {n_rows:,} {self.judged_on}")
+        groups = [f"{group} (share answered {self.favourable})" for group in rates.columns]
+        head = ("model", "accuracy", "fidelity", "leaves", f"asks {self.sensitive}", *groups, "disparate impact")
+        lines = [
+            (
+                model,
+                number(float(line["accuracy"])),
+                number(float(line["fidelity"])),
+                "–" if pd.isna(line["leaves"]) else line["leaves"],
+                "–" if pd.isna(line["uses_sensitive"]) else "yes" if line["uses_sensitive"] else "no",
+                *(number(rate) for rate in shares),
+                number(float(line["disparate_impact"])),
+            )
+            for (model, line), shares in zip(self.to_frame().iterrows(), rates.to_numpy(dtype=float), strict=True)
+        ]
+        notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
+        return f"{title}{html_table(head, lines, numbers=range(1, len(head)))}{notes}"
 
 
 def distill_without(
@@ -154,6 +150,10 @@ def distill_without(
     Returns
     -------
     FairDistillation
+
+    See Also
+    --------
+    fcca.plots.GroupMetricsDisplay : the groups' rates as bars.
     """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(f"classifier must be an FCCAClassifier, got {type(classifier).__name__}.")

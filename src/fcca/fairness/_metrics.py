@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
+from fcca._html import html_table, number, paragraph
 from fcca._text import printable
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
@@ -58,6 +59,17 @@ class GroupGaps:
         """The figures by their names."""
         names = [field.name for field in fields(self) if field.name != "notes"]
         return pd.Series({name: getattr(self, name) for name in names}, dtype=object)
+
+    def _repr_html_(self) -> str:
+        lines = [
+            (
+                str(name).replace("_", " "),
+                number(value) if isinstance(value, float) else {True: "yes", False: "no"}.get(value),
+            )
+            for name, value in self.to_series().items()
+        ]
+        known = [(name, "–" if value is None else value) for name, value in lines]
+        return html_table(("how far groups are apart", ""), known, numbers=(1,)) + "".join(map(paragraph, self.notes))
 
 
 def group_metrics(

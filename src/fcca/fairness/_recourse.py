@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from fcca._html import html_table, number, paragraph
 from fcca._text import printable
 from fcca.constraints import Constraint, Immutable, check_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
@@ -163,27 +165,26 @@ class GroupRecourse:
         rules = f", under {', '.join(map(repr, self.constraints))}" if self.constraints else ""
         return "\n".join([f"{title}{rules}", *(f"  {text}" for text in self.sentences())])
 
-    def plot(self, ax: Any = None) -> Any:
-        """Bars of the groups' mean costs, with the number of rows behind each; needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.gca()
-        names = [printable(group) for group in self.groups.index]
-        bars = ax.bar(names, self.groups["mean_cost"].to_numpy(dtype=float, na_value=np.nan))
-        ax.bar_label(bars, labels=[f"n = {count:,}" for count in self.groups["optimal"]])
-        ax.set_xlabel(printable(self.sensitive))
-        ax.set_ylabel(f"mean cost of a change to {printable(self.favourable)}")
-        return ax
+    def _repr_html_(self) -> str:
+        names = ("rows", "favourable_share", "asked", "optimal", "infeasible", "mean_cost", "mean_changes")
+        head = (
+            self.sensitive,
+            "rows",
+            f"answered {self.favourable}",
+            "asked",
+            "can change",
+            "cannot",
+            "mean cost",
+            "columns",
+        )
+        lines = [
+            (group, *(number(line[name]) if isinstance(line[name], float) else f"{line[name]:,}" for name in names))
+            for group, line in self.to_frame().iterrows()
+        ]
+        title = paragraph(f"Recourse to {self.favourable} by {self.sensitive}")
+        rules = paragraph(f"Under {', '.join(map(repr, self.constraints))}") if self.constraints else ""
+        texts = "".join(f"<li>{escape(text)}</li>" for text in self.sentences())
+        return f"{title}{rules}{html_table(head, lines, numbers=range(1, len(head)))}<ul>{texts}</ul>"
 
 
 def recourse_by_group(
@@ -228,6 +229,10 @@ def recourse_by_group(
     Returns
     -------
     GroupRecourse
+
+    See Also
+    --------
+    fcca.plots.RecourseDisplay : the groups' costs as bars.
 
     Examples
     --------

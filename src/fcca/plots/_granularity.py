@@ -1,0 +1,214 @@
+"""What becomes of the tree as the discretization gets coarser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fcca.classifier import GRANULARITIES, FCCAClassifier, choose_granularity
+from fcca.exceptions import InvalidInputError
+from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, panels, plain_frame
+
+WIDTH, HEIGHT = 9.0, 5.2  # inches
+NEEDED = ("lambda0", "Q", "thresholds", "accuracy", "fidelity", "compression", "inconsistency")
+PANELS = (
+    ("accuracy", "accuracy on held-out rows"),
+    ("fidelity", "answers as the black box does"),
+    ("thresholds", "thresholds kept"),
+    ("compression", "rows that repeat another one\n(compression)"),
+    ("inconsistency", "rows of the rarer label\namong equal ones (inconsistency)"),
+    ("leaves", "leaves of the tree"),
+)
+
+
+class GranularityDisplay:
+    """Curves over Q of accuracy, fidelity, thresholds kept, compression, inconsistency and leaves; one per ``lambda0``.
+
+    It is recommended to use :meth:`from_path` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What ``FCCAClassifier.granularity_path`` returns.
+    chosen : dict, optional
+        ``lambda0`` and ``Q`` of the point to mark, as ``choose_granularity`` returns them.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes of shape (2, 3)
+    ax_ : matplotlib Axes
+        The first panel.
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Any
+    axes_: NDArray[Any]
+    figure_: Any
+
+    def __init__(self, path: pd.DataFrame, *, chosen: dict[str, float] | None = None) -> None:
+        self.path = path
+        self.chosen = chosen
+
+    @classmethod
+    def from_path(cls, path: pd.DataFrame, *, choose: str | None = "one_standard_error", ax: Any = None) -> Self:
+        """Draw a path that has been computed.
+
+        Parameters
+        ----------
+        path : DataFrame
+            What ``FCCAClassifier.granularity_path`` returns.
+        choose : {"one_standard_error", "best", "tradeoff"} or None
+            By which rule of ``choose_granularity`` to mark a point; None marks none.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        GranularityDisplay
+        """
+        _check(path)
+        chosen = None if choose is None else choose_granularity(path, choose)
+        return cls(path, chosen=chosen).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: FCCAClassifier,
+        X: Any,
+        y: ArrayLike,
+        *,
+        Q: Sequence[float] = GRANULARITIES,
+        lambda0: Sequence[float] | None = None,
+        cv: Any = 5,
+        sample_weight: ArrayLike | None = None,
+        choose: str | None = "one_standard_error",
+        ax: Any = None,
+    ) -> Self:
+        """Compute the path by cross-validation, and draw it.
+
+        Parameters
+        ----------
+        estimator : FCCAClassifier
+            Fitted or not; it stays as it is.
+        X, y, sample_weight : as in ``FCCAClassifier.fit``
+        Q, lambda0, cv : as in ``FCCAClassifier.granularity_path``
+        choose : {"one_standard_error", "best", "tradeoff"} or None
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        GranularityDisplay
+        """
+        if not isinstance(estimator, FCCAClassifier):
+            raise InvalidInputError(f"Expected an FCCAClassifier, got {type(estimator).__name__}.")
+        path = estimator.granularity_path(X, y, Q=Q, lambda0=lambda0, cv=cv, sample_weight=sample_weight)
+        return cls.from_path(path, choose=choose, ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Its place is divided among the panels. None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        _check(self.path)
+        chosen = self._chosen_line()
+        figure, axes, key = panels(ax, 2, 3, WIDTH, HEIGHT)
+        from matplotlib.ticker import MaxNLocator
+
+        costs = sorted(self.path["lambda0"].unique())
+        handles: list[Any] = []
+        for panel, (column, title) in zip(axes.ravel(), PANELS, strict=True):
+            lines = [self._curve(panel, column, at, cost) for at, cost in enumerate(costs)]
+            handles = handles or lines
+            if chosen is not None and column in chosen:
+                panel.plot(chosen["Q"], chosen[column], "o", mfc="none", mec=INK, markersize=12, markeredgewidth=1.3)
+            panel.set_title(title, fontsize=NORMAL)
+            plain_frame(panel, grid="y")
+            panel.set_xlabel("Q", fontsize=SMALL)
+            panel.set_xticks(*_ticks(self.path["Q"]), fontsize=SMALL)
+            panel.margins(x=0.06, y=0.1)
+            counts = column in ("thresholds", "leaves")
+            panel.yaxis.set_major_locator(MaxNLocator(5, integer=counts, steps=[1, 2, 5, 10]))
+            if counts:
+                panel.set_ylim(0, 1.12 * float(np.nanmax([*self.path.get(column, ()), 1.0])))
+            else:
+                _at_least(panel, 0.02)
+        self._legend(key, handles, costs)
+        self.axes_, self.ax_, self.figure_ = axes, axes[0, 0], figure
+        return self
+
+    def _curve(self, ax: Any, column: str, at: int, cost: float) -> Any:
+        line = self.path[self.path["lambda0"] == cost].sort_values("Q")
+        style = class_style(at)
+        if column not in line:
+            return None
+        error = line["accuracy_se"].to_numpy() if column == "accuracy" and "accuracy_se" in line else np.zeros(len(line))
+        return ax.errorbar(
+            line["Q"],
+            line[column],
+            np.nan_to_num(error) if np.nan_to_num(error).any() else None,
+            color=style.color,
+            marker=style.marker,
+            markersize=4.5,
+            linewidth=1.4,
+            capsize=2.5,
+            elinewidth=0.9,
+        )
+
+    def _chosen_line(self) -> pd.DataFrame | None:
+        if self.chosen is None:
+            return None
+        line = self.path[(self.path["lambda0"] == self.chosen["lambda0"]) & (self.path["Q"] == self.chosen["Q"])]
+        if len(line) == 0:
+            raise InvalidInputError(f"The path has no line of {self.chosen}.")
+        return line
+
+    def _legend(self, ax: Any, handles: list[Any], costs: list[float]) -> None:
+        from matplotlib.lines import Line2D
+
+        entries = [] if len(costs) == 1 else list(zip(handles, [f"λ0 = {cost:g}" for cost in costs], strict=True))
+        if self.chosen is not None:
+            circle = Line2D([], [], marker="o", mfc="none", mec=INK, markersize=10, linestyle="", markeredgewidth=1.3)
+            entries.append((circle, f"chosen: Q = {self.chosen['Q']:g}, λ0 = {self.chosen['lambda0']:g}"))
+        if entries:
+            draw_key(ax, [handle for handle, _ in entries], [label for _, label in entries], columns=5)
+
+
+def _check(path: Any) -> None:
+    if not isinstance(path, pd.DataFrame):
+        raise InvalidInputError(f"path must be what granularity_path returns, got {type(path).__name__}.")
+    if "fold" in path:
+        raise InvalidInputError("path has one line per fold; give the means, granularity_path(…, per_fold=False).")
+    lacking = [name for name in NEEDED if name not in path]
+    if lacking or len(path) == 0:
+        what = f"lacks {', '.join(lacking)}" if lacking else "has no line"
+        raise InvalidInputError(f"path must be what granularity_path returns; it {what}.")
+
+
+def _ticks(Q: pd.Series[Any]) -> tuple[list[float], list[str]]:
+    """Ticks at the levels themselves; those too close to another one have no label."""
+    levels = sorted(Q.unique().tolist())
+    width = max(levels[-1] - levels[0], 1e-9)
+    labels: list[str] = []
+    last = np.inf
+    for level in reversed(levels):
+        clear = last - level > 0.085 * width
+        labels.append(f"{level:g}" if clear else "")
+        last = level if clear else last
+    return levels, labels[::-1]
+
+
+def _at_least(ax: Any, span: float) -> None:
+    """Widen a vertical axis that would blow up small differences."""
+    low, high = ax.get_ylim()
+    lack = max(span - (high - low), 0.0) / 2
+    ax.set_ylim(low - lack, high + lack)

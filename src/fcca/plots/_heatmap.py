@@ -1,0 +1,263 @@
+"""Where the thresholds of every column lie, and how often each is crossed."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._conditions import label_in_words
+from fcca.exceptions import InvalidInputError
+from fcca.plots._sources import fitted_discretizer, in_share_of_range, ranges
+from fcca.plots._style import (
+    GREY,
+    INK,
+    LIGHT,
+    NAME_WIDTH,
+    SMALL,
+    TITLE,
+    checked_count,
+    figure_and_axes,
+    ink_on,
+    number,
+    several,
+    shortened,
+    shown,
+)
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+WIDTH, LINE = 8.0, 0.24  # inches
+PLOT_POINTS = 330.0  # about how wide a column's range is drawn, for labels of categories
+MISSING_FROM, MISSING_TO = 1.05, 1.12
+FULL, HALF = 0.4, 0.2  # half the height of a threshold that is kept, and of one that is not
+STRIP = 0.2  # height of the colour of a category that is not kept, which leaves room for its name
+LABEL_SIZE = 6.5
+
+
+class ThresholdHeatmapDisplay:
+    """Every column's thresholds at their place in its range, coloured by how often counterfactuals cross them.
+
+    A column of categories has a box for each; its colour is how often the sets that name it are crossed. Whether a value is
+    missing has a box of its own beside the range. It is recommended to use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    thresholds : ThresholdTable
+        All conditions to draw.
+    low, high : ndarray of shape (n_features,)
+        Smallest and largest value of each column.
+    kept : ndarray of bool of shape (n_conditions,), optional
+        Which conditions are kept; the others are drawn half as high. None keeps all.
+    max_features : int, default=40
+        How many columns to draw at most, the most crossed ones.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    features_ : list of int
+        The columns drawn, from the top on.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer
+    >>> from fcca.plots import ThresholdHeatmapDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> display = ThresholdHeatmapDisplay.from_estimator(FCCADiscretizer(Q=0.7).fit(X, y))
+    """
+
+    ax_: Any
+    figure_: Any
+    features_: list[int]
+
+    def __init__(
+        self,
+        thresholds: ThresholdTable,
+        low: Floats,
+        high: Floats,
+        *,
+        kept: NDArray[np.bool_] | None = None,
+        max_features: int = 40,
+    ) -> None:
+        self.thresholds = thresholds
+        self.low = low
+        self.high = high
+        self.kept = kept
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, X: Any = None, kept_only: bool = False, max_features: int = 40, ax: Any = None
+    ) -> Self:
+        """Draw the thresholds of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : FCCAClassifier or discretizer
+            Fitted.
+        X : data frame or array, optional
+            The training data, for the range of the columns; an FCCADiscretizer knows it by itself.
+        kept_only : bool, default=False
+            Only the thresholds kept at ``Q``, instead of all that were found.
+        max_features : int, default=40
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        ThresholdHeatmapDisplay
+        """
+        discretizer = fitted_discretizer(estimator)
+        table: ThresholdTable = discretizer.thresholds_
+        kept = np.ones(len(table), dtype=bool)
+        if not kept_only and hasattr(discretizer, "all_thresholds_"):
+            names = set(table.names())
+            table = discretizer.all_thresholds_
+            kept = np.array([name in names for name in table.names()], dtype=bool)
+        low, high = ranges(estimator, X)
+        return cls(table, low, high, kept=kept, max_features=max_features).plot(ax)
+
+    def plot(self, ax: Any = None, *, cmap: str = "cividis_r") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None makes a new figure.
+        cmap : str, default="cividis_r"
+            Name of a colour map of matplotlib.
+
+        Returns
+        -------
+        self
+        """
+        most = checked_count("max_features", self.max_features)
+        table = self.thresholds
+        if len(table) == 0:
+            raise InvalidInputError("There is no threshold to draw.")
+        total = np.bincount(table.feature, weights=table.count, minlength=len(table.feature_names))
+        used = np.unique(table.feature)
+        order = used[np.argsort(-total[used], kind="stable")]
+        features = self.features_ = order[:most].tolist()
+        figure, ax = figure_and_axes(ax, WIDTH, 1.5 + LINE * max(3, len(features)))
+
+        from matplotlib import colormaps
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import LogNorm, Normalize
+
+        drawn = np.isin(table.feature, features)
+        lowest, highest = float(table.count[drawn].min()), float(table.count[drawn].max())
+        norm: Any = Normalize(0, highest or 1.0) if lowest <= 0 else LogNorm(min(lowest, highest / 1.001), highest)
+        colors = ScalarMappable(norm, colormaps[cmap])
+        has_gaps = bool((table.kind[drawn] == "missing").any())
+        for line, j in enumerate(features):
+            self._draw_column(ax, line, j, colors)
+        names = [shown(shortened(table.feature_names[j], NAME_WIDTH)) for j in features]
+        ax.set_yticks(range(len(features)), names, fontsize=SMALL)
+        ax.set_ylim(len(features) - 0.4, -0.6)
+        ax.set_xlim(-0.01, MISSING_TO + 0.01 if has_gaps else 1.01)
+        places, words = [0.0, 0.25, 0.5, 0.75, 1.0], ["smallest\nvalue", "", "middle", "", "largest\nvalue"]
+        if has_gaps:
+            places.append((MISSING_FROM + MISSING_TO) / 2)
+            words[-1:] = ["largest \nvalue ", "is\nmissing"]
+        ax.set_xticks(places, words, fontsize=SMALL)
+        ax.tick_params(length=2)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.set_xlabel(self._words(features, len(used)), fontsize=SMALL)
+        ax.set_title("Thresholds in each column's range", fontsize=TITLE)
+        if highest > lowest:
+            key = figure.colorbar(colors, ax=ax, shrink=min(1.0, 1.9 / (LINE * len(features) + 0.4)), aspect=14, pad=0.02)
+            _label_key(key, lowest, highest)
+        self.ax_, self.figure_ = ax, figure
+        return self
+
+    def _draw_column(self, ax: Any, line: int, j: int, colors: Any) -> None:
+        table = self.thresholds
+        mine = np.flatnonzero(table.feature == j)
+        mine = mine[np.argsort(table.count[mine], kind="stable")]  # the most crossed on top
+        kept = np.ones(len(table), dtype=bool) if self.kept is None else self.kept
+        cuts = mine[table.kind[mine] == "cut"]
+        column = None if table.columns is None else table.columns[j]
+        if column is not None and column.categories is not None:
+            self._draw_categories(ax, line, j, mine[table.kind[mine] == "set"], colors)
+        else:
+            ax.plot([0, 1], [line, line], color=LIGHT, linewidth=1, zorder=1)
+        reach = np.where(kept[cuts], FULL, HALF)
+        places = in_share_of_range(table.threshold[cuts], self.low[j], self.high[j])
+        if len(cuts):
+            ax.vlines(places, line - reach, line + reach, colors=colors.to_rgba(table.count[cuts]), linewidth=2.4, zorder=2)
+        for at in mine[table.kind[mine] == "missing"].tolist():
+            reach_of = FULL if kept[at] else HALF
+            self._box(ax, MISSING_FROM, MISSING_TO, line, reach_of, colors.to_rgba(table.count[at]))
+
+    def _draw_categories(self, ax: Any, line: int, j: int, sets: NDArray[np.intp], colors: Any) -> None:
+        table = self.thresholds
+        assert table.columns is not None
+        categories = table.columns[j].categories or ()
+        weight, kept = np.zeros(len(categories)), np.zeros(len(categories), dtype=bool)
+        for at in sets.tolist():
+            codes = list(table.codes[at] or ())
+            weight[codes] += table.count[at]
+            kept[codes] |= self.kept is None or bool(self.kept[at])
+        width = 1 / len(categories)
+        for code, label in enumerate(categories):
+            left, color = code * width, colors.to_rgba(weight[code])
+            filled = bool(kept[code])
+            self._box(ax, left, left + width, line, FULL, color if filled else "white")
+            if weight[code] > 0 and not filled:
+                self._box(ax, left, left + width, line + FULL - STRIP / 2, STRIP / 2, color)
+            room = width * PLOT_POINTS - 4
+            text = shortened(label_in_words(label).strip('"'), room, LABEL_SIZE)
+            if len(text) > 1 or len(str(label)) == 1:
+                ax.text(
+                    left + width / 2,
+                    line - (STRIP / 2 if weight[code] > 0 and not filled else 0),
+                    shown(text),
+                    ha="center",
+                    va="center_baseline",
+                    fontsize=LABEL_SIZE,
+                    color=ink_on(color) if filled else INK,
+                    zorder=4,
+                )
+
+    @staticmethod
+    def _box(ax: Any, left: float, right: float, line: float, reach: float, color: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        ax.add_patch(
+            Rectangle(
+                (left, line - reach), right - left, 2 * reach, facecolor=color, edgecolor=GREY, linewidth=0.5, zorder=3
+            )
+        )
+
+    def _words(self, features: list[int], n_used: int) -> str:
+        n = len(self.thresholds.feature_names)
+        texts = []
+        if self.kept is not None and not self.kept.all():
+            texts.append(f"full height: kept ({self.kept.sum():,} of {len(self.kept):,}), half: found but not kept")
+        columns = self.thresholds.columns
+        if columns is not None and columns.is_category[features].any():
+            texts.append("categories: a box for each, coloured by how often the sets that name it are crossed")
+        counts = np.unique(self.thresholds.count[np.isin(self.thresholds.feature, features)])
+        if len(counts) == 1 and counts[0] > 1:
+            texts.append(f"each crossed {number(float(counts[0]))} times")
+        if n_used > len(features):
+            texts.append(f"the {len(features)} most crossed of {several(n_used, 'column')} with a threshold")
+        if n > n_used:
+            texts.append(f"{several(n - n_used, 'column')} without any threshold")
+        return "\n".join(texts)
+
+
+def _label_key(key: Any, lowest: float, highest: float) -> None:
+    """The smallest and the largest count, and one between them where there is room for it."""
+    places = [lowest, highest]
+    if lowest > 0 and highest >= 3 * lowest:
+        middle = float(np.sqrt(lowest * highest))
+        places.insert(1, float(np.round(middle)) if middle >= 2 else middle)
+    key.set_ticks(places, labels=[number(place) for place in places], fontsize=SMALL)
+    key.minorticks_off()
+    key.outline.set_visible(False)
+    key.set_label("times crossed", fontsize=SMALL)

@@ -1,0 +1,159 @@
+"""Which columns counterfactuals move, and how often."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+from fcca.plots._sources import counterfactuals_of, fitted_discretizer
+from fcca.plots._style import (
+    BLUE,
+    LIGHT,
+    NAME_WIDTH,
+    SMALL,
+    TITLE,
+    checked_count,
+    figure_and_axes,
+    percent,
+    plain_frame,
+    several,
+    shortened,
+    shown,
+)
+
+WIDTH, LINE = 7.0, 0.26  # inches
+
+
+class CounterfactualImportanceDisplay:
+    """Bars of how often the cheapest change moves a column, with the number of its thresholds.
+
+    It is recommended to use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    importance : DataFrame
+        One line per column, the most moved first: ``feature``; ``moved``, weight of the proven counterfactuals that move it;
+        ``share`` of all proven ones; ``crossings``, how often its conditions are crossed; ``thresholds`` found and ``kept``.
+    n_counterfactuals : float
+        Weight of all proven counterfactuals.
+    max_features : int, default=20
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer
+    >>> from fcca.plots import CounterfactualImportanceDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> display = CounterfactualImportanceDisplay.from_estimator(FCCADiscretizer().fit(X, y), max_features=5)
+    >>> len(display.ax_.patches)
+    5
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, importance: pd.DataFrame, n_counterfactuals: float, *, max_features: int = 20) -> None:
+        self.importance = importance
+        self.n_counterfactuals = n_counterfactuals
+        self.max_features = max_features
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
+    ) -> Self:
+        """Count by column what the counterfactuals of a fitted estimator move.
+
+        Parameters
+        ----------
+        estimator : FCCAClassifier or FCCADiscretizer
+            Fitted.
+        sample_weight : array-like of shape (n_rows,), optional
+            What it was fitted with; without it every counterfactual counts once.
+        max_features : int, default=20
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        CounterfactualImportanceDisplay
+        """
+        discretizer = fitted_discretizer(estimator)
+        found = counterfactuals_of(discretizer)
+        weight = np.ones(len(found))
+        if sample_weight is not None:
+            given = np.asarray(sample_weight, dtype=np.float64).ravel()
+            weight = check_weights(given, len(given))
+            if len(weight) <= found.rows.max():
+                raise InvalidInputError(
+                    f"sample_weight has {len(weight)} entries, too few for the rows that the estimator was fitted on."
+                )
+            weight = weight[found.rows]
+        proven = found.is_status("optimal")
+        n = len(found.feature_names)
+        # A moved column has one entry per counterfactual, so its weights add up to those that move it.
+        counted = proven[found.moves.point]
+        moved = np.bincount(found.moves.feature[counted], weights=weight[found.moves.point[counted]], minlength=n)
+        everything, kept = discretizer.all_thresholds_, discretizer.thresholds_
+        total = float(weight[proven].sum())
+        frame = pd.DataFrame(
+            {
+                "feature": list(found.feature_names),
+                "moved": moved,
+                "share": moved / total if total else np.nan,
+                "crossings": np.bincount(everything.feature, weights=everything.count, minlength=n),
+                "thresholds": np.bincount(everything.feature, minlength=n),
+                "kept": np.bincount(kept.feature, minlength=n),
+            }
+        )
+        frame = frame.sort_values(["moved", "crossings"], ascending=False, kind="stable").reset_index(drop=True)
+        frame = frame[(frame["moved"] > 0) | (frame["thresholds"] > 0)]
+        return cls(frame, total, max_features=max_features).plot(ax)
+
+    def plot(self, ax: Any = None, *, color: str = BLUE) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None makes a new figure.
+        color : str
+            Of the bars.
+
+        Returns
+        -------
+        self
+        """
+        most = checked_count("max_features", self.max_features)
+        frame = self.importance.head(most)
+        if len(frame) == 0:
+            raise InvalidInputError("No counterfactual moves any column.")
+        figure, ax = figure_and_axes(ax, WIDTH, 1.2 + LINE * max(3, len(frame)))
+        places = np.arange(len(frame))
+        bars = ax.barh(places, frame["share"], height=0.72, color=color)
+        words = [
+            f"{percent(share)}   {several(thresholds, 'threshold')}{'' if kept == thresholds else f', {kept:,} kept'}"
+            for share, thresholds, kept in zip(frame["share"], frame["thresholds"], frame["kept"], strict=True)
+        ]
+        ax.bar_label(bars, words, padding=4, fontsize=SMALL)
+        ax.set_yticks(places, [shown(shortened(name, NAME_WIDTH)) for name in frame["feature"]], fontsize=SMALL)
+        ax.set_ylim(len(frame) - 0.4, -0.6)
+        ax.set_xlim(0, 1.55 * max(float(frame["share"].max()), 1e-9))
+        plain_frame(ax)
+        ax.spines["bottom"].set_visible(False)
+        ax.spines["left"].set_color(LIGHT)
+        ax.set_xticks([])
+        left_out = len(self.importance) - len(frame)
+        more = f"; {several(left_out, 'column')} moved less often left out" if left_out else ""
+        ax.set_xlabel(f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}", fontsize=SMALL)
+        ax.set_title("What the cheapest changes move", fontsize=TITLE)
+        self.ax_, self.figure_ = ax, figure
+        return self

@@ -1,0 +1,289 @@
+"""What would have to change for one row, as arrows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from fcca.counterfactuals import Counterfactuals, Explanations
+from fcca.counterfactuals._sentences import Move, feature_in_words, grouped, shown_landing, shown_origin
+from fcca.exceptions import InvalidInputError
+from fcca.plots._sources import counterfactuals_of, fitted_discretizer, in_share_of_range
+from fcca.plots._style import (
+    GREY,
+    INK,
+    LIGHT,
+    NAME_WIDTH,
+    NORMAL,
+    SMALL,
+    TITLE,
+    class_style,
+    figure_and_axes,
+    names_of_classes,
+    number,
+    shortened,
+    shown,
+    text_width,
+    wrapped,
+)
+
+WIDTH, LINE = 7.5, 0.5  # inches
+TARGET_WIDTH, LABEL_WIDTH, HEADER_WIDTH = 110.0, 110.0, 310.0  # points for the name of a class, of a category, a header
+ROWS_SHOWN = 10
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # behind numbers, over the line of the range
+
+
+class Arrow(NamedTuple):
+    """One moved column."""
+
+    move: Move
+    low: float
+    high: float
+
+
+class Answer(NamedTuple):
+    """One way to another answer."""
+
+    title: str
+    arrows: list[Arrow]
+
+
+class CounterfactualMovesDisplay:
+    """The changes of one row: for each moved column an arrow in its range, and the cut that it crosses.
+
+    It is recommended to use :meth:`from_explanations` or :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    answers : list of Answer
+        What each answer is called, and its moves with the range of their columns.
+    title : str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer
+    >>> from fcca.plots import CounterfactualMovesDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> discretizer = FCCADiscretizer().fit(X, y)
+    >>> display = CounterfactualMovesDisplay.from_estimator(discretizer, 5, class_names=["malignant", "benign"])
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, answers: Sequence[Answer], title: str) -> None:
+        self.answers = answers
+        self.title = title
+
+    @classmethod
+    def from_explanations(
+        cls,
+        found: Explanations,
+        row: Any = None,
+        *,
+        class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the answers of one row, below each other.
+
+        Parameters
+        ----------
+        found : Explanations
+            What ``CounterfactualExplainer.explain`` returns.
+        row : label, optional
+            What the row is called: its index in the data frame that was explained, else its position. Needed where there
+            are several rows.
+        class_names : mapping or sequence, optional
+            What to call the classes.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        CounterfactualMovesDisplay
+        """
+        if not isinstance(found, Explanations):
+            raise InvalidInputError(f"Expected what CounterfactualExplainer.explain returns, got {type(found).__name__}.")
+        labels = [label.item() if isinstance(label, np.generic) else label for label in found.labels[found.rows]]
+        known = list(dict.fromkeys(labels))
+        if row is None and len(known) > 1:
+            raise InvalidInputError(f"There are {len(known)} rows; give one of them as row: {_listed(known)}.")
+        row = known[0] if row is None else row.item() if isinstance(row, np.generic) else row
+        if row not in known:
+            raise InvalidInputError(f"There is no row {row!r}. The rows are {_listed(known)}.")
+        which = [at for at, label in enumerate(labels) if label == row]
+        return cls._of(found, which, row, class_names).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        row: int,
+        *,
+        class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the counterfactual of a training row.
+
+        Parameters
+        ----------
+        estimator : FCCAClassifier or FCCADiscretizer
+            Fitted.
+        row : int
+            Number of the row in the training data, from 0 on.
+        class_names : mapping or sequence, optional
+            What to call the classes.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        CounterfactualMovesDisplay
+        """
+        found = counterfactuals_of(fitted_discretizer(estimator))
+        if isinstance(row, bool) or not isinstance(row, (int, np.integer)):
+            raise InvalidInputError(f"row must be the number of a training row, from 0 on, got {row!r}.")
+        which = np.flatnonzero(found.rows == row)
+        if len(which) == 0:
+            raise InvalidInputError(
+                f"Row {row} has no counterfactual here: they are computed for training rows that the black box gets right "
+                "with a probability between p0 and p1. For any other row use CounterfactualExplainer and from_explanations."
+            )
+        return cls._of(found, which.tolist(), int(row), class_names).plot(ax)
+
+    @classmethod
+    def _of(cls, found: Counterfactuals, which: list[int], row: Any, class_names: Any) -> Self:
+        names = names_of_classes(found.classes, class_names)
+        sentences = found.sentences(dict(zip(found.classes.tolist(), names, strict=True)))
+        status, codes = found.status, found.class_code
+        low, high = found.box if found.box is not None else (None, None)
+        answers = []
+        for at in which:
+            moves = np.flatnonzero(found.moves.point == at).tolist()
+            arrows = [
+                Arrow(
+                    found._move_in_short(k),
+                    math.nan if low is None else float(low[found.moves.feature[k]]),
+                    math.nan if high is None else float(high[found.moves.feature[k]]),
+                )
+                for k in moves
+            ]
+            target = shortened(names[codes[at]], TARGET_WIDTH, NORMAL) if codes[at] >= 0 else "another class"
+            proof = {
+                "optimal": "proven cheapest",
+                "feasible": f"not proven cheapest, at least {number(float(found.bound[at]))}",
+                "unverified": "not confirmed by the classifier",
+            }.get(str(status[at]), "")
+            title = f"→ {target}: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
+            answers.append(Answer(title, arrows))
+        own = "" if found.own_code is None else f", answered {names[found.own_code[which[0]]]}"
+        return cls(answers, f"Row {row}{own}")
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        lines = sum(1 + len(answer.arrows) for answer in self.answers)
+        figure, ax = figure_and_axes(ax, WIDTH, 0.8 + LINE * max(2, lines))
+        # Beside the range there is room for the longest number, whatever the width of the axes.
+        wide = 0.85 * ax.get_window_extent().width * 72 / figure.dpi
+        numbers = [_ends(arrow.move) for answer in self.answers for arrow in answer.arrows if arrow.move.labels is None]
+        longest = max([text_width(text, SMALL) for pair in numbers for text in pair] + [30.0]) + 12
+        room = longest / max(wide - 2 * longest, 0.3 * wide)
+        ax.set_xlim(-room, 1 + room)
+        ax.set_ylim(lines - 0.4, -0.5)
+        names, places, line = [], [], 0
+        for at, answer in enumerate(self.answers):
+            style = class_style(at)
+            prefix = f"{at + 1}.  " if len(self.answers) > 1 else ""
+            title = "\n".join(map(shown, wrapped(f"{prefix}{answer.title}", HEADER_WIDTH, NORMAL, 2)))
+            ax.text(-room, line, title, fontsize=NORMAL, fontweight="bold", va="center", color=INK)
+            line += 1
+            for arrow in answer.arrows:
+                self._draw(ax, line, arrow, style.color)
+                names.append(_name(arrow))
+                places.append(line)
+                line += 1
+        ax.set_yticks(places, names, fontsize=SMALL)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xticks([0, 0.5, 1], ["smallest value\nof the column", "", "largest value\nof the column"], fontsize=SMALL)
+        ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
+        if not places or all(arrow.move.labels is not None for answer in self.answers for arrow in answer.arrows):
+            ax.set_xticks([])
+        ax.set_title(shown(shortened(self.title, HEADER_WIDTH, TITLE)), fontsize=TITLE)
+        self.ax_, self.figure_ = ax, figure
+        return self
+
+    @staticmethod
+    def _draw(ax: Any, line: int, arrow: Arrow, color: str) -> None:
+        move, (before, after) = arrow.move, _ends(arrow.move)
+        if move.labels is not None:
+            texts = shown(shortened(before, LABEL_WIDTH)), shown(shortened(after, LABEL_WIDTH))
+            ax.text(0.46, line, texts[0], fontsize=SMALL, ha="right", va="center", color=GREY)
+            ax.text(0.54, line, texts[1], fontsize=SMALL, ha="left", va="center", color=INK)
+            _arrow(ax, 0.475, 0.53, line, color)
+            return
+        start, end = (float(in_share_of_range(value, arrow.low, arrow.high)) for value in (move.origin, move.landing))
+        ax.plot([0, 1], [line, line], color=LIGHT, linewidth=1, zorder=1)
+        ax.plot([0, 0, np.nan, 1, 1], [line - 0.1, line + 0.1, np.nan, line - 0.1, line + 0.1], color=LIGHT, zorder=1)
+        rises = math.isnan(move.origin) or end >= start
+        if math.isnan(move.origin):
+            ax.plot(end, line, "o", color=color, markersize=6, zorder=3)
+            ax.text(end, line + 0.34, shown(f"missing → {after}"), fontsize=SMALL, ha="center", va="center", color=INK)
+            return
+        ax.plot(start, line, "o", mfc="white", mec=color, markersize=6, markeredgewidth=1.4, zorder=4)
+        _arrow(ax, start, end, line, color)
+        gap = 0.022
+        sides = (("right", start - gap), ("left", end + gap)) if rises else (("left", start + gap), ("right", end - gap))
+        for (side, at), text, ink in zip(sides, (before, after), (GREY, INK), strict=True):
+            ax.text(at, line, shown(text), fontsize=SMALL, ha=side, va="center", color=ink, zorder=5, bbox=CLEAR)
+        if not math.isnan(move.cut):
+            at = float(in_share_of_range(move.cut, arrow.low, arrow.high))
+            ax.plot([at, at], [line - 0.2, line + 0.2], color=INK, linewidth=1.2, linestyle=(0, (2, 1)), zorder=2)
+            ax.text(at, line - 0.33, f"cut {number(move.cut)}", fontsize=6.5, ha="center", va="center", color=GREY)
+
+
+def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
+    ax.annotate(
+        "",
+        (end, line),
+        (start, line),
+        arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2.0, "shrinkA": 3, "shrinkB": 0, "mutation_scale": 11},
+        zorder=3,
+    )
+
+
+def _ends(move: Move) -> tuple[str, str]:
+    """Where a move starts and ends, as the sentences print it."""
+    if move.labels is not None:
+        return move.labels[0] or "missing", move.labels[1] or "missing"
+    before = "missing" if math.isnan(move.origin) else grouped(shown_origin(move))
+    return before, grouped(shown_landing(move))
+
+
+def _name(arrow: Arrow) -> str:
+    """The column, and its range on a second line."""
+    name = shown(shortened(feature_in_words(arrow.move.feature), NAME_WIDTH))
+    if arrow.move.labels is not None or math.isnan(arrow.low):
+        return name
+    return f"{name}\n{number(arrow.low)} to {number(arrow.high)}"
+
+
+def _listed(labels: list[Any]) -> str:
+    shown_labels = ", ".join(repr(label) for label in labels[:ROWS_SHOWN])
+    return f"{shown_labels}, … ({len(labels)} rows)" if len(labels) > ROWS_SHOWN else shown_labels

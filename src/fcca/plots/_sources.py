@@ -1,0 +1,92 @@
+"""What a plot takes from a fitted estimator, or why it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fcca.classifier import FCCAClassifier
+from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers._base import ThresholdTransformer
+from fcca.exceptions import InvalidInputError
+
+Floats = NDArray[np.float64]
+
+
+def fitted_classifier(estimator: Any) -> FCCAClassifier:
+    """A fitted FCCAClassifier."""
+    if not isinstance(estimator, FCCAClassifier):
+        raise InvalidInputError(f"Expected a fitted FCCAClassifier, got {_name(estimator)}.")
+    check_is_fitted(estimator)
+    return estimator
+
+
+def fitted_discretizer(estimator: Any) -> Any:
+    """The fitted discretizer that was given, or that of the classifier that was given."""
+    if isinstance(estimator, FCCAClassifier):
+        return fitted_classifier(estimator).discretizer_
+    if not isinstance(estimator, ThresholdTransformer):
+        raise InvalidInputError(f"Expected a fitted FCCAClassifier or a fitted discretizer, got {_name(estimator)}.")
+    check_is_fitted(estimator, "thresholds_")
+    return estimator
+
+
+def counterfactuals_of(discretizer: Any) -> Counterfactuals:
+    """The counterfactuals that it was fitted by."""
+    found = getattr(discretizer, "counterfactuals_", None)
+    if not isinstance(found, Counterfactuals):
+        raise InvalidInputError(f"{_name(discretizer)} computes no counterfactuals; use an FCCADiscretizer.")
+    return found
+
+
+def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every column in the training data.
+
+    Parameters
+    ----------
+    estimator : FCCAClassifier or discretizer, fitted
+    X : data frame, array or None
+        The training data; None where the estimator knows it.
+    """
+    discretizer = fitted_discretizer(estimator)
+    found = getattr(discretizer, "counterfactuals_", None)
+    if X is None and found is not None and found.box is not None:
+        box: tuple[Floats, Floats] = found.box
+        return box
+    if X is None and isinstance(estimator, FCCAClassifier):
+        X = estimator.training_data().X
+    if X is None:
+        raise InvalidInputError(f"{_name(discretizer)} does not know the range of its columns: give X, the training data.")
+    table = discretizer._encoded(X, conditions_only=False)
+    return np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
+
+
+def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
+    """0 at the smallest value of a column, 1 at its largest; a column of one value is all in the middle."""
+    width = np.asarray(high, dtype=float) - low
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return np.where(width > 0, np.clip((value - low) / np.where(width > 0, width, 1.0), 0.0, 1.0), 0.5)
+
+
+def one_row(estimator: Any, row: Any) -> Any:
+    """One row as a table that the estimator takes."""
+    if isinstance(row, pd.Series):
+        return row.to_frame().T.infer_objects()
+    if hasattr(row, "columns") or (isinstance(row, np.ndarray) and row.ndim == 2):
+        if len(row) != 1:
+            raise InvalidInputError(f"row must be one row, got {len(row)} rows. Give one, such as X.iloc[[5]].")
+        return row
+    if np.ndim(row) == 0 or isinstance(row, str):
+        raise InvalidInputError(f"row must be a row itself, such as X.iloc[[5]] or X[5], got {row!r}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    if len(row) != estimator.n_features_in_:
+        raise InvalidInputError(f"row must have {estimator.n_features_in_} values, one per column, got {len(row)}.")
+    return np.asarray(row)[None, :] if names is None else pd.DataFrame([list(row)], columns=list(names))
+
+
+def _name(estimator: Any) -> str:
+    return f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__

@@ -1,0 +1,283 @@
+"""What all plots share: where they draw, their colours, and texts that cannot break a figure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._text import printable
+from fcca.exceptions import InvalidInputError
+
+#: Okabe and Ito's colours, which colour-blind people can tell apart, in an order that alternates dark and light.
+PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#882255",
+    "#BBBBBB",
+    "#444444",
+    "#F0E442",
+)
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "||||", "oooo", "----", "++++", "////....")
+BLUE, ORANGE, GREEN, VERMILION = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
+INK, GREY, LIGHT = "#222222", "#666666", "#DDDDDD"
+
+SMALL, NORMAL, TITLE = 8.0, 9.0, 10.0  # points
+NAME_WIDTH = 150.0  # points that the name of a column gets beside a plot
+ELLIPSIS = "…"
+BREAK_AFTER = frozenset("_-/,;.:")
+
+
+# --- where plots draw -----------------------------------------------------------------------------------------------------
+
+
+def require_matplotlib() -> None:
+    """Say what to do where matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib, which is not installed: pip install "fcca[plots]"') from error
+
+
+def figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:
+    """The axes given, or those of a new figure of this size in inches."""
+    require_matplotlib()
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        from matplotlib import pyplot
+
+        return pyplot.subplots(figsize=(width, height), layout="constrained")
+    if not isinstance(ax, Axes):
+        raise InvalidInputError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}.")
+    return ax.figure, ax
+
+
+def panels(ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[Any, NDArray[Any], Any]:
+    """Several axes, and an empty one under them for a key, in the place of the one given or in a new figure.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes or None
+    lines, columns : int
+        How many.
+    width, height : float
+        Of a new figure, in inches.
+    """
+    figure, outer = figure_and_axes(ax, width, height)
+    outer.set_axis_off()
+    place = outer.get_subplotspec()
+    ratios = [1.0] * lines + [0.1]
+    if place is None:
+        box = outer.get_position()
+        grid = figure.add_gridspec(
+            lines + 1,
+            columns,
+            left=box.x0,
+            right=box.x1,
+            bottom=box.y0,
+            top=box.y1,
+            wspace=0.35,
+            hspace=0.5,
+            height_ratios=ratios,
+        )
+    else:
+        grid = place.subgridspec(lines + 1, columns, height_ratios=ratios)
+    inner = np.array([[figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(lines)])
+    key = figure.add_subplot(grid[-1, :])
+    key.set_axis_off()
+    return figure, inner, key
+
+
+def plain_frame(ax: Any, grid: str | None = None) -> None:
+    """No lines above and to the right, and light ones behind the data along one axis."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=2)
+    if grid is not None:
+        ax.grid(visible=True, axis=grid, color=LIGHT, linewidth=0.7)
+        ax.set_axisbelow(True)
+
+
+def draw_key(
+    ax: Any, handles: Sequence[Any], labels: Sequence[str], *, columns: int, title: str | None = None, lines: float = 0.0
+) -> None:
+    """A legend in the middle of empty axes; or, below others, under so many lines of text."""
+    from matplotlib.transforms import ScaledTranslation
+
+    # Labels that begin with an underscore would be left out of a legend.
+    labels = [f"\u200a{label}" if label.startswith("_") else label for label in labels]
+    n_lines = -(-len(labels) // columns)
+    down = ScaledTranslation(0, -(4 + 1.35 * SMALL * lines) / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        handles,
+        labels,
+        loc="upper center" if lines else "center",
+        bbox_to_anchor=(0.5, 0.0) if lines else (0.5, 0.5),
+        bbox_transform=ax.transAxes + down if lines else ax.transAxes,
+        ncols=max(1, -(-len(labels) // max(1, n_lines))),
+        frameon=False,
+        fontsize=SMALL,
+        title=title,
+        title_fontsize=SMALL,
+    )
+
+
+class ClassStyle(NamedTuple):
+    """How a class, a group or an answer looks: never by colour alone."""
+
+    color: str
+    marker: str
+    hatch: str
+
+
+def class_style(at: int) -> ClassStyle:
+    """The look of one of several."""
+    n = len(PALETTE)
+    return ClassStyle(PALETTE[at % n], MARKERS[(at + at // n) % n], HATCHES[(at + at // n) % n])
+
+
+def tint(color: str, share: float) -> tuple[float, float, float]:
+    """A colour mixed with white."""
+    from matplotlib.colors import to_rgb
+
+    mixed = share * np.array(to_rgb(color)) + 1 - share
+    return float(mixed[0]), float(mixed[1]), float(mixed[2])
+
+
+def ink_on(color: Any) -> str:
+    """Black or white, whichever can be read on a colour."""
+    from matplotlib.colors import to_rgb
+
+    linear = np.array(to_rgb(color)) ** 2.2
+    return "white" if float(linear @ [0.2126, 0.7152, 0.0722]) < 0.2 else INK
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------------
+
+
+def shown(text: object) -> str:
+    """A text as matplotlib shows it literally: no formulas between dollar signs, no control characters."""
+    return printable(text).replace("$", r"\$")
+
+
+def number(x: float) -> str:
+    """A number in four digits, or as many as stand before its point, with commas between thousands."""
+    if x == 0 or not np.isfinite(x):
+        return "0" if x == 0 else "–"
+    if 1e-4 <= abs(x) < 1e7:
+        digits = max(0, 3 - int(np.floor(np.log10(abs(x)))))
+        text = f"{x:,.{digits}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{x:.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in whole percents; what is not nothing and not everything is not said to be."""
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def several(n: float, what: str) -> str:
+    """``1 row`` or ``2 rows``."""
+    return f"{n:,.0f} {what}{'' if n == 1 else 's'}"
+
+
+@lru_cache(maxsize=4096)
+def _char_width(char: str) -> float:
+    """Width of a character at a size of 1 point."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    with warnings.catch_warnings():  # of characters that the font lacks
+        warnings.simplefilter("ignore")
+        # A space alone has no outline, so it is measured between two others.
+        width, _, _ = text_to_path.get_text_width_height_descent(f"x{char}x", FontProperties(size=10), ismath=False)
+        edges, _, _ = text_to_path.get_text_width_height_descent("xx", FontProperties(size=10), ismath=False)
+    return float(width - edges) / 10
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of a text in points."""
+    return sum(map(_char_width, text)) * size
+
+
+def shortened(text: object, width: float, size: float = SMALL) -> str:
+    """The text, or its beginning and its end where it is wider than so many points."""
+    whole = printable(text)
+    if text_width(whole, size) <= width:
+        return whole
+    room = width - text_width(ELLIPSIS, size)
+    head, tail = 0, len(whole)
+    while head < tail:
+        if text_width(whole[: head + 1] + whole[tail:], size) > room:
+            break
+        head += 1
+        if text_width(whole[:head] + whole[tail - 1 :], size) > room:
+            break
+        if (tail - head) > 1 and head % 2 == 0:  # two from the front for each from the back
+            tail -= 1
+    return f"{whole[:head].rstrip()}{ELLIPSIS}{whole[tail:].lstrip()}"
+
+
+def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
+    """The text on lines of at most so many points, broken between words where it can be; the rest is cut off."""
+    lines, line = [], ""
+    for piece in _pieces(printable(text), width, size):
+        if line and text_width((line + piece).rstrip(), size) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece.lstrip() if not line else piece
+    lines = [*lines, line.rstrip()] if line.strip() or not lines else lines
+    if len(lines) <= most_lines:
+        return lines
+    last = lines[most_lines - 1]
+    while last and text_width(last + ELLIPSIS, size) > width:
+        last = last[:-1]
+    return [*lines[: most_lines - 1], f"{last.rstrip()}{ELLIPSIS}"]
+
+
+def _pieces(text: str, width: float, size: float) -> list[str]:
+    """What a line may be broken between: words, parts of long ones, letters where nothing else is left."""
+    pieces, piece = [], ""
+    for at, char in enumerate(text):
+        piece += char
+        ends = char == " " or (char in BREAK_AFTER and not text[at + 1 : at + 2].isdigit())
+        if ends or text_width(piece, size) > width - 2 * size:
+            pieces.append(piece)
+            piece = ""
+    return [*pieces, piece] if piece else pieces
+
+
+def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:
+    """What to call the classes: by a mapping from labels, by a list in their order, or by their labels."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if given is None:
+        return [printable(label) for label in labels]
+    if isinstance(given, Mapping):
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
+        return [printable(given.get(label, label)) for label in labels]
+    if isinstance(given, str) or len(given) != len(labels):
+        raise InvalidInputError(
+            f"class_names must be a name for each of the {len(labels)} classes {labels}, or a mapping from them; got "
+            f"{given!r}."
+        )
+    return [printable(name) for name in given]
+
+
+def checked_count(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,353 @@
+"""A fitted tree as a diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from fcca._columns import Columns
+from fcca.classifier import FCCAClassifier
+from fcca.exceptions import InvalidInputError
+from fcca.plots._sources import one_row
+from fcca.plots._style import (
+    GREY,
+    INK,
+    NORMAL,
+    SMALL,
+    TITLE,
+    class_style,
+    figure_and_axes,
+    names_of_classes,
+    percent,
+    several,
+    shortened,
+    shown,
+    text_width,
+    wrapped,
+)
+from fcca.trees import OptimalTreeClassifier, TreeStructure
+
+BOX, GAP = 150.0, 44.0  # points: how wide a box is, and the space to the next column
+PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0
+MOST_LINES = 3
+TEXT = BOX - 2 * PAD
+SWATCH = 10.0
+POINTS_PER_INCH = 72.0
+
+
+class TreeDisplay:
+    """A tree from left to right: conditions, rows and class shares at every node, the class at the leaves.
+
+    It is recommended to use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    structure : TreeStructure
+    feature_names, class_names : list of str
+    columns : Columns, optional
+        Categories and gaps; None where all columns are plain numbers.
+    certificate : str, default=""
+        What is proven about the tree.
+    leaf : int, optional
+        The leaf whose path is lit.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    conditions_ : dict of int to str
+        The whole condition of every inner node; in the boxes long names are cut.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.plots import TreeDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> display = TreeDisplay.from_estimator(classifier, class_names=["malignant", "benign"], row=X.iloc[[5]])
+    """
+
+    ax_: Any
+    figure_: Any
+    conditions_: dict[int, str]
+
+    def __init__(
+        self,
+        structure: TreeStructure,
+        feature_names: Sequence[str],
+        class_names: Sequence[str],
+        *,
+        columns: Columns | None = None,
+        certificate: str = "",
+        leaf: int | None = None,
+    ) -> None:
+        self.structure = structure
+        self.feature_names = feature_names
+        self.class_names = class_names
+        self.columns = columns
+        self.certificate = certificate
+        self.leaf = leaf
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        row: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the tree of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : FCCAClassifier or OptimalTreeClassifier
+            Fitted.
+        feature_names : sequence of str, optional
+            What to call the columns instead of their own names.
+        class_names : mapping or sequence, optional
+            What to call the classes: ``{0: "malignant", 1: "benign"}``, or a list in the order of ``classes_``.
+        row : data frame, Series or array, optional
+            One row, whose path is lit.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        if not isinstance(estimator, (FCCAClassifier, OptimalTreeClassifier)):
+            raise InvalidInputError(
+                f"Expected a fitted FCCAClassifier or OptimalTreeClassifier, got {type(estimator).__name__}."
+            )
+        check_is_fitted(estimator)
+        names = [str(name) for name in _check_feature_names_in(estimator)]
+        if feature_names is not None:
+            if isinstance(feature_names, str) or len(feature_names) != len(names):
+                raise InvalidInputError(f"feature_names must be {len(names)} names, one per column, got {feature_names!r}.")
+            names = [str(name) for name in feature_names]
+        leaf = None if row is None else int(estimator.apply(one_row(estimator, row))[0])
+        return cls(
+            estimator._structure,
+            names,
+            names_of_classes(estimator.classes_, class_names),
+            columns=estimator._columns,
+            certificate=_certificate(estimator.tree_ if isinstance(estimator, FCCAClassifier) else estimator),
+            leaf=leaf,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            The tree is scaled to fit. None makes a figure in which it has its natural size.
+
+        Returns
+        -------
+        self
+        """
+        tree = self.structure
+        if self.leaf is not None and not (0 <= self.leaf < len(tree.feature) and tree.feature[self.leaf] < 0):
+            raise InvalidInputError(f"leaf must be the number of a leaf of the tree, got {self.leaf!r}.")
+        texts = [self._texts(node) for node in range(len(tree.feature))]
+        height = [2 * PAD + LINE * len(lines) + BAR for lines in texts]
+        x, y = self._places(height)
+        keys, key_height = self._key_places(max(x) + BOX)
+        title = f"Tree of {several(tree.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {tree.depth}"
+        words = [title, self.certificate] if self.certificate else [title]
+        wide = max(max(x) + BOX, *(left + SWATCH + 4 + text_width(name, NORMAL) for left, _, name in keys))
+        wide = max(wide, *(1.05 * text_width(line, TITLE) for line in words))
+        top = max(at + tall / 2 for at, tall in zip(y, height, strict=True))
+        figure, ax = figure_and_axes(ax, wide / POINTS_PER_INCH + 0.3, (top + key_height) / POINTS_PER_INCH + 0.5)
+        ax.set_axis_off()
+        ax.set_xlim(-4, wide + 4)
+        ax.set_ylim(top + key_height + 2, -4)  # from the top down
+        ax.set_aspect("equal", anchor="N")
+
+        lit = set() if self.leaf is None else {self.leaf, *(node for node, _ in tree.path_to(self.leaf))}
+        for node in range(len(tree.feature)):
+            if tree.feature[node] >= 0:
+                for child, holds in ((int(tree.left[node]), False), (int(tree.right[node]), True)):
+                    self._branch(ax, node, child, holds, x, y, node in lit and child in lit)
+            self._node(ax, node, texts[node], x[node], y[node], height[node], node in lit)
+        for left, down, name in keys:
+            self._swatch(ax, left, top + down, self._key_names.index(name), name)
+        ax.set_title("\n".join(words), fontsize=TITLE)
+        self.ax_, self.figure_ = ax, figure
+        return self
+
+    # --- what is written, and where -----------------------------------------------------------------------------------
+
+    @property
+    def _key_names(self) -> list[str]:
+        return [shortened(name, 2 * BOX, NORMAL) for name in self.class_names]
+
+    def _texts(self, node: int) -> list[str]:
+        tree = self.structure
+        if node == 0:
+            self.conditions_ = {}
+        n_rows, weight = int(tree.n_rows[node]), float(tree.weight[node].sum())
+        rows = several(n_rows, "row")
+        if not np.isclose(weight, n_rows):
+            rows += f", weight {weight:,.4g}"
+        if tree.feature[node] < 0:
+            best = int(tree.probability[node].argmax())
+            share = f": {percent(tree.probability[node, best])}"
+            name = shortened(self.class_names[best], 0.88 * (TEXT - text_width(share, NORMAL)), NORMAL)  # bold is wider
+            return [f"{name.rstrip()}{share}", rows]
+        self.conditions_[node] = tree.test_in_words(node, True, list(self.feature_names), self.columns)
+        # The name is cut before the rest, so that the number stays.
+        cut = [shortened(name, 1.5 * TEXT, NORMAL) for name in self.feature_names]
+        condition = tree.test_in_words(node, True, cut, self.columns)
+        return [*wrapped(condition, TEXT * 0.96, NORMAL, MOST_LINES), rows]
+
+    def _places(self, height: list[float]) -> tuple[list[float], list[float]]:
+        """Left edge and middle of every box: leaves below each other, a node in the middle of its children."""
+        tree = self.structure
+        x = (tree._depths() * (BOX + GAP)).tolist()
+        y = [0.0] * len(height)
+        slot = max((height[node] for node in np.flatnonzero(tree.feature < 0)), default=0.0) + BETWEEN
+        n_leaves = 0
+        for node in range(len(height)):  # depth first, so leaves come in order
+            if tree.feature[node] < 0:
+                y[node] = slot * (n_leaves + 0.5)
+                n_leaves += 1
+        for node in reversed(range(len(height))):
+            if tree.feature[node] >= 0:
+                y[node] = (y[tree.left[node]] + y[tree.right[node]]) / 2
+        first = min(at - tall / 2 for at, tall in zip(y, height, strict=True))
+        return x, [at - first for at in y]
+
+    def _key_places(self, wide: float) -> tuple[list[tuple[float, float, str]], float]:
+        """Where the classes' names stand under the tree, and how high all of them are."""
+        left, line, places = 0.0, 0, []
+        for name in self._key_names:
+            room = SWATCH + 4 + text_width(name, NORMAL) + 16
+            if left > 0 and left + room > wide:
+                left, line = 0.0, line + 1
+            places.append((left, 20.0 + 15.0 * line, name))
+            left += room
+        return places, 20.0 + 15.0 * line + 10.0
+
+    # --- how it is drawn ----------------------------------------------------------------------------------------------
+
+    def _node(self, ax: Any, node: int, lines: list[str], left: float, middle: float, tall: float, lit: bool) -> None:
+        from matplotlib.patches import FancyBboxPatch
+
+        tree = self.structure
+        top = middle - tall / 2
+        ax.add_patch(
+            FancyBboxPatch(
+                (left, top),
+                BOX,
+                tall,
+                boxstyle="round,pad=0,rounding_size=3",
+                facecolor="white",
+                edgecolor=INK if lit else "#999999",
+                linewidth=2.4 if lit else 0.8,
+                zorder=3,
+            )
+        )
+        is_leaf = tree.feature[node] < 0
+        for at, text in enumerate(lines):
+            last = at == len(lines) - 1
+            self._text(
+                ax,
+                left + PAD,
+                top + PAD + LINE * (at + 0.5),
+                text,
+                size=SMALL if last else NORMAL,
+                color=GREY if last else INK,
+                weight="bold" if is_leaf and at == 0 else "normal",
+            )
+        self._bar(ax, left + PAD, top + tall - PAD - BAR + 1, node)
+
+    def _bar(self, ax: Any, left: float, top: float, node: int) -> None:
+        """The classes' shares, one after the other."""
+        from matplotlib.patches import Rectangle
+
+        start = left
+        for at, share in enumerate(self.structure.probability[node].tolist()):
+            style = class_style(at)
+            if share > 0:
+                ax.add_patch(
+                    Rectangle(
+                        (start, top),
+                        share * TEXT,
+                        BAR - 1,
+                        facecolor=style.color,
+                        hatch=style.hatch,
+                        edgecolor="white",
+                        linewidth=0,
+                        zorder=4,
+                    )
+                )
+            start += share * TEXT
+        ax.add_patch(Rectangle((left, top), TEXT, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
+
+    def _branch(self, ax: Any, node: int, child: int, holds: bool, x: list[float], y: list[float], lit: bool) -> None:
+        start, end = x[node] + BOX, x[child]
+        bend = start + 10
+        ax.plot(
+            [start, bend, bend, end],
+            [y[node], y[node], y[child], y[child]],
+            color=INK if lit else "#999999",
+            linewidth=2.4 if lit else 1.0,
+            solid_capstyle="butt",
+            zorder=2 if lit else 1,
+        )
+        column = None if self.columns is None else self.columns[int(self.structure.feature[node])]
+        gaps = column is not None and column.missing and node not in self.structure.asks_missing
+        self._text(ax, (bend + end) / 2 + 1, y[child] - 6, "yes" if holds else "no", size=SMALL, color=INK, align="center")
+        if gaps and not holds:
+            self._text(ax, (bend + end) / 2 + 1, y[child] + 7, "missing", size=6.5, color=GREY, align="center")
+
+    def _swatch(self, ax: Any, left: float, middle: float, at: int, name: str) -> None:
+        from matplotlib.patches import Rectangle
+
+        style = class_style(at)
+        ax.add_patch(
+            Rectangle(
+                (left, middle - SWATCH / 2),
+                SWATCH,
+                SWATCH,
+                facecolor=style.color,
+                hatch=style.hatch,
+                edgecolor="white",
+                lw=0,
+            )
+        )
+        self._text(ax, left + SWATCH + 4, middle, name, size=NORMAL, color=INK)
+
+    @staticmethod
+    def _text(
+        ax: Any,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float,
+        color: str,
+        weight: str = "normal",
+        align: str = "left",
+    ) -> None:
+        from fcca.plots._scaled import ScaledText
+
+        label = ScaledText(x, y, shown(text), points=size, color=color, fontweight=weight, ha=align, va="center_baseline")
+        label.set_zorder(6)
+        label.set_clip_on(False)
+        ax.add_artist(label)
+
+
+def _certificate(tree: OptimalTreeClassifier) -> str:
+    """What is proven: that no tree of this depth is better, or by how much at most one may be."""
+    what = f"error share + {tree.regularization_:.3g} per leaf = {tree.objective_:.4g}"
+    if tree.is_optimal_:
+        return f"proven optimal: {what}"
+    return f"within {tree.gap_:.1%} of optimal: {what}, none below {tree.lower_bound_:.4g}".replace("%", " %")
