@@ -38,6 +38,7 @@ class TrainingTable(NamedTuple):
     X: Any
     y: NDArray[Any]
     sample_weight: Floats | None
+    rows: NDArray[np.int64]  # which rows of the table that fit was given
 
 
 class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -166,7 +167,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         TrainingTable
-            ``X``, ``y`` and ``sample_weight``.
+            ``X``, ``y``, ``sample_weight``, and ``rows``, which rows of the table given to fit they are.
         """
         check_is_fitted(self)
         if (X is None) != (y is None):
@@ -340,12 +341,12 @@ def _weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingT
     if _num_samples(X) != len(y):
         raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
     if sample_weight is None:
-        return TrainingTable(X, y, None)
+        return TrainingTable(X, y, None, np.arange(len(y)))
     weight = check_weights(sample_weight, len(y))
     kept = np.flatnonzero(weight > 0)
     if len(kept) == len(y):
-        return TrainingTable(X, y, weight)
-    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept])
+        return TrainingTable(X, y, weight, kept)
+    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept], kept)
 
 
 def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:

@@ -22,6 +22,7 @@ from fcca.plots import (
     TreeDisplay,
 )
 from fcca.plots._style import number
+from fcca.trees import proof_in_words
 from plots import estimators as made
 
 
@@ -142,8 +143,11 @@ def test_the_path_of_a_row_is_lit():
 def test_a_tree_that_is_not_proven_says_how_close_it_is():
     tree = made.deep()[0]
     unproven = type(tree)(max_depth=5)
-    unproven.__dict__.update(tree.__dict__ | {"is_optimal_": False, "gap_": 0.031, "lower_bound_": 0.2})
-    assert "within 3.1 % of optimal" in TreeDisplay.from_estimator(unproven).ax_.get_title()
+    unproven.__dict__.update(tree.__dict__ | {"is_optimal_": False, "objective_": 0.2, "lower_bound_": 0.1875})
+    title = TreeDisplay.from_estimator(unproven).ax_.get_title()
+    assert proof_in_words(0.2, 0.1875, is_optimal=False) in title
+    assert "proven optimal" not in title
+    assert title.endswith("none below 0.1875")
 
 
 def test_long_names_are_cut_but_their_number_stays():
@@ -279,6 +283,17 @@ def test_arrows_are_counterfactuals_and_lines_are_thresholds_kept():
     assert (black_box != landed).all()
     kept = classifier.discretizer_.thresholds_
     np.testing.assert_array_equal(np.concatenate(display.lines), kept.threshold)
+
+
+def test_regions_of_a_linear_model_s_tree_are_exact_and_its_own_are_close():
+    classifier = made.linear()
+    display = DecisionRegionsDisplay.from_estimator(classifier)
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.uniform(axis.edges[0], axis.edges[-1], 2000) for axis in display.axes])
+    given = pd.DataFrame(points, columns=classifier.feature_names_in_)
+    black_box, tree = regions_at(display, points)
+    np.testing.assert_array_equal(tree, classifier.predict(given))
+    assert (black_box == classifier.discretizer_.predict_target(given)).mean() > 0.99
 
 
 def test_regions_need_no_counterfactuals():

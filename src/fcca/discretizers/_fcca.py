@@ -263,7 +263,6 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self._warn_about(found, gaps)
         self._collect_thresholds(engine, X, found, data.weight, gaps)
         # From here on rows are rows of the caller's X, those of weight 0 included.
-        self._rows_of_weight = None if data.weight is None else data.rows
         self.counterfactuals_ = replace(found, rows=data.rows[found.rows])
         return self.set_granularity(self.Q)
 

@@ -67,8 +67,8 @@ class Axis:
     gap: float | None
 
     @classmethod
-    def of(cls, name: str, column: Floats, cuts: Floats | None, categories: Any, missing: bool) -> Axis:
-        """Cells between the cuts, or a fine mesh where there are none to know."""
+    def of(cls, name: str, column: Floats, cuts: Floats, fine: bool, categories: Any, missing: bool) -> Axis:
+        """Cells between the cuts, and between those of a fine mesh too where the cuts are not all there is to know."""
         if categories is not None:
             low, high = -0.5, len(categories) - 0.5
             values = np.arange(len(categories), dtype=np.float64)
@@ -77,13 +77,9 @@ class Axis:
             low, high = float(np.nanmin(column)), float(np.nanmax(column))
             around = MARGIN * (high - low) or 0.5
             low, high = low - around, high + around
-            if cuts is None:
-                edges = np.linspace(low, high, MESH + 1, dtype=np.float64)
-                values = (edges[:-1] + edges[1:]) / 2
-            else:
-                inside = np.unique(cuts[(cuts > low) & (cuts < high)])
-                edges = np.concatenate([[low], inside, [high]])
-                values = edges[1:]  # a value on a cut belongs to the cell below it
+            inside = np.concatenate([cuts, np.linspace(low, high, MESH + 1)[1:-1] if fine else []])
+            edges = np.concatenate([[low], np.unique(inside[(inside > low) & (inside < high)]), [high]])
+            values = edges[1:]  # a value on a cut belongs to the cell below it
         gap = None
         if missing:
             band = GAP_BAND * (high - low)
@@ -99,8 +95,9 @@ class Axis:
 class DecisionRegionsDisplay:
     """Decision regions of the black box and of the tree side by side, with the thresholds and some counterfactuals.
 
-    For classifiers of exactly two columns. Regions are exact: the answer is taken in every cell between the cuts, or, for
-    linear models, which have none, on a fine mesh. It is recommended to use :meth:`from_estimator`.
+    For classifiers of exactly two columns. Regions are exact: the answer is taken in every cell between the cuts. Linear
+    models have none; their regions, but not their trees', are drawn on a fine mesh. It is recommended to use
+    :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -353,12 +350,11 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
     """Both columns, with the cuts of the black box and of the tree; a mesh where there are none, or far too many."""
     kept: ThresholdTable = classifier.discretizer_.thresholds_
     engine = CounterfactualExplainer(classifier.discretizer_.estimator_, X).engine
-    cuts: list[Floats | None] = [None, None]
-    if engine.has_cuts:
-        tree = [kept.threshold[(kept.feature == j) & (kept.kind == "cut")] for j in (0, 1)]
-        known = [np.concatenate([engine.cells.cuts_of(j), tree[j]]) for j in (0, 1)]
-        if (len(known[0]) + 1) * (len(known[1]) + 1) <= MOST_CELLS:
-            cuts = list(known)
+    cuts = [kept.threshold[(kept.feature == j) & (kept.kind == "cut")] for j in (0, 1)]
+    known = [np.concatenate([engine.cells.cuts_of(j), cuts[j]]) for j in (0, 1)]
+    fine = not engine.has_cuts or (len(known[0]) + 1) * (len(known[1]) + 1) > MOST_CELLS
+    if not fine:
+        cuts = known
     columns = kept.columns
 
     def axis(j: int) -> Axis:
@@ -367,6 +363,7 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
             kept.feature_names[j],
             table[:, j],
             cuts[j],
+            fine,
             None if column is None else column.categories,
             column is not None and column.missing,
         )

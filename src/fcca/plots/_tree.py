@@ -28,7 +28,7 @@ from fcca.plots._style import (
     text_width,
     wrapped,
 )
-from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.trees import OptimalTreeClassifier, TreeStructure, proof_in_words
 
 BOX, GAP = 150.0, 44.0  # points: how wide a box is, and the space to the next column
 PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0
@@ -346,8 +346,7 @@ class TreeDisplay:
 
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
-    """What is proven: that no tree of this depth is better, or by how much at most one may be."""
-    what = f"error share + {tree.regularization_:.3g} per leaf = {tree.objective_:.4g}"
-    if tree.is_optimal_:
-        return f"proven optimal: {what}"
-    return f"within {tree.gap_:.1%} of optimal: {what}, none below {tree.lower_bound_:.4g}".replace("%", " %")
+    """What is proven of the tree, and of which number."""
+    proof = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
+    text = f"{proof}: error share + {tree.regularization_:.3g} per leaf = {tree.objective_:.4g}"
+    return text if tree.is_optimal_ else f"{text}, none below {tree.lower_bound_:.4g}"

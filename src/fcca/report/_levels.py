@@ -21,7 +21,7 @@ from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report._material import Material, Rows
 from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
-from fcca.trees import TreeStructure
+from fcca.trees import TreeStructure, proof_in_words
 
 Progress = Callable[[int, int], None]
 
@@ -213,7 +213,7 @@ def certificate(tree: Any) -> dict[str, Any]:
     else:
         proof = "time ran out before anything was proven"
     return {
-        "text": _proof(tree),
+        "text": proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_),
         "detail": f"{price}; {proof}.",
         "optimal": bool(tree.is_optimal_),
         "gap": float(tree.gap_),
@@ -223,23 +223,6 @@ def certificate(tree: Any) -> dict[str, Any]:
         "leaves": int(tree.n_leaves_),
         "depth": int(tree.depth_),
     }
-
-
-def _proof(tree: Any) -> str:
-    """``proven optimal``, or by how much the tree may be worse than the best, rounded up."""
-    if tree.is_optimal_:
-        return "proven optimal"
-    if not tree.lower_bound_ > 0:
-        return "not proven: the search ended before it had a bound"
-    ratio = tree.objective_ / tree.lower_bound_
-    if ratio <= 2:
-        return f"within {plain(_rounded_up(1000 * (ratio - 1)) / 10)} % of optimal"
-    return f"at most {plain(_rounded_up(10 * ratio) / 10)} times the optimum"
-
-
-def _rounded_up(x: float) -> int:
-    """The next whole number, at least 1; what rounding has added to one does not count."""
-    return max(1, math.ceil(x - 1e-9))
 
 
 def _rounded_down(x: float) -> str:

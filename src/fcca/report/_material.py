@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -15,6 +14,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from fcca._columns import Columns
+from fcca._known_rows import known_rows
+from fcca._text import printable
 from fcca._units import PowerOfTwoScaler
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
@@ -175,8 +176,7 @@ def gathered(
     if X_test is not None:
         y_test = _checked_labels(classifier, X_test, y_test)
     rows = classifier.training_data(X, y, sample_weight)
-    numbers = _numbers(classifier, len(rows.y), None if X is None else sample_weight)
-    names = _checked_names(row_numbers, numbers)
+    names = _checked_names(row_numbers, rows.rows)
     training = _answered(classifier, rows.X, rows.y, rows.sample_weight)
     held_out, notes = None, []
     if X_test is not None:
@@ -187,7 +187,7 @@ def gathered(
             held_out = _answered(classifier, X_known, y_test[kept], None)
         if not known.all():
             notes = [_note_on_unknown(int((~known).sum()))]
-    return Material(classifier, training, numbers, names, held_out, tuple(notes))
+    return Material(classifier, training, rows.rows, names, held_out, tuple(notes))
 
 
 def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> Rows:
@@ -196,14 +196,6 @@ def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Float
     given = as_fitted_on(discretizer.estimator_, table, columns=discretizer.thresholds_.columns)
     answers = np.asarray(discretizer.estimator_.predict(given)).ravel()  # flat: CatBoost gives many classes as a column
     return Rows(table, y, answers, weight)
-
-
-def _numbers(classifier: FCCAClassifier, n: int, sample_weight: ArrayLike | None) -> Positions:
-    """Which rows of the table that was fitted on the n are that count: all but those of weight 0."""
-    if sample_weight is not None and np.ndim(sample_weight) == 1:
-        return np.flatnonzero(np.asarray(sample_weight, dtype=np.float64) > 0)
-    counted: Positions | None = getattr(classifier.discretizer_, "_rows_of_weight", None)
-    return np.arange(n) if counted is None else counted
 
 
 def _checked_labels(classifier: FCCAClassifier, X_test: Any, y_test: Any) -> NDArray[Any]:
@@ -231,30 +223,7 @@ def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
         given = given[numbers]
     if len(given) != len(numbers):
         raise InvalidInputError(f"row_numbers has {len(given)} entries for {len(numbers)} training rows. Expected as many.")
-    return [int(name) if isinstance(name, int | float) and name == int(name) else str(name) for name in given.tolist()]
-
-
-def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
-    """Which rows have no category, and no gap, that the columns do not know: the black box cannot answer the others."""
-    frame = _as_frame(X)
-    gaps = frame.isna().to_numpy(dtype=np.bool_)
-    if columns is None:
-        return np.logical_not(gaps.any(axis=1))
-    may_miss = [column.missing or column.ignored for column in columns]
-    known: NDArray[np.bool_] = ~(gaps & ~np.array(may_miss)).any(axis=1)
-    for j, column in enumerate(columns):
-        if column.categories is not None:
-            known &= gaps[:, j] | frame.iloc[:, j].isin(list(column.categories)).to_numpy(dtype=np.bool_)
-    return known
-
-
-def _as_frame(X: Any) -> pd.DataFrame:
-    if isinstance(X, pd.DataFrame):
-        return X
-    if type(X).__module__.startswith("polars"):
-        return pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
-    table = X.toarray() if hasattr(X, "toarray") else X
-    return pd.DataFrame(table)
+    return [name if isinstance(name, int) else printable(name) for name in given.tolist()]
 
 
 def _note_on_unknown(n: int) -> str:

@@ -20,6 +20,7 @@ from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import questions
+from fcca.trees._proof import proof_in_words
 from fcca.trees._structure import TreeStructure
 
 Floats = NDArray[np.float64]
@@ -159,9 +160,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                 if asked.at_midpoints
                 else ""
             )
+            proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
             warnings.warn(
-                f"The time limit of {self.time_limit} s ended the search; the tree is within {self.gap_:.1%} of optimal."
-                + advice,
+                f"The time limit of {self.time_limit} s ended the search; the tree is {proof}.{advice}",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )

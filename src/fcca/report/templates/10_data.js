@@ -8,11 +8,11 @@ const fcca = (() => {
 
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes || {})) {
-      if (value === null || value === undefined || value === false) continue;
+      if (!isThere(value) || value === false) continue;
       if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
       else node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    node.append(...children.flat(Infinity).filter((child) => isThere(child) && child !== false));
     return node;
   }
   const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
@@ -20,7 +20,11 @@ const fcca = (() => {
   const place = (name) => document.querySelector(`[data-live="${name}"]`);
   const put = (name, ...children) => place(name).replaceChildren(...children.flat(Infinity).filter(Boolean));
 
+  const tile = (title, test, value, extra) =>
+    el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value), el("dd", { class: "quiet" }, extra));
+
   // Numbers
+  const isThere = (x) => x !== null && x !== undefined;
   const NBSP = "\u00a0";
   // Of very many thresholds, only the most crossed are on the page.
   const nFound = data.n_conditions ?? data.conditions.length;
@@ -28,7 +32,7 @@ const fcca = (() => {
   const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
   const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
   function number(x) {
-    if (x === null || x === undefined) return "–";
+    if (!isThere(x)) return "–";
     const size = Math.abs(x);
     if (size !== 0 && (size < 1e-5 || size >= 1e16)) return String(x);
     return Number.isInteger(x) || size >= 1e6 ? whole.format(x) : digits.format(x);
@@ -38,7 +42,7 @@ const fcca = (() => {
   const count = (x) => number(Number.isInteger(x) ? x : Number(x.toPrecision(3)));
   // A share that is not 0 or 1 is never shown as if it were.
   function percent(x) {
-    if (x === null || x === undefined) return "–";
+    if (!isThere(x)) return "–";
     // Halves go to the even digit, as in Python, so that other outputs say the same.
     const hundred = 100 * x, isHalf = Number.isInteger(4 * hundred) && (10 * hundred) % 1 === 0.5;
     const text = (isHalf ? (2 * Math.round(5 * hundred)) / 10 : hundred).toFixed(1);
@@ -127,6 +131,7 @@ const fcca = (() => {
   }
 
   return {
-    data, nFound, nKept, el, svg, place, put, number, count, hasChanges, percent, counted, NBSP, sum, heaviest, share, isLeaf, said, sayPath, leaves, saidValue, readRows,
+    data, nFound, nKept, hasChanges, el, svg, place, put, tile, isThere, number, count, percent, counted, NBSP, sum, heaviest,
+    share, isLeaf, said, sayPath, leaves, saidValue, readRows,
   };
 })();

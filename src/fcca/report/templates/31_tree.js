@@ -54,7 +54,7 @@ fcca.tree = (() => {
     const rows = counted(tree.rows[node], "row"), part = percent(share(tree, node));
     const most = leaf ? part : `${data.classes[code]}: ${part}`;
     pen.font = `12px ${FAMILY}`;
-    const room = inside - pen.measureText(rows).width - 10;
+    const room = inside - pen.measureText(rows).width - 10, partWidth = pen.measureText(part).width;
     const fitted = pen.measureText(most).width > room && room < 70 ? part : cut(most, room, "12px", leaf ? "" : `: ${part}`);
     const x = box.x + 12, group = svg("g", {
       class: `card ${leaf ? "leaf" : "inner"}${onPath ? " lit" : ""}`, "data-node": node, "data-test": "node",
@@ -66,7 +66,7 @@ fcca.tree = (() => {
     group.append(svg("text", { x, y: box.y + 41 }, rows));
     group.append(svg("text", { x: box.x + box.w - 12, y: box.y + 41, "text-anchor": "end" }, fitted));
     // No room for the class's name: its colour, and the name where the card is pointed at.
-    if (!leaf && fitted === part) group.append(...patch(code, box.x + box.w - 22 - pen.measureText(part).width, box.y + 33, 8));
+    if (!leaf && fitted === part) group.append(...patch(code, box.x + box.w - 24 - partWidth, box.y + 33, 8));
     group.append(...bar(weight, x, box.y + 49, inside, 6));
     if (onPath) group.append(svg("circle", { class: "stop", cx: box.x + box.w - 4, cy: box.y + 4, r: 6 }));
     return group;
@@ -131,7 +131,8 @@ fcca.tree = (() => {
     box.replaceChildren(diagram(tree, Math.max(260, width), path));
     rules(tree, path);
     if (path) show(box, path.leaf);
-    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, ${certificate.text}, at ${state.called()}. `,
+    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, `,
+      `${certificate.text}, at ${state.called()}. `,
       tree.condition[0] < 0 ? "No split is worth the price of a leaf at this level: every row gets the same answer. "
         : "Each card asks for its condition; rows for which it holds go to “yes”. ",
       path && `The path of row ${state.row} is drawn bold.`);
@@ -139,5 +140,5 @@ fcca.tree = (() => {
   // For paper, the diagram is laid out anew for its width.
   const force = (width) => { forced = width; };
 
-  return { draw, legend, cut, force };
+  return { draw, legend, force };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // The rates over the levels: one small chart each, the current level marked in all of them.
 fcca.curves = (() => {
-  const { nKept, el, svg, put, place, number, percent, state } = fcca;
+  const { nKept, el, svg, put, place, isThere, number, percent, state } = fcca;
   const RATES = [
     { key: "accuracy", name: "Accuracy", reference: true },
     { key: "fidelity", name: "Fidelity" },
@@ -13,7 +13,6 @@ fcca.curves = (() => {
     { key: "held_out", sign: "■", word: "held out" },
   ];
   const HEIGHT = 190, TOP = 12, BOTTOM = 34, LEFT = 46, RIGHT = 92, GAP = 28;
-  const isThere = (x) => x !== null && x !== undefined;
   const rate = (level, side, key) => (level[side] ? level[side][key] : null);
 
   function ticksFor(values) {
@@ -56,7 +55,8 @@ fcca.curves = (() => {
       "aria-label": `${name} over ${axisName}; at ${state.called()}: ${heads.join(", ")}` });
     for (const tick of ticks) {
       picture.append(svg("line", { class: "grid", x1: LEFT, x2: right, y1: Y(tick), y2: Y(tick) }));
-      picture.append(svg("text", { class: "scale", x: LEFT - 8, y: Y(tick) + 4, "text-anchor": "end" }, `${number(Number((100 * tick).toFixed(1)))}\u00a0%`));
+      picture.append(svg("text", { class: "scale", x: LEFT - 8, y: Y(tick) + 4, "text-anchor": "end" },
+        `${number(Number((100 * tick).toFixed(1)))}\u00a0%`));
     }
     let taken = -Infinity;
     levels.forEach((level, i) => {
@@ -99,7 +99,8 @@ fcca.curves = (() => {
     const sides = SIDES.filter((side) => levels.some((level) => level[side.key]));
     const head = el("tr", {}, el("th", { scope: "col" }, name), el("th", { scope: "col" }, "Thresholds"),
       RATES.map((each) => sides.map((side) => el("th", { scope: "col" }, each.name, sides.length > 1 && el("small", {}, side.word)))));
-    const body = levels.map((level, i) => el("tr", { class: i === state.index ? "lit" : null, "aria-current": i === state.index ? "true" : null },
+    const now = (i) => (i === state.index ? { class: "lit", "aria-current": "true" } : {});
+    const body = levels.map((level, i) => el("tr", now(i),
       el("th", { scope: "row" }, number(valueOf(level))), el("td", {}, number(nKept(level))),
       RATES.map((each) => sides.map((side) => el("td", {}, percent(rate(level, side.key, each.key)))))));
     put("rates", el("thead", {}, head), el("tbody", {}, body));

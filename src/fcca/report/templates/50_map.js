@@ -3,6 +3,9 @@
 fcca.map = (() => {
   const { data, el, svg, put, place, number, hasChanges, percent, counted, NBSP, state } = fcca;
   const FIRST = 20, HEIGHT = 30, EDGE = 8, GAPS = 34;
+  const MOVES = {
+    ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity],
+  };
   const most = Math.max(...data.conditions.map((condition) => condition.count), 0) || 1;
   const strength = (count) => Math.sqrt(count / most);
 
@@ -18,7 +21,8 @@ fcca.map = (() => {
 
   function words(id) {
     const { text, count } = data.conditions[id], kept = state.level().kept.includes(id);
-    const weight = hasChanges ? `crossed by ${counted(count, "change")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
+    const weight = hasChanges
+      ? `crossed by ${counted(count, "change")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
     return `${text}: ${weight}; ${kept ? "kept" : "left out"} at ${state.called()}`;
   }
   const say = (id) => { place("map-said").textContent = words(id); };
@@ -43,35 +47,36 @@ fcca.map = (() => {
     const ends = numbers ? [Number.isFinite(from) ? from : null, Number.isFinite(to) ? to : null] : null;
     const strip = svg("svg", { class: "strip", width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": name });
     strip.append(svg("line", { class: numbers ? "base" : "base sets", x1: EDGE, x2: right, y1: HEIGHT - 2, y2: HEIGHT - 2 }));
-    if (anyGap && ids.some((id) => data.conditions[id].kind === "missing")) {
+    const asksGap = ids.some((id) => data.conditions[id].kind === "missing");
+    if (asksGap) {
       strip.append(svg("line", { class: "base sets", x1: right + 12, x2: width - 2, y1: HEIGHT - 2, y2: HEIGHT - 2 }));
     }
     const ordered = [...ids].sort((a, b) => (found.get(a) ?? 2) - (found.get(b) ?? 2));
     const bars = ordered.map((id) => {
       const { kind: what, count } = data.conditions[id], tall = 5 + 21 * strength(count), wide = what === "cut" ? 5 : 11;
       const x = what === "missing" ? right + 23 : EDGE + found.get(id) * (right - EDGE);
-      const bar = svg("rect", { class: "mark", x: (x - wide / 2).toFixed(1), y: (HEIGHT - 3 - tall).toFixed(1), width: wide, height: tall.toFixed(1),
-        rx: 1.5, tabindex: -1, role: "img", "data-id": id });
+      const bar = svg("rect", { class: "mark", x: (x - wide / 2).toFixed(1), y: (HEIGHT - 3 - tall).toFixed(1), width: wide,
+        height: tall.toFixed(1), rx: 1.5, tabindex: -1, role: "img", "data-id": id });
       bar.style.setProperty("--heat", `${Math.round(100 * strength(count))}%`);
       return bar;
     });
     // Rare ones last, so that they are not hidden behind frequent ones.
     strip.append(...[...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count));
-    const foot = ends && ends[0] !== null ? [number(ends[0]), number(ends[1])] : [counted((categories || []).length, "category", "categories"), ""];
+    const foot = ends && ends[0] !== null
+      ? [number(ends[0]), number(ends[1])] : [counted((categories || []).length, "category", "categories"), ""];
     return { bars, row: el("div", { class: "map-line" },
       el("div", { class: "map-name" }, el("span", { class: "long", title: name }, name),
         el("span", { class: "quiet" }, counted(ids.length, "threshold"))),
       el("div", { class: `map-strip${anyGap ? " gaps" : ""}` }, strip, el("div", { class: "map-ends quiet", "aria-hidden": "true" },
-        el("span", {}, foot[0]), el("span", {}, foot[1]), anyGap && el("span", {}, ids.some((id) => data.conditions[id].kind === "missing") ? "gap" : "")))) };
+        el("span", {}, foot[0]), el("span", {}, foot[1]), anyGap && el("span", {}, asksGap ? "gap" : "")))) };
   }
 
   function key(event) {
     const [y, x] = find(document.activeElement);
     if (y < 0) return;
-    const row = marks[y], moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity] };
-    if (!(event.key in moves)) return;
+    if (!(event.key in MOVES)) return;
     event.preventDefault();
-    const [down, along] = moves[event.key], next = marks[Math.min(marks.length - 1, Math.max(0, y + down))];
+    const row = marks[y], [down, along] = MOVES[event.key], next = marks[Math.min(marks.length - 1, Math.max(0, y + down))];
     focus(next === row ? row[Math.min(row.length - 1, Math.max(0, x + along))] : next[Math.min(next.length - 1, x)]);
   }
   function find(bar) {
@@ -90,7 +95,9 @@ fcca.map = (() => {
     if (!lines.length) return put("map", el("p", {}, "No threshold was found."));
     const over = (event) => { if (event.target.dataset && event.target.dataset.id) say(Number(event.target.dataset.id)); };
     put("map",
-      el("div", { class: "map-key", "aria-hidden": "true" }, el("span", {}, hasChanges ? "few changes" : "less"), el("span", { class: "ramp" }), el("span", {}, hasChanges ? `many (${fcca.count(most)})` : "more important"),
+      el("div", { class: "map-key", "aria-hidden": "true" },
+        el("span", {}, hasChanges ? "few changes" : "less"), el("span", { class: "ramp" }),
+        el("span", {}, hasChanges ? `many (${fcca.count(most)})` : "more important"),
         el("span", { class: "sample kept" }), el("span", {}, "kept"), el("span", { class: "sample" }), el("span", {}, "left out"),
         anyGap && el("span", { class: "quiet" }, `“gap”: the column is missing`)),
       el("div", { class: "map-lines", on: { pointerover: over, focusin: over, keydown: key } }, made.map((each) => each.row)),

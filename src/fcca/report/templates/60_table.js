@@ -2,7 +2,7 @@
 // The kept thresholds as a table that can be sorted.
 fcca.table = (() => {
   const { data, nFound, nKept, el, svg, put, number, hasChanges, percent, counted, state } = fcca;
-  const FIRST = 40;
+  const FIRST = 40, ASKED = "asked by the tree";
   const collator = new Intl.Collator("en", { numeric: true });
   const order = { key: "count", up: false };
   let showAll = false;
@@ -31,22 +31,26 @@ fcca.table = (() => {
   function draw() {
     const { kept, tree } = state.level(), most = Math.max(1e-300, ...data.conditions.map((condition) => condition.count));
     const asked = new Set(tree.condition.filter((id) => id >= 0)), ids = sorted(kept), shown = showAll ? ids : ids.slice(0, FIRST);
-    fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at ${state.called()}; the tree asks for `,
+    fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at `,
+      `${state.called()}; the tree asks for `,
       `${number(asked.size)} of them (●). `, hasChanges
-        ? `A count is the number of proven changes that cross the threshold, a share is of all ${number(data.n_counterfactuals)} of them.` : "",
+        && `A count is the number of proven changes that cross it, a share is of all ${number(data.n_counterfactuals)} of them.`,
       kept.length < nKept(state.level()) ? ` The table holds the ${number(kept.length)} most crossed.` : "");
     put("kept",
       el("table", { class: "kept" },
         el("thead", {}, el("tr", {}, header("condition", "Condition"), header("count", hasChanges ? "Count" : "Importance", "number"),
-          hasChanges && el("th", { scope: "col", class: "number" }, "Share"), el("th", { scope: "col", class: "bars", "aria-hidden": "true" }))),
+          hasChanges && el("th", { scope: "col", class: "number" }, "Share"),
+          el("th", { scope: "col", class: "bars", "aria-hidden": "true" }))),
         el("tbody", {}, shown.map((id) => {
           const { text, count } = data.conditions[id];
           return el("tr", { "data-id": id, "data-test": "kept-row" },
-            el("th", { scope: "row" }, text, asked.has(id) && el("span", { class: "asked", title: "asked by the tree", role: "img", "aria-label": "asked by the tree" }, " ●")),
+            el("th", { scope: "row" }, text, asked.has(id) && el("span", { class: "asked", title: ASKED, role: "img", "aria-label": ASKED }, " ●")),
             el("td", { class: "number" }, fcca.count(count)),
             hasChanges && el("td", { class: "number" }, percent(count / data.n_counterfactuals)),
-            el("td", { class: "bars", "aria-hidden": "true" }, svg("svg", { class: "small-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none" },
-              svg("rect", { width: 100, height: 8, class: "track" }), svg("rect", { width: ((100 * count) / most).toFixed(2), height: 8, class: "value" }))));
+            el("td", { class: "bars", "aria-hidden": "true" },
+              svg("svg", { class: "small-bar", viewBox: "0 0 100 8", preserveAspectRatio: "none" },
+                svg("rect", { width: 100, height: 8, class: "track" }),
+                svg("rect", { width: ((100 * count) / most).toFixed(2), height: 8, class: "value" }))));
         }))),
       !kept.length && el("p", {}, "No threshold is kept at this level."),
       ids.length > FIRST && el("button", { type: "button", "data-test": "kept-all", "aria-expanded": String(showAll),

@@ -1,9 +1,10 @@
 "use strict";
 // The row look-up.
 fcca.rows = (() => {
-  const { data, el, put, place, number, hasChanges, percent, counted, heaviest, share, said, saidValue, state } = fcca;
+  const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, share, said, saidValue, state } = fcca;
   const STATUS = {
-    optimal: "proven: no cheaper change does it", feasible: "found, but not proven to be the cheapest", infeasible: "proven: no change does it",
+    optimal: "proven: no cheaper change does it", feasible: "found, but not proven to be the cheapest",
+    infeasible: "proven: no change does it",
     unverified: "not confirmed by the black box, and left out of all counts", unknown: "the search ended without an answer",
   };
   const FILTERS = [
@@ -16,10 +17,12 @@ fcca.rows = (() => {
   let rows = null, matching = [];
   const input = document.getElementById("row"), filter = document.getElementById("filter");
   const treeAnswer = (i) => { const { tree } = state.level(); return heaviest(tree.weight[rows.walk(tree, i).leaf]); };
-  const named = (code) => (code === null || code === undefined ? "–" : data.classes[code]);
+  const named = (code) => (isThere(code) ? data.classes[code] : "–");
   const chosen = () => (rows && state.row !== null ? rows.index.get(state.row) ?? null : null);
   const message = (...parts) => put("row-message", ...parts);
-  const rowButton = (i) => el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, number(rows.number[i]));
+  const rowButton = (i) =>
+    el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, number(rows.number[i]));
+  const short = (x) => number(Number(x.toPrecision(4)));
 
   function path() {
     const i = chosen();
@@ -53,44 +56,51 @@ fcca.rows = (() => {
       const like = rows.number.map((_, i) => i).filter((i) => String(rows.number[i]).startsWith(name.trim()));
       return like.slice(0, 4);
     }
-    return rows.number.map((each, i) => [Math.abs(each - wanted), i]).sort((a, b) => a[0] - b[0]).slice(0, 4).map(([, i]) => i).sort((a, b) => a - b);
+    const byDistance = rows.number.map((each, i) => [Math.abs(each - wanted), i]).sort((a, b) => a[0] - b[0]);
+    return byDistance.slice(0, 4).map(([, i]) => i).sort((a, b) => a - b);
   }
   function unknown(name) {
     const near = nearest(name), { shown, total, sampled } = data.rows;
     message(`There is no row ${name.slice(0, 40)} on this page. `,
-      sampled ? `It holds a sample of ${number(shown)} of ${number(total)} rows. ` : `It holds ${counted(shown, "row")}, from ${number(rows.number[0])} to ${number(rows.number[rows.number.length - 1])}. `,
-      near.length ? [near.length > 1 ? "The nearest are " : "The nearest is ", near.map((i, k) => [k ? ", " : "", rowButton(i)]), "."] : "");
+      sampled ? `It holds a sample of ${number(shown)} of ${counted(total, "row")}. ` : `It holds ${counted(shown, "row")}. `,
+      near.length > 0 && ["Near it: ", near.map((i, k) => [k ? ", " : "", rowButton(i)]), "."]);
   }
 
-  const tile = (title, test, value, extra) => el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value), el("dd", { class: "quiet" }, extra));
+  const judged = (answer, i) => (answer === rows.label[i] ? "✓ right" : "✗ wrong");
   function verdict(i, leaf) {
     const { tree } = state.level(), answer = heaviest(tree.weight[leaf]), probability = rows.probability[i];
     return el("dl", { class: "tiles" },
       tile("Label", "row-label", named(rows.label[i]), "in the training data"),
       tile("Black box says", "row-black-box", named(rows.target[i]),
-        `${rows.target[i] === rows.label[i] ? "✓ right" : "✗ wrong"}${probability === null || probability === undefined ? "" : `, probability ${percent(probability)}`}`),
+        `${judged(rows.target[i], i)}${isThere(probability) ? `, probability ${percent(probability)}` : ""}`),
       tile("Tree says", "row-tree", named(answer),
-        `${answer === rows.label[i] ? "✓ right" : "✗ wrong"}, ${answer === rows.target[i] ? "as the black box" : "unlike the black box"}`));
+        `${judged(answer, i)}, ${answer === rows.target[i] ? "as the black box" : "unlike the black box"}`));
   }
   function way(i, { steps, leaf }) {
     const { tree } = state.level();
     const lines = steps.map((each) => {
       const { column } = data.conditions[tree.condition[each.node]];
-      return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)), el("span", { class: "quiet" }, ` it is ${saidValue(column, rows.value(i, column))}`));
+      return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)),
+        el("span", { class: "quiet" }, ` it is ${saidValue(column, rows.value(i, column))}`));
     });
     return el("section", { class: "part" }, el("h3", {}, `Its path at ${state.called()}`),
       lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: it gives every row the same answer."),
-      el("p", { class: "so" }, `so ${named(heaviest(tree.weight[leaf]))}: ${percent(share(tree, leaf))} of the ${counted(tree.rows[leaf], "training row")} that end here`));
+      el("p", { class: "so" }, `so ${named(heaviest(tree.weight[leaf]))}: ${percent(share(tree, leaf))} of the `,
+        `${counted(tree.rows[leaf], "training row")} that end here`));
   }
   function values(i) {
     const { tree } = state.level(), asked = new Set(tree.condition.filter((id) => id >= 0).map((id) => data.conditions[id].column));
-    const list = (columns) => el("table", { class: "values" }, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Column"), el("th", { scope: "col", class: "number" }, "Value"))),
+    const exact = (column) => (data.columns[column].kind === "number" ? rows.value(i, column) : null);
+    const list = (columns) => el("table", { class: "values" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Column"), el("th", { scope: "col", class: "number" }, "Value"))),
       el("tbody", {}, columns.map((column) => el("tr", { "data-test": "row-value" },
-        el("th", { scope: "row" }, data.columns[column].name), el("td", { class: "number", title: data.columns[column].kind === "number" ? rows.value(i, column) : null }, saidValue(column, rows.value(i, column)))))));
+        el("th", { scope: "row" }, data.columns[column].name),
+        el("td", { class: "number", title: exact(column) }, saidValue(column, rows.value(i, column)))))));
     const here = rows.columns.filter((column) => asked.has(column)), elsewhere = rows.columns.filter((column) => !asked.has(column));
     return el("section", { class: "part" }, el("h3", {}, "Its values"),
       here.length ? list(here) : el("p", { class: "quiet" }, "The tree at this level asks for no column."),
-      elsewhere.length > 0 && el("details", {}, el("summary", {}, `${counted(elsewhere.length, "column")} asked at other levels`), list(elsewhere)));
+      elsewhere.length > 0 && el("details", {},
+        el("summary", {}, `${counted(elsewhere.length, "column")} asked at other levels`), list(elsewhere)));
   }
   function change(i) {
     const answer = rows.answer[i], part = el("section", { class: "part wide" }, el("h3", {}, "What would change the black box’s answer"));
@@ -103,8 +113,8 @@ fcca.rows = (() => {
     }
     part.append(el("p", { class: "sentence", "data-test": "row-sentence" }, answer.sentence),
       el("p", { class: "quiet", "data-test": "row-status" }, `${answer.status}: ${STATUS[answer.status] || "see the documentation"}`,
-        answer.cost === null || answer.cost === undefined ? "" : `; cost ${number(Number(answer.cost.toPrecision(4)))}`,
-        answer.status !== "optimal" && answer.bound !== null && answer.bound !== undefined ? `, and none costs less than ${number(Number(answer.bound.toPrecision(4)))}` : ""));
+        isThere(answer.cost) && `; cost ${short(answer.cost)}`,
+        answer.status !== "optimal" && isThere(answer.bound) && `, and none costs less than ${short(answer.bound)}`));
     const kept = new Set(state.level().kept);
     if (answer.crossed.length) {
       part.append(el("h4", {}, "Thresholds it crosses"), el("ul", { class: "crossed" }, answer.crossed.map((id) =>
@@ -116,14 +126,16 @@ fcca.rows = (() => {
 
   function draw() {
     if (!rows) return;
-    const i = chosen(), many = matching.length === rows.number.length ? counted(matching.length, "row") : `${number(matching.length)} of ${counted(rows.number.length, "row")}`;
+    const i = chosen(), all = counted(rows.number.length, "row");
+    const many = matching.length === rows.number.length ? all : `${number(matching.length)} of ${all}`;
     place("row").replaceChildren();
     if (document.activeElement !== input || i !== null || state.row === null) input.value = state.row ?? "";
     if (state.row !== null && i === null) { unknown(state.row); return; }
     if (i === null) { message(`${many} to choose from. Type a row’s number, or step through them.`); return; }
     const found = rows.walk(state.level().tree, i), position = matching.indexOf(i);
     message(`Row ${rows.number[i]} (${position >= 0 ? number(position + 1) : "not one"} of ${number(matching.length)} `,
-      filter.value === "0" ? "rows" : FILTERS[Number(filter.value)].name, `): the tree says ${named(heaviest(state.level().tree.weight[found.leaf]))}, the black box ${named(rows.target[i])}.`);
+      filter.value === "0" ? "rows" : FILTERS[Number(filter.value)].name, "): the tree says ",
+      `${named(heaviest(state.level().tree.weight[found.leaf]))}, the black box ${named(rows.target[i])}.`);
     put("row", verdict(i, found.leaf), el("div", { class: "parts" }, way(i, found), values(i), change(i)));
   }
 

@@ -1,17 +1,18 @@
 "use strict";
 // Puts it together: what is drawn anew when, the address, the width, paper.
 (() => {
-  const { el, put, place, number, percent, counted, nFound, nKept, state, tree, curves, map, table, rows } = fcca;
+  const { put, place, tile, isThere, number, percent, counted, nFound, nKept, state, tree, curves, map, table, rows } = fcca;
 
   function tiles() {
     const level = state.level(), { training, held_out: heldOut, black_box: box, certificate } = level;
-    const tile = (title, test, value, extra) => el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value), el("dd", { class: "quiet" }, extra || "\u00a0"));
     const out = (key) => (heldOut ? `${percent(heldOut[key])} on ${number(heldOut.rows)} held-out rows` : "on training rows");
     put("tiles",
       tile("Tree’s accuracy", "accuracy", percent(training.accuracy), out("accuracy")),
-      tile("Black box’s accuracy", "black-box", percent(box.training), box.held_out === null || box.held_out === undefined ? "on training rows" : `${percent(box.held_out)} held out`),
+      tile("Black box’s accuracy", "black-box", percent(box.training),
+        isThere(box.held_out) ? `${percent(box.held_out)} held out` : "on training rows"),
       tile("Fidelity to the black box", "fidelity", percent(training.fidelity), out("fidelity")),
-      tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`, `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
+      tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
+        `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
     badge.textContent = certificate.text;
     badge.classList.toggle("open", !certificate.optimal);
