@@ -304,12 +304,16 @@ def test_regions_need_no_counterfactuals():
     assert display.class_names == ["0", "1"]
 
 
-def test_no_arrow_is_drawn_where_rows_of_weight_nothing_have_moved_the_numbers():
+def test_arrows_start_at_their_rows_where_some_rows_have_no_weight():
     X, y = made.cancer()
     X = X[["worst radius", "worst texture"]]
     weight = (np.arange(len(X)) > 3).astype(float)
     classifier = FCCAClassifier().fit(X, y, sample_weight=weight)
-    assert len(DecisionRegionsDisplay.from_estimator(classifier).arrows) == 0
+    arrows = DecisionRegionsDisplay.from_estimator(classifier, n_arrows=1000).arrows
+    found = classifier.discretizer_.counterfactuals_
+    proven = found.take(np.flatnonzero(found.is_status("optimal")))
+    assert arrows[:, 0].tolist() == X.to_numpy()[proven.rows].tolist()
+    assert arrows[:, 1].tolist() == proven.apply(X.to_numpy()).tolist()
 
 
 # --- groups and margins ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -229,7 +229,7 @@ class DecisionRegionsDisplay:
             names_of_classes(known, class_names),
             points=np.column_stack([axes[i].places(table[shown_rows, order[i]]) for i in (0, 1)]),
             labels=codes(column_or_1d(_safe_indexing(rows.y, shown_rows))) if len(shown_rows) else np.empty(0, np.intp),
-            arrows=np.empty((0, 2, 2)) if found is None else _arrows(found, n_arrows, axes, order, table),
+            arrows=np.empty((0, 2, 2)) if found is None else _arrows(found, n_arrows, axes, order, table, rows.rows),
             lines=(kept.threshold[cuts & (kept.feature == order[0])], kept.threshold[cuts & (kept.feature == order[1])]),
         ).plot(ax)
 
@@ -380,16 +380,14 @@ def _as_given(classifier: FCCAClassifier, table: Floats) -> Any:
     return table if names is None else pd.DataFrame(table, columns=list(names))
 
 
-def _arrows(found: Counterfactuals, n: int, axes: tuple[Axis, Axis], order: tuple[int, int], table: Floats) -> Floats:
-    """Some of the proven counterfactuals, spread evenly over the rows."""
+def _arrows(
+    found: Counterfactuals, n: int, axes: tuple[Axis, Axis], order: tuple[int, int], table: Floats, rows: NDArray[np.int64]
+) -> Floats:
+    """Some of the proven counterfactuals, spread evenly over the rows; ``rows`` says which rows the table's are."""
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])
-    moves = some.moves
-    # Where rows of weight 0 were left out, the table has other row numbers than the counterfactuals.
-    numbered_alike = len(some) > 0 and some.rows.max() < len(table)
-    if not numbered_alike or not np.array_equal(table[some.rows[moves.point], moves.feature], moves.origin, equal_nan=True):
-        return np.empty((0, 2, 2))
-    ends = (table[some.rows], some.changed_table(table))
+    here = replace(some, rows=np.searchsorted(rows, some.rows))
+    ends = (table[here.rows], here.changed_table(table))
     return np.stack([np.column_stack([axes[i].places(end[:, order[i]]) for i in (0, 1)]) for end in ends], axis=1)
 
 
