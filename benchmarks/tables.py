@@ -1,6 +1,6 @@
 """The tree from a table as it is – categories, gaps – beside the tree from the same table encoded by hand. One thread.
 
-Run: python benchmarks/tables.py [--data NAME …] [--models NAME …] [--seeds N] [--rows N] [--quick]
+Run: python benchmarks/tables.py [--data NAME …] [--models NAME …] [--seeds N] [--rows N] [--quick] [--json FILE]
 
 Stratified 70/30 splits, the same for both. *raw*: the file's columns as `fcca distill` takes them. *hand*: what a careful
 user makes of them beforehand: a 0/1 column per category (missing is one of them), medians of the training rows for missing
@@ -25,10 +25,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import load_frame
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca._columns import Columns
-from fcca.cli._columns import known_rows
+from fcca._known_rows import known_rows
 from fcca.cli._models import target_model
 from fcca.cli._options import TargetModel
 
@@ -101,6 +102,13 @@ def compared(data: str, frame: pd.DataFrame, model: TargetModel, seed: int, most
         f"  ({raw.unfinished} and {hand.unfinished} searches unfinished)" if raw.unfinished + hand.unfinished else ""
     )
     difference = raw.tree - hand.tree
+    figures = {
+        f"{side} {what}": value
+        for side, one in (("raw", raw), ("hand", hand))
+        for what, value in (("box", one.black_box), ("tree", one.tree), ("conditions", one.conditions))
+    }
+    seconds = {"raw s": raw.fit_seconds + raw.fcca_seconds, "hand s": hand.fit_seconds + hand.fcca_seconds}
+    _results.row("Held-out accuracy", data=data, model=model.value, seed=seed, **figures, **seconds, points=100 * difference)
     print(f"{data:<16}{model:<10}{seed:>4}{cells}{100 * difference:>+9.2f}{unfinished}", flush=True)
     return difference
 
@@ -148,4 +156,4 @@ def measured(X: pd.DataFrame, y: Any, training: Any, held_out: Any, model: Targe
 
 
 if __name__ == "__main__":
-    main()
+    _results.recorded(main)

@@ -10,9 +10,14 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
+from fcca import _progress
 from fcca.cli._app import app
 
-FILES = ["counterfactuals.parquet", "thresholds.csv", "thresholds.json"]
+# However slow the machine: what a command says beside its result is what the tests look at.
+_progress.SECONDS_BETWEEN_LINES = 3600.0
+
+FILES = ["counterfactuals.parquet", "thresholds.csv", "thresholds.json", "tree.json"]
+REPORT = "report.html"
 COMMAND = [sys.executable, "-c", "from fcca.cli import main; main()"]
 
 
@@ -20,8 +25,9 @@ def run(*args: object, columns: int = 200):
     return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": str(columns)}, prog_name="fcca")
 
 
-def distill(*args: object, **kwargs: int):
-    result = run("distill", *args, **kwargs)
+def distill(*args: object, report: bool = False, **kwargs: int):
+    """``fcca distill``; without the report unless it is asked for, which takes a tree per step of its slider."""
+    result = run("distill", *args, *([] if report else ["--no-report"]), **kwargs)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_line import COMMAND, FILES, distill, files_in, run_process, table
+from command_line import COMMAND, FILES, REPORT, distill, files_in, run_process, table
 
 
 def test_exit_codes_reach_the_shell(tmp_path, csv):
@@ -35,6 +35,17 @@ def test_exit_codes_reach_the_shell(tmp_path, csv):
         ("explain", __file__, "absent.csv"),
         ("explain", __file__, __file__),
         ("explain", "absent.skops", "absent.csv", "--n", "0"),
+        ("distill", "--open", "--no-report"),
+        ("report", "--help"),
+        ("report", "absent.skops", "absent.csv"),
+        ("report", __file__, __file__),
+        ("export", "--help"),
+        ("export", "absent.json"),
+        ("export", __file__, "--out", "tree.docx"),
+        ("benchmark", "--help"),
+        ("benchmark", "absent.csv"),
+        ("benchmark", "--folds", "1"),
+        ("benchmark", "--q", "0.7,1.7"),
     ],
     ids=" ".join,
 )
@@ -61,7 +72,7 @@ def test_a_reader_that_leaves_early_is_no_traceback(tmp_path):
     process.stdout.close()
     assert "Traceback" not in process.stderr.read()
     process.wait(60)
-    assert files_in(tmp_path / "out") == FILES
+    assert files_in(tmp_path / "out") == sorted([REPORT, *FILES])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

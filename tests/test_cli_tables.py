@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from command_line import FILES, check_refused, distill, explain, files_in, loans, table
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable
 from fcca._columns import Columns
-from fcca.cli._columns import known_rows
+from fcca._known_rows import known_rows
 from fcca.cli._data import read_data
 from real_data import data_file, imported
 

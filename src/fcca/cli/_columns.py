@@ -280,19 +280,6 @@ def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(values, index=column.index, name=column.name)
 
 
-def known_rows(columns: Columns | None, X: pd.DataFrame) -> Bools:
-    """Which rows have no category, and no gap, that the columns do not know."""
-    known = np.ones(len(X), dtype=np.bool_)
-    for j, name in enumerate(X.columns):
-        gaps = X[name].isna().to_numpy()
-        column = None if columns is None else columns[j]
-        if column is None or not (column.missing or column.ignored):
-            known &= ~gaps
-        if column is not None and column.categories is not None:
-            known &= gaps | X[name].isin(list(column.categories)).to_numpy()
-    return known
-
-
 # --- written --------------------------------------------------------------------------------------------------------------
 
 

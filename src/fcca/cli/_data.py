@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 
 from fcca._columns import Columns
 from fcca._frames import check_columns
+from fcca._progress import step
 from fcca.cli._columns import as_known, guessed, listed
 from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
@@ -79,12 +80,23 @@ def bundled_data() -> Dataset:
     )
 
 
-def read_data(path: Path, label: str | None, as_text: Sequence[str] = ()) -> Dataset:
+def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_learn_from: bool = True) -> Dataset:
     """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it.
 
-    What is in its columns is not judged yet; of those in ``as_text`` every character counts, as in the code 01.
+    What is in its columns is not judged yet.
+
+    Parameters
+    ----------
+    path : Path
+    label : str or None
+        The label column; None for the one that is named like a label.
+    as_text : sequence of str
+        Columns of which every character counts, as in the code 01.
+    to_learn_from : bool, default=True
+        Whether there must be at least two classes, and rows enough for them.
     """
-    frame = _read_frame(path, as_text)
+    with step("Reading the data"):
+        frame = _read_frame(path, as_text)
     name = _label_name([str(column) for column in frame.columns], label)
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least two rows of each class.")
@@ -95,7 +107,8 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = ()) -> Dat
             f"{path.name} has no column beside the label {name!r}. Expected at least one column to learn from."
         )
     data = Dataset(path.name, features, y, name, from_text=table_format(path) != ".parquet")
-    _check_classes(data)
+    if to_learn_from:
+        _check_classes(data)
     return data
 
 

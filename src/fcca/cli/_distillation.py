@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -20,15 +20,18 @@ from sklearn.model_selection import train_test_split
 from fcca._columns import Columns
 from fcca._files import AtomicOutputs
 from fcca._frames import listed_rows
+from fcca._known_rows import known_rows
+from fcca._progress import step
 from fcca.classifier import FCCAClassifier
-from fcca.cli._columns import as_json, known_rows, one_type_per_column
+from fcca.cli._columns import as_json, one_type_per_column
 from fcca.cli._data import Dataset, check_split
 from fcca.cli._models import fitting, model_from_file, target_model
-from fcca.cli._options import COUNTERFACTUALS, THRESHOLDS_CSV, THRESHOLDS_JSON, DistillSettings, Step
+from fcca.cli._options import COUNTERFACTUALS, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, DistillSettings
 from fcca.cli._rules import read_rules
 from fcca.constraints import Constraint, compile_rules
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
+from fcca.export import to_json
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.models import decide_at
 from fcca.trees import OptimalTreeClassifier
@@ -60,6 +63,7 @@ class Distillation:
     training_rows: Rows  # rows of the file
     target: Any
     classifier: FCCAClassifier
+    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the target can answer
     training: Scores
     held_out: Scores | None
     target_seconds: float
@@ -76,6 +80,10 @@ class Distillation:
     def n_unverified(self) -> int:
         """Counterfactuals that the target's own predict does not agree with."""
         return int(self.discretizer.counterfactuals_.is_status("unverified").sum())
+
+    def with_note(self, note: str) -> Distillation:
+        """The same, with something more to know."""
+        return replace(self, notes=(*self.notes, note))
 
     def counterfactuals_frame(self) -> pd.DataFrame:
         """One line per move; ``row`` is the row of the file, the first is 0."""
@@ -94,12 +102,13 @@ class Distillation:
         )
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the three files."""
+        """Write the files beside the report."""
         table = self.discretizer.thresholds_
         frame = table.to_frame()
         frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
         frame.to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
         outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
+        outputs.path(TREE).write_text(to_json(self.classifier), encoding="utf-8", newline="\n")
         self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
 
 
@@ -113,76 +122,96 @@ def split_rows(data: Dataset, settings: DistillSettings) -> tuple[Rows, Rows]:
     return training, held_out
 
 
-def distillation(
-    data: Dataset, settings: DistillSettings, step: Step = nullcontext, *, show_progress: bool = False
-) -> Distillation:
-    """Fit the target model, take out its thresholds and find the best tree on them."""
+def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None = None) -> Distillation:
+    """Fit the target model, take out its thresholds and find the best tree on them.
+
+    Parameters
+    ----------
+    data : Dataset
+        Split into rows to train on and rows to hold out.
+    settings : DistillSettings
+    test : Dataset, optional
+        Rows to hold out that come from elsewhere, where no row of ``data`` is held out.
+    """
     rules = read_rules(settings.rules)
     loaded, loading_seconds = None, 0.0
     if settings.model_file is None:
         data = data.guessed(settings.categorical)
     else:
         file = settings.model_file
-        with step("Loading the target model …"):
+        with step("Loading the target model"):
             loaded, loading_seconds = _timed(lambda: model_from_file(file))
         data = fitting(data, loaded, file)
-    _check_range(data)
+        test = None if test is None else fitting(test, loaded, file)
+    check_range(data)
     _check_classes(data, settings)
     training_rows, held_out_rows = split_rows(data, settings)
     X, y = training_table(data.X.iloc[training_rows]), data.y[training_rows]
     _check_rules(rules, X)
     with collected_notes() as notes:
-        with step("Fitting the target model …"):
+        with step("Fitting the target model"):
             target, target_seconds = _timed(lambda: _target(loaded, settings, X, y))
-        discretizer = FCCADiscretizer(
-            FrozenEstimator(target),
-            p0=settings.p0,
-            p1=settings.p1,
-            lambda0=settings.lambda0,
-            lambda1=settings.lambda1,
-            lambda2=settings.lambda2,
-            Q=settings.q,
-            margin=settings.margin,
-            merge_tolerance=settings.tolerance(),
-            round_thresholds=settings.round_thresholds,
-            time_limit=settings.time_limit,
-            time_limit_per_point=settings.time_limit_per_row,
-            constraints=rules or None,
-            n_jobs=settings.jobs,
-            verbose=int(show_progress),
+        classifier = FCCAClassifier(
+            _discretizer(target, settings, rules),
+            OptimalTreeClassifier(
+                max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
+            ),
+            fit_to=str(settings.fit_to),
         )
-        tree = OptimalTreeClassifier(
-            max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
-        )
-        classifier = FCCAClassifier(discretizer, tree, fit_to=str(settings.fit_to))
-        _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
+        with step("Thresholds and tree"):
+            _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
 
-    known = known_rows(classifier.discretizer_.thresholds_.columns, data.X.iloc[held_out_rows])
-
-    def scores(rows: Rows) -> Scores:
-        X, y = data.X.iloc[rows], data.y[rows]
-        B = classifier.discretizer_.transform(X)
-        answers, tree_answers = classifier.discretizer_.predict_target(X), classifier.predict(X)
-        return Scores(
-            rows=len(rows),
-            target_accuracy=float(accuracy_score(y, answers)),
-            compression=compression_rate(B),
-            inconsistency=inconsistency_rate(B, y),
-            tree_accuracy=float(accuracy_score(y, tree_answers)),
-            tree_fidelity=fidelity(tree_answers, answers),
-        )
-
+    held_out = data if test is None else test
+    held_out_rows = held_out_rows if test is None else np.arange(len(test.y))
+    known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[held_out_rows])
+    tested = (held_out.X.iloc[held_out_rows[known]], held_out.y[held_out_rows[known]]) if known.any() else None
+    with step("Rates"):
+        training = _scores(classifier, data.X.iloc[training_rows], data.y[training_rows])
+        held_out_scores = None if tested is None else _scores(classifier, *tested)
     return Distillation(
         data=data,
         model_file=settings.model_file,
         training_rows=training_rows,
         target=target,
         classifier=classifier,
-        training=scores(training_rows),
-        held_out=scores(held_out_rows[known]) if known.any() else None,
+        test=tested,
+        training=training,
+        held_out=held_out_scores,
         target_seconds=loading_seconds + target_seconds,
         fcca_seconds=fcca_seconds,
         notes=(*data.notes, *notes, *_notes_on_unknown(held_out_rows[~known])),
+    )
+
+
+def _discretizer(target: Any, settings: DistillSettings, rules: tuple[Constraint, ...]) -> FCCADiscretizer:
+    return FCCADiscretizer(
+        FrozenEstimator(target),
+        p0=settings.p0,
+        p1=settings.p1,
+        lambda0=settings.lambda0,
+        lambda1=settings.lambda1,
+        lambda2=settings.lambda2,
+        Q=settings.q,
+        margin=settings.margin,
+        merge_tolerance=settings.tolerance(),
+        round_thresholds=settings.round_thresholds,
+        time_limit=settings.time_limit,
+        time_limit_per_point=settings.time_limit_per_row,
+        constraints=rules or None,
+        n_jobs=settings.jobs,
+    )
+
+
+def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic]) -> Scores:
+    B = classifier.discretizer_.transform(X)
+    answers, tree_answers = classifier.discretizer_.predict_target(X), classifier.predict(X)
+    return Scores(
+        rows=len(y),
+        target_accuracy=float(accuracy_score(y, answers)),
+        compression=compression_rate(B),
+        inconsistency=inconsistency_rate(B, y),
+        tree_accuracy=float(accuracy_score(y, tree_answers)),
+        tree_fidelity=fidelity(tree_answers, answers),
     )
 
 
@@ -208,7 +237,7 @@ def _numbers(X: pd.DataFrame) -> pd.DataFrame:
     return X.select_dtypes("float64")
 
 
-def _check_range(data: Dataset) -> None:
+def check_range(data: Dataset) -> None:
     """Refuse numbers so large that the difference of two of them overflows."""
     largest = _numbers(data.X).abs().max()
     if largest.max() > LARGEST_NUMBER:

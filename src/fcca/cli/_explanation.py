@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -14,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fcca._progress import step
 from fcca.cli._columns import listed, one_type_per_column
 from fcca.cli._data import read_features
 from fcca.cli._distillation import collected_notes
 from fcca.cli._models import columns_of, decision, labels_note, model_from_file
-from fcca.cli._options import ExplainSettings, Step, chosen_rows
+from fcca.cli._options import ExplainSettings, chosen_rows
 from fcca.cli._rules import read_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
@@ -67,9 +66,9 @@ class Explanation:
         else:
             frame.to_csv(path, index=False, lineterminator="\n")
 
-    def to_json(self) -> str:
+    def document(self) -> dict[str, Any]:
         """Everything as one JSON document; numbers that JSON does not have are null."""
-        document = {
+        return {
             "model": str(self.model_file),
             "data": str(self.data_file),
             "classes": self.found.classes.tolist(),
@@ -81,7 +80,6 @@ class Explanation:
             "broken_rules": self.found.broken_rules.to_dict("records"),
             "notes": list(self.notes),
         }
-        return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
 
     def _answers(self) -> Iterator[dict[str, Any]]:
         found = self.found
@@ -122,15 +120,13 @@ def _json_number(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def explanation(
-    model_file: Path, data_file: Path, settings: ExplainSettings, step: Step = nullcontext, *, show_progress: bool = False
-) -> Explanation:
+def explanation(model_file: Path, data_file: Path, settings: ExplainSettings) -> Explanation:
     """Load, read and explain."""
-    with step("Loading the model …"):
+    with step("Loading the model"):
         model = model_from_file(model_file)
         names, n_features, columns = columns_of(model)
     rules = read_rules(settings.rules)
-    with step("Reading the data …"):
+    with step("Reading the data"):
         alone = settings.reference is None
 
         def read(path: Path, has_label: bool) -> pd.DataFrame:
@@ -153,7 +149,6 @@ def explanation(
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
             time_limit_per_point=settings.time_limit_per_row,
-            verbose=int(show_progress),
         )
         target = _class_named(settings.target, explainer.classes.tolist())
         began = perf_counter()

@@ -8,13 +8,13 @@ computed exactly; the thresholds those changes cross are counted.
 Texts in the table are categories, empty fields are missing values; nothing has to be prepared. Numbers that are codes \
 are named with --categorical.
 
-Writes thresholds.csv, thresholds.json and counterfactuals.parquet, whose column [italic]row[/] is the row of the input \
-table, counted from 0.
+Writes report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which [italic]fcca export[/] turns \
+into code; and counterfactuals.parquet, whose column [italic]row[/] is the row of the input table, counted from 0.
 
 [bold]Examples[/]
 
-[dim]# scikit-learn's breast-cancer data, the most frequent third of the thresholds[/]
-[cyan]fcca distill --q 0.7[/]
+[dim]# scikit-learn's breast-cancer data, the most frequent third of the thresholds, and the report[/]
+[cyan]fcca distill --q 0.7 --open[/]
 
 [dim]# a table of your own[/]
 [cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
@@ -27,6 +27,9 @@ table, counted from 0.
 
 [dim]# a model that is fitted already[/]
 [cyan]fcca distill loans.csv --model-file booster.json[/]
+
+[dim]# for a script[/]
+[cyan]fcca distill loans.csv --json | jq .rates.held_out.tree_accuracy[/]
 """
 EXPLAIN = """Say what would have to change in a row for a classifier to answer otherwise: the cheapest change, proven.
 
@@ -49,7 +52,62 @@ change costs is counted in units of each column's range; from one category to an
 [dim]# new applicants, whose changes keep to the range of the training data[/]
 [cyan]fcca explain loans.skops new.csv --reference loans.csv --target approved[/]
 """
+REPORT = """Write the report of a fitted model: one page with thresholds, trees and counterfactuals to look at.
+
+The same page that [italic]fcca distill[/] writes, without the other files: the model is taken as it is, all rows of DATA \
+make the thresholds and the tree, and those of --test are held out. The page needs no network and can be sent as it is.
+
+[bold]Examples[/]
+
+[dim]# a model and the rows it was trained on[/]
+[cyan]fcca report loans.skops loans.csv --open[/]
+
+[dim]# with rows to test on, and the slider at the most frequent tenth of the thresholds[/]
+[cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --out loans.html --title "Loans 2024"[/]
+"""
+EXPORT = """Turn the tree that distill found into text, Markdown, plain Python or JSON.
+
+The Python is a module without dependencies whose predict(row) answers as the tree does, to the last bit; a row is a \
+dictionary of columns and values.
+
+[bold]Examples[/]
+
+[dim]# to read[/]
+[cyan]fcca export fcca-out/tree.json[/]
+
+[dim]# to run elsewhere[/]
+[cyan]fcca export fcca-out/tree.json --to python --out tree.py[/]
+
+[dim]# for a document[/]
+[cyan]fcca export fcca-out/tree.json --to markdown >> model-card.md[/]
+"""
+BENCHMARK = """Compare trees on your own table: FCCA's thresholds, GTRE's, CART, and the black box itself.
+
+Cross-validated: every method is fitted on the same folds and judged on the rows held out. FCCA and GTRE take their \
+thresholds from the black box and get the provably best tree on them; CART is scikit-learn's tree on the columns as they \
+are, of the same depth. [italic]fidelity[/] is how often a tree answers as the black box does; [italic]thresholds[/] are \
+those that the tree may ask for, [italic]columns[/] those that it asks for; [italic]proven[/] is the share of trees proven \
+optimal; [italic]seconds[/] is what fitting takes, for the trees beyond the black box.
+
+[bold]Examples[/]
+
+[dim]# scikit-learn's breast-cancer data[/]
+[cyan]fcca benchmark[/]
+
+[dim]# a table of your own, a random forest, trees of depth 4[/]
+[cyan]fcca benchmark loans.csv --label default --model rf --depth 4 --q 0,0.8,0.95[/]
+
+[dim]# for a script, and as a table[/]
+[cyan]fcca benchmark loans.csv --json --out benchmark.csv[/]
+"""
 EPILOG = (
     "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
     "counterfactuals do not flip the model's own predict; 130 interrupted."
 )
+PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
+MORE = "Start with: fcca distill --q 0.7 --open. Every command has examples: fcca distill --help."
+
+
+def first_line(text: str) -> str:
+    """What a command does, in one sentence."""
+    return text.partition("\n")[0]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -18,17 +16,18 @@ from typing import Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
-Step = Callable[[str], AbstractContextManager[object]]  # shows what is being done while it is done
-
-THRESHOLDS_CSV, THRESHOLDS_JSON, COUNTERFACTUALS = OUTPUT_NAMES = (
+REPORT = "report.html"
+THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, COUNTERFACTUALS = OUTPUT_NAMES = (
     "thresholds.csv",
     "thresholds.json",
+    "tree.json",
     "counterfactuals.parquet",
 )
 INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 TABLE_FORMATS = (".csv", ".parquet")
 MOST_ANSWERS = 1000
 MOST_JOBS = 1024
+METHODS = ("fcca", "gtre", "cart")  # that fcca benchmark compares with the black box and each other
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
 
 
@@ -117,9 +116,36 @@ def chosen_rows(text: str) -> list[range]:
     return ranges
 
 
+def chosen_levels(option: str, text: str) -> tuple[float, ...]:
+    """``0,0.7,0.9`` as numbers from 0 to 1, each once, the smallest first."""
+    try:
+        levels = sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        levels = []
+    fits = bool(levels) and all(0 <= level <= 1 for level in levels)
+    check(option, text, fits, "numbers from 0 to 1 with commas between them, such as 0,0.7,0.9")
+    return tuple(levels)
+
+
 def not_installed(library: str) -> UnsupportedModelError:
     """What to say where an optional library is missing."""
     return UnsupportedModelError(f"{library} is not installed. Install it: pip install 'fcca[{library}]'.")
+
+
+def check_installed(model: TargetModel) -> None:
+    """Refuse a model whose library is not there."""
+    if model.library is not None and find_spec(model.library) is None:
+        raise not_installed(model.library)
+
+
+def check_depth(depth: int) -> None:
+    """Refuse a tree without a question."""
+    check("--depth", depth, depth >= 1, "a whole number of at least 1")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what numpy does not take for a seed."""
+    check("--seed", seed, 0 <= seed < 2**32, "a whole number from 0 to 4294967295")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,8 +204,8 @@ class DistillSettings(SearchSettings):
         check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
         check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
         check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
-        check("--seed", self.seed, 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295")
-        check("--depth", self.depth, self.depth >= 1, "a whole number of at least 1")
+        check_seed(self.seed)
+        check_depth(self.depth)
         if self.regularization is not None:
             fits = 0 <= self.regularization < math.inf
             expected = "the cost of a leaf, a finite number of at least 0, such as 0.01"
@@ -187,8 +213,8 @@ class DistillSettings(SearchSettings):
         tolerance = self.tolerance()
         fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
         check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
-        if self.model is not None and self.model.library is not None and find_spec(self.model.library) is None:
-            raise not_installed(self.model.library)
+        if self.model is not None:
+            check_installed(self.model)
         if self.model_file is not None:
             check_model_file(self.model_file)
 
@@ -225,3 +251,34 @@ class ExplainSettings(SearchSettings):
             check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
         if self.reference is not None:
             table_format(self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkSettings:
+    """Everything that ``fcca benchmark`` can be told; checked when made."""
+
+    model: TargetModel
+    categorical: tuple[str, ...]
+    levels: tuple[float, ...]
+    folds: int
+    depth: int
+    seed: int
+    jobs: int
+    time_limit: float | None
+    methods: tuple[str, ...]
+    out: Path | None
+
+    def __post_init__(self) -> None:
+        check("--folds", self.folds, self.folds >= 2, "a whole number of at least 2, such as 5")
+        check_depth(self.depth)
+        check_seed(self.seed)
+        fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
+        check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
+        if self.time_limit is not None:
+            check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
+        fits = bool(self.methods) and all(method in METHODS for method in self.methods)
+        check("--methods", ",".join(self.methods), fits, f"some of {', '.join(METHODS)}, with commas between them")
+        if self.out is not None:
+            fits = self.out.name.lower().endswith(".csv")
+            check("--out", self.out, fits, "a file name that ends in .csv")
+        check_installed(self.model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,66 +13,81 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from fcca._columns import Columns
 from fcca.cli._distillation import Distillation, Scores
 from fcca.cli._models import described
-from fcca.cli._options import COUNTERFACTUALS, OUTPUT_NAMES
-from fcca.cli._words import number, printable, seconds, status_counts
+from fcca.cli._options import COUNTERFACTUALS, REPORT
+from fcca.cli._running import file_link
+from fcca.cli._words import classes_in_words, number, printable, seconds, status_counts
+from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
+from fcca.trees import proof_in_words
 
 THRESHOLDS_SHOWN = 10
-CLASSES_SHOWN = 8
 
 
-def summary(found: Distillation, directory: Path | None) -> RenderableType:
-    """Everything that was found, and the directory that the files were written to."""
+def summary(found: Distillation, written: Sequence[Path]) -> RenderableType:
+    """Everything that was found, and the files that were written."""
     parts: list[RenderableType] = [
-        Panel(_facts(found), title="fcca distill", title_align="left", box=box.ROUNDED, border_style="cyan"),
+        panel("fcca distill", facts(found)),
         _scores_table(found.training, found.held_out),
         Text(),
         _thresholds_table(found),
         Text(),
         tree_of_rules(found),
     ]
-    if directory is not None:
-        parts += [Text(), _written(directory)]
+    if written:
+        parts += [Text(), _written(written)]
+    parts += [line for path in written if path.name == REPORT for line in (Text(), _report_line(path))]
     return Group(*parts)
+
+
+def report_summary(found: Distillation, path: Path) -> RenderableType:
+    """What a report is about, and where it is."""
+    return Group(
+        panel("fcca report", facts(found)), _scores_table(found.training, found.held_out), Text(), _report_line(path)
+    )
+
+
+def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
+    """Titles and texts in a frame."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in lines:
+        grid.add_row(name, Text(text))
+    return Panel(grid, title=title, title_align="left", box=box.ROUNDED, border_style="cyan")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
 
 
-def _facts(found: Distillation) -> Table:
+def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
+    """Titles and texts on what holds at any granularity: data, model, counterfactuals."""
     data, training, held_out = found.data, found.training, found.held_out
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
+    return [
+        ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
+        ("Classes", classes_in_words(data.class_counts())),
+        ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
+        ("Target model", _model(found)),
+        ("Counterfactuals", _answers(found)),
+        ("Median cost", f"{median_cost(found):.3g}"),
+    ]
 
-    def add(title: str, text: str) -> None:
-        grid.add_row(title, Text(text))
 
-    add("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns")
-    add("Classes", _classes(found))
-    add("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out")
-    add("Target model", _model(found))
-    add("Counterfactuals", _answers(found))
-    add("Median cost", _median_cost(found))
-    discretizer = found.discretizer
-    kept, every = discretizer.thresholds_, discretizer.all_thresholds_
-    add(
-        "Thresholds",
-        f"{number(len(kept))} kept of {number(len(every))} found, "
-        f"on {number(len(kept.features_used))} of {number(data.X.shape[1])} columns",
-    )
-    add("Tree", _certificate(found))
+def facts(found: Distillation) -> list[tuple[str, str]]:
+    """Titles and texts on everything."""
+    kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
+    n_columns = found.data.X.shape[1]
     target = f"{seconds(found.target_seconds)} to {'fit' if found.model_file is None else 'load'} the target"
-    add("Time", f"{target}, {seconds(found.fcca_seconds)} for all that fcca adds")
-    return grid
-
-
-def _classes(found: Distillation) -> str:
-    counts = [f"{printable(name)} ({number(count)})" for name, count in found.data.class_counts().items()]
-    shown = ", ".join(counts[:CLASSES_SHOWN])
-    return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
+    return [
+        *facts_of_data(found),
+        (
+            "Thresholds",
+            f"{number(len(kept))} kept of {number(len(every))} found, "
+            f"on {number(len(kept.features_used))} of {number(n_columns)} columns",
+        ),
+        ("Tree", _certificate(found)),
+        ("Time", f"{target}, {seconds(found.fcca_seconds)} for all that fcca adds"),
+    ]
 
 
 def _model(found: Distillation) -> str:
@@ -85,9 +100,10 @@ def _answers(found: Distillation) -> str:
     return f"{number(len(counterfactuals))} rows asked: {status_counts(counterfactuals)}"
 
 
-def _median_cost(found: Distillation) -> str:
+def median_cost(found: Distillation) -> float:
+    """Of the proven counterfactuals."""
     counterfactuals = found.discretizer.counterfactuals_
-    return f"{np.median(counterfactuals.cost[counterfactuals.is_status('optimal')]):.3g}"
+    return float(np.median(counterfactuals.cost[counterfactuals.is_status("optimal")]))
 
 
 # --- scores -------------------------------------------------------------------------------------------------------------
@@ -135,49 +151,35 @@ def _thresholds_table(found: Distillation) -> Table:
 
 def tree_of_rules(found: Distillation) -> Tree:
     """The tree in the units of the file: ``x ≤ t`` or ``x = "a"`` and so on at the branches, a class at the leaves."""
-    nodes, classes = found.classifier.structure_, found.classifier.classes_
-    names = found.discretizer.thresholds_.feature_names
+    nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
+    first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 
-    def leaf(node: int) -> Text:
-        best = int(np.argmax(nodes.weight[node]))
-        rows = int(nodes.n_rows[node])
+    def leaf(branch: Branch) -> Text:
         text = Text("→ ")
-        text.append(printable(classes[best]), style="bold green")
-        text.append(
-            f"  {number(round(nodes.weight[node][best]))} of {number(rows)} row{'s' if rows > 1 else ''}", style="dim"
-        )
-        return text
+        text.append(printable(branch.answer), style="bold green")
+        rows = rows_in_words(branch.rows)
+        return text.append(f"  {number(round(branch.weight))} of {rows}", style="dim")
 
-    def grow(branch: Tree, node: int, shown: Columns | None) -> None:
-        for goes_right, child in ((False, int(nodes.left[node])), (True, int(nodes.right[node]))):
-            rule = Text(printable(nodes.test_in_words(node, goes_right, names, shown)))
-            if nodes.feature[child] < 0:
-                branch.add(rule.append("  ").append_text(leaf(child)))
-                continue
-            # Below a test that only present values pass, the column is not said to be missing again.
-            present = goes_right != (node in nodes.asks_missing)
-            grow(branch.add(rule), child, _without_gaps(shown, int(nodes.feature[node])) if present else shown)
+    def grow(tree: Tree, branch: Branch) -> None:
+        for side in branch.branches:
+            rule = Text(printable(side.said))
+            if side.branches:
+                grow(tree.add(rule), side)
+            else:
+                tree.add(rule.append("  ").append_text(leaf(side)))
 
-    title = (
-        f"Decision tree, depth {nodes.depth}, {nodes.n_leaves} {'leaves' if nodes.n_leaves > 1 else 'leaf'}, {_proof(found)}"
-    )
+    title = f"Decision tree, {size_in_words(nodes)}, {_proof(found)}"
     root = Tree(Text(title, style="bold").append("; at a leaf, training rows of its class", style="not bold dim"))
-    if nodes.feature[0] < 0:
-        root.add(leaf(0))
+    if first.branches:
+        grow(root, first)
     else:
-        grow(root, 0, found.shown_columns())
+        root.add(leaf(first))
     return root
-
-
-def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
-    if columns is None:
-        return None
-    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
 
 
 def _proof(found: Distillation) -> str:
     tree = found.classifier.tree_
-    return "proven optimal" if tree.is_optimal_ else f"within {tree.gap_:.1%} of optimal"
+    return proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
 
 
 def _certificate(found: Distillation) -> str:
@@ -192,10 +194,14 @@ def _certificate(found: Distillation) -> str:
 # --- words --------------------------------------------------------------------------------------------------------------
 
 
-def _written(directory: Path) -> Text:
-    text = Text("Written to ", style="bold").append(printable(directory), style="not bold")
-    for name in OUTPUT_NAMES:
-        text.append(f"\n  {name}", style="not bold")
-        if name == COUNTERFACTUALS:
+def _written(paths: Sequence[Path]) -> Text:
+    text = Text("Written to ", style="bold").append(printable(paths[0].parent), style="not bold")
+    for path in paths:
+        text.append(f"\n  {path.name}", style="not bold")
+        if path.name == COUNTERFACTUALS:
             text.append("  (row: of the input table, counted from 0)", style="not bold dim")
     return text
+
+
+def _report_line(path: Path) -> Text:
+    return Text("Report: ", style="bold", overflow="fold").append_text(file_link(path))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fcca._text import printable
 
 if TYPE_CHECKING:
     from fcca.counterfactuals import Counterfactuals
 
-__all__ = ["number", "printable", "seconds", "status_counts"]
+__all__ = ["classes_in_words", "number", "printable", "seconds", "status_counts"]
+
+
+CLASSES_SHOWN = 8
+
+
+def classes_in_words(class_counts: dict[Any, int]) -> str:
+    """Classes with their rows, the first of many."""
+    counts = [f"{printable(name)} ({number(count)})" for name, count in class_counts.items()]
+    shown = ", ".join(counts[:CLASSES_SHOWN])
+    return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
 
 
 def number(n: int) -> str:

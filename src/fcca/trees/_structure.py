@@ -168,12 +168,12 @@ class TreeStructure:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
         for leaf in np.flatnonzero(self.feature < 0):
-            path = self._path_in_words(self.path_to(int(leaf)), feature_names, columns)
+            path = self.path_in_words(self.path_to(int(leaf)), feature_names, columns)
             share = self.probability[leaf]
             lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
         return lines
 
-    def _path_in_words(
+    def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
         """What holds of the rows at the end of a path; that a column is present, or missing, is said once."""

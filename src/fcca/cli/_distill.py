@@ -1,0 +1,167 @@
+"""``fcca distill``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fcca._files import atomic_outputs
+from fcca.cli import _arguments as arguments
+from fcca.cli import interrupts_deferred
+from fcca.cli._options import OUTPUT_NAMES, REPORT, DistillSettings, FitTo, TargetModel, table_format
+from fcca.cli._running import EXIT_CANNOT_WRITE, EXIT_UNVERIFIED, Output, open_in_browser, run_command
+from fcca.exceptions import InvalidInputError
+
+# What computes is imported once the arguments are known to be good.
+if TYPE_CHECKING:
+    from fcca.cli._distillation import Distillation
+
+
+def distill(
+    data: arguments.Table = None,
+    label: arguments.Label = None,
+    categorical: arguments.Categorical = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Where the files go; older ones of their names are replaced.",
+            rich_help_panel=arguments.DATA,
+        ),
+    ] = Path("fcca-out"),
+    test_size: Annotated[
+        float, typer.Option(help="Share of rows held out; 0 holds out none.", rich_help_panel=arguments.DATA)
+    ] = 0.2,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help=f"Do not write {REPORT}.", rich_help_panel=arguments.DATA)
+    ] = False,
+    open_report: arguments.Open = False,
+    title: arguments.Title = None,
+    as_json: arguments.AsJson = False,
+    quiet: arguments.Quiet = False,
+    model: arguments.Model = None,
+    model_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"A fitted model to distill as it is: {arguments.MODEL_FILES}",
+            show_default=False,
+            rich_help_panel=arguments.MODEL,
+        ),
+    ] = None,
+    depth: arguments.Depth = 3,
+    regularization: arguments.Regularization = None,
+    fit_to: arguments.Fit = FitTo.labels,
+    seed: arguments.Seed = 0,
+    q: arguments.Granularity = 0.0,
+    p0: arguments.P0 = 0.5,
+    p1: arguments.P1 = 1.0,
+    lambda0: arguments.Lambda0 = 0.1,
+    lambda1: arguments.Lambda1 = 1.0,
+    lambda2: arguments.Lambda2 = 0.0,
+    margin: arguments.Margin = 1e-4,
+    decision_threshold: arguments.DecisionThreshold = None,
+    merge_tolerance: arguments.MergeTolerance = "auto",
+    no_round: arguments.NoRound = False,
+    jobs: arguments.Jobs = -1,
+    time_limit: arguments.TimeLimit = None,
+    time_limit_per_row: arguments.TimeLimitPerRow = None,
+    rules: arguments.RulesFile = None,
+) -> None:
+    """Run ``fcca distill``; its help is in _help."""
+
+    def work(output: Output) -> int:
+        if model is not None and model_file is not None:
+            raise InvalidInputError(f"Both --model {model} and --model-file {model_file} were given. Expected one of them.")
+        if categorical and model_file is not None:
+            raise InvalidInputError("--categorical was given with --model-file. The model knows what its columns are.")
+        if no_report and open_report:
+            raise InvalidInputError("--open was given with --no-report. There would be no report to open.")
+        settings = DistillSettings(
+            model=(model or TargetModel.gb) if model_file is None else None,
+            model_file=model_file,
+            categorical=tuple(categorical or ()),
+            q=q,
+            p0=p0,
+            p1=p1,
+            lambda0=lambda0,
+            lambda1=lambda1,
+            lambda2=lambda2,
+            margin=margin,
+            decision_threshold=decision_threshold,
+            merge_tolerance=merge_tolerance,
+            round_thresholds=not no_round,
+            test_size=test_size,
+            seed=seed,
+            depth=depth,
+            regularization=regularization,
+            fit_to=fit_to,
+            jobs=jobs,
+            time_limit=time_limit,
+            time_limit_per_row=time_limit_per_row,
+            rules=rules,
+        )
+        code = _distill(data, label, settings, out, output, with_report=not no_report, title=title)
+        if open_report and code != EXIT_CANNOT_WRITE:
+            open_in_browser(out / REPORT, output)
+        return code
+
+    run_command(work, quiet=quiet, as_json=as_json)
+
+
+def _distill(
+    path: Path | None,
+    label: str | None,
+    settings: DistillSettings,
+    out: Path,
+    output: Output,
+    *,
+    with_report: bool,
+    title: str | None,
+) -> int:
+    """Read, compute, write and print; returns the exit code."""
+    if path is None and label is not None:
+        raise InvalidInputError(f"--label {label} was given without a file. Expected fcca distill DATA --label {label}.")
+    if path is not None:
+        table_format(path)
+    names = (REPORT, *OUTPUT_NAMES) if with_report else OUTPUT_NAMES
+    found: Distillation | None = None
+    failure: OSError | None = None
+    report_seconds = 0.0
+    try:
+        with atomic_outputs(out) as outputs:
+            for name in names:
+                outputs.path(name)  # refuses a name that is taken by a directory, before any work
+            with interrupts_deferred():
+                from fcca.cli._data import bundled_data, read_data
+                from fcca.cli._distillation import distillation
+                from fcca.cli._document import distill_document
+                from fcca.cli._page import write_page
+                from fcca.cli._summary import summary
+
+            with output.progress():
+                data = bundled_data() if path is None else read_data(path, label, settings.categorical)
+                found = distillation(data, settings)
+                found.write(outputs)
+                if with_report:
+                    report_seconds = write_page(found, settings, outputs.path(REPORT), title=title)
+                elif (out / REPORT).exists():
+                    found = found.with_note(f"{out / REPORT} is of an earlier run: --no-report leaves it as it is.")
+    except OSError as error:
+        if found is None:
+            raise
+        failure = error  # what was computed is still worth printing
+
+    written = [] if failure else [out / name for name in names]
+    output.result(lambda: summary(found, written), lambda: distill_document(found, written, report_seconds), found.notes)
+    if failure is not None:
+        return output.cannot_write(out, failure)
+    if found.n_unverified:
+        output.error(
+            f"{found.n_unverified} of {len(found.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
+            "predict; they are marked 'unverified' in counterfactuals.parquet and left out of all counts."
+        )
+        return EXIT_UNVERIFIED
+    return 0

@@ -1,0 +1,65 @@
+"""What ``fcca distill --json`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fcca.cli._distillation import Distillation
+from fcca.cli._models import described
+from fcca.cli._summary import median_cost
+from fcca.export._tree import as_distilled
+
+
+def distill_document(found: Distillation, written: Sequence[Path], report_seconds: float) -> dict[str, Any]:
+    """Everything that was found, as JSON has it."""
+    kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
+    classifier, counterfactuals = found.classifier, found.discretizer.counterfactuals_
+    nodes = classifier.structure_
+    return {
+        "data": {"name": found.data.name, "label": found.data.label, "columns": found.data.X.shape[1]},
+        "rows": {
+            "total": len(found.data.y),
+            "training": found.training.rows,
+            "held_out": 0 if found.held_out is None else found.held_out.rows,
+        },
+        "classes": [{"class": label, "rows": count} for label, count in found.data.class_counts().items()],
+        "model": {
+            "description": described(found.target),
+            "file": None if found.model_file is None else str(found.model_file),
+        },
+        "counterfactuals": {
+            "asked": len(counterfactuals),
+            "statuses": {str(status): int(count) for status, count in counterfactuals.counts().items()},
+            "median_cost": median_cost(found),
+        },
+        "thresholds": {
+            "Q": float(found.discretizer.Q),
+            "found": len(every),
+            "columns_used": kept.features_used,
+            "kept": [
+                {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
+            ],
+        },
+        "rates": {
+            "training": _rates(asdict(found.training)),
+            "held_out": None if found.held_out is None else _rates(asdict(found.held_out)),
+        },
+        "tree": {
+            "depth": nodes.depth,
+            "leaves": nodes.n_leaves,
+            "rules": nodes.rules(kept.feature_names, np.asarray(classifier.classes_, dtype=object), found.shown_columns()),
+        },
+        "certificate": asdict(as_distilled(classifier).certificate),
+        "files": {path.name: str(path) for path in written},
+        "seconds": {"target": found.target_seconds, "fcca": found.fcca_seconds, "report": report_seconds},
+        "notes": list(found.notes),
+    }
+
+
+def _rates(scores: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in scores.items() if name != "rows"}

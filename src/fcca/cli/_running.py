@@ -1,0 +1,138 @@
+"""How every command runs: its consoles, its messages, its progress and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from fcca._progress import PlainDisplay, TerminalDisplay, shown_on
+from fcca.cli import EXIT_INTERRUPTED
+from fcca.cli._words import printable
+from fcca.exceptions import FCCAError
+from fcca.export._escapes import with_escapes
+
+EXIT_CANNOT_WRITE = 1
+EXIT_INVALID = 2
+EXIT_UNVERIFIED = 3
+
+
+def _console(*, stderr: bool) -> Console:
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Results go to standard output; notes, errors and progress to standard error.
+
+    Attributes
+    ----------
+    quiet : bool
+        Whether nothing but errors, and JSON that was asked for, is printed.
+    as_json : bool
+        Whether the result is printed as JSON.
+    """
+
+    quiet: bool = False
+    as_json: bool = False
+    console: Console = field(default_factory=lambda: _console(stderr=False))
+    errors: Console = field(default_factory=lambda: _console(stderr=True))
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """Show the work of a block: bars on a terminal, a line now and then elsewhere, nothing where quiet."""
+        if self.quiet:
+            yield
+            return
+        terminal = self.errors.is_terminal
+        with TerminalDisplay(self.errors) if terminal else PlainDisplay(self.errors.file) as display, shown_on(display):
+            yield
+
+    def result(self, shown: Callable[[], RenderableType], document: Callable[[], Any], notes: tuple[str, ...] = ()) -> None:
+        """Print what was found, as tables or as JSON; notes are part of the JSON."""
+        if self.as_json:
+            self.console.print(json_text(document(), self.console.encoding), soft_wrap=True)
+        elif not self.quiet:
+            for note in notes:
+                self.note(note)
+            self.console.print(shown())
+
+    def note(self, message: str) -> None:
+        """Say something that is worth knowing."""
+        if not self.quiet:
+            self._message("Note", message, "yellow")
+
+    def error(self, message: str) -> None:
+        """Say what went wrong."""
+        self._message("Error", message, "bold red")
+
+    def cannot_write(self, place: Path, failure: OSError) -> int:
+        """Say that files could not be written; returns the exit code."""
+        reason = failure.strerror or str(failure)
+        self.error(f"Cannot write to {place}: {reason}. Nothing was left half-written there.")
+        return EXIT_CANNOT_WRITE
+
+    def _message(self, kind: str, message: str, style: str) -> None:
+        text = Text(f"{kind}: ", style=style).append(printable(message), style="not bold default")
+        self.errors.print(text, soft_wrap=not self.errors.is_terminal)
+
+
+def json_text(document: Any, encoding: str = "utf-8") -> str:
+    """A JSON document that can be printed anywhere: what a terminal could act on is written as escapes."""
+    text = json.dumps(document, ensure_ascii="utf" not in encoding.lower(), allow_nan=False, indent=2)
+    return with_escapes(text)
+
+
+def run_command(work: Callable[[Output], int], *, quiet: bool = False, as_json: bool = False) -> None:
+    """Do the work of a command and leave with its exit code, or with that of what went wrong."""
+    output = Output(quiet, as_json)
+    try:
+        code = work(output)
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED  # main says so
+    except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
+        output.error(str(error))
+        code = EXIT_INVALID
+    except OSError as error:
+        output.error(str(error))
+        code = EXIT_CANNOT_WRITE
+    raise typer.Exit(code)
+
+
+def file_link(path: Path) -> Text:
+    """A path that terminals which know how to can open by a click."""
+    text = Text(printable(path), overflow="fold")
+    text.stylize(f"link {path.resolve().as_uri()}")
+    return text
+
+
+def open_in_browser(path: Path, output: Output) -> None:
+    """Open a page, or say that there is nothing to open it with."""
+    import webbrowser
+
+    try:
+        opened = webbrowser.open(path.resolve().as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        output.note(f"There is no browser here to open {path} with. Open the file in one yourself.")
+
+
+def leave_streams_whole() -> None:
+    """Make standard output and error take any text, and be there at all."""
+    import io
+    import os
+
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≤ shows a question mark

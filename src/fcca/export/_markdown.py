@@ -1,0 +1,60 @@
+"""A tree as a table of rules in Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from fcca._text import printable
+from fcca.export._tree import as_distilled
+from fcca.export._words import size_in_words
+
+
+def to_markdown(tree: Any) -> str:
+    """The tree as a Markdown table, one line per rule.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+    >>> from fcca.export import to_markdown
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
+    >>> print(to_markdown(classifier).splitlines()[0])
+    **Decision tree**, depth 1, 2 leaves, proven optimal.
+    """
+    tree = as_distilled(tree)
+    nodes = tree.structure
+    lines = [
+        f"**Decision tree**, {size_in_words(nodes)}, {tree.certificate.in_words()}.",
+        "",
+        "| rule | answer | share | training rows |",
+        "|---|---|---:|---:|",
+    ]
+    for leaf in np.flatnonzero(nodes.feature < 0).tolist():
+        said = nodes.path_in_words(nodes.path_to(leaf), tree.columns.names, tree.columns)
+        rule = " and ".join(_code(text) for text in said) or "always"
+        share = nodes.probability[leaf]
+        answer = _code(str(tree.classes[int(share.argmax())]))
+        lines.append(f"| {rule} | {answer} | {share.max():.2f} | {int(nodes.n_rows[leaf]):,} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """A code span in a table's cell: nothing in it is taken for Markdown or HTML."""
+    text = printable(text).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest or text.startswith(" ") or not text.strip() else ""
+    return f"{fence}{pad}{text}{pad}{fence}"

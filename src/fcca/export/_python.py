@@ -1,0 +1,199 @@
+"""A tree as a module of plain Python.
+
+Names, categories and classes come from elsewhere. They get into the module as ``repr`` of Python's own texts and numbers,
+and in comments with line breaks escaped, so nothing of them can become code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fcca._text import printable
+from fcca.exceptions import InvalidInputError
+from fcca.export._tree import DistilledTree, as_distilled
+
+DEEPEST = 90  # Python takes 100 levels of indentation
+
+HEAD = '''\
+"""A decision tree, written by fcca. Plain Python: nothing to install.
+
+predict({{column: value, ...}}) gives the class of a row, predict_proba the share of each class among the training rows that
+ended where it ends. Only the columns in COLUMNS are looked at. A missing value is None, NaN, or no value at all{missing}.
+A category that is not known, and a number that is none or not finite, are a ValueError.
+"""
+
+FCCA_VERSION = {version}
+CLASSES = {classes}
+COLUMNS = {columns}
+'''
+
+PREDICT = '''
+
+def predict(row):
+    """The class of a row, a dictionary of columns and values."""
+    return CLASSES[ANSWERS[_leaf(row)]]
+
+
+def predict_proba(row):
+    """The share of each class, a dictionary of classes and shares."""
+    return dict(zip(CLASSES, SHARES[_leaf(row)]))
+'''
+
+MISSING = """
+
+def _is_missing(value):
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+"""
+
+REFUSED = """
+        raise ValueError(f"Column {name!r} has no value. The tree was made from rows without missing values.")"""
+
+NUMBER = """
+
+def _number(row, name):
+    value = row.get(name)
+    if _is_missing(value):{missing}
+    try:
+        number = None if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number in (float("inf"), float("-inf")):
+        raise ValueError(f"Column {{name!r}} is {{value!r}}. Expected a finite number.")
+    return number
+"""
+
+CATEGORY = """
+
+def _category(row, name, known):
+    value = row.get(name)
+    if _is_missing(value):{missing}
+    try:
+        return known.index(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"Column {{name!r}} is {{value!r}}. Expected one of {{known!r}}.") from None
+"""
+
+
+def to_python(tree: Any) -> str:
+    """The tree as a module of plain Python with ``predict(row)`` and ``predict_proba(row)``; a row is a dictionary.
+
+    It answers as the classifier does, on the thresholds and one float beside them, for missing values and categories; what
+    the classifier refuses in a column that the tree asks for is a ValueError.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.export import to_python
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> module = {}
+    >>> exec(to_python(classifier), module)
+    >>> bool(module["predict"](X.iloc[0].to_dict()) == classifier.predict(X)[0])
+    True
+    """
+    tree = as_distilled(tree)
+    nodes = tree.structure
+    if nodes.depth > DEEPEST:
+        raise InvalidInputError(
+            f"The tree has {nodes.depth} levels, and Python's own code can have {DEEPEST}. Write it with to_json, or fit "
+            "one of less depth."
+        )
+    asked = tree.asked
+    leaves = np.flatnonzero(nodes.feature < 0).tolist()
+    share = nodes.probability
+    answers = {leaf: int(share[leaf].argmax()) for leaf in leaves}
+    refused = "" if tree.takes_missing else ",\nand a ValueError: no row that the tree was made from had one"
+    parts = [
+        HEAD.format(
+            version=repr(str(tree.fcca_version)),
+            missing=refused,
+            classes=repr(tuple(tree.classes)),
+            columns=repr(tuple(tree.columns.names[j] for j in asked)),
+        ),
+        "".join(_categories(tree)),
+        f"# By leaf: the position of its class, and the share of every class.\nANSWERS = {answers!r}\n",
+        f"SHARES = {_dictionary({leaf: tuple(share[leaf].tolist()) for leaf in leaves})}\n",
+        PREDICT,
+    ]
+    kinds = {tree.columns[j].categories is None for j in asked}
+    if asked:
+        parts.append(MISSING)
+    if True in kinds:
+        parts.append(NUMBER.format(missing='\n        return float("nan")' if tree.takes_missing else REFUSED))
+    if False in kinds:
+        parts.append(CATEGORY.format(missing="\n        return None" if tree.takes_missing else REFUSED))
+    parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree)))
+    return "".join(parts)
+
+
+def _dictionary(entries: dict[int, tuple[float, ...]]) -> str:
+    lines = "".join(f"    {key!r}: {value!r},\n" for key, value in entries.items())
+    return f"{{\n{lines}}}"
+
+
+def _categories(tree: DistilledTree) -> Iterator[str]:
+    """A line per column of categories that the tree asks for."""
+    for j in tree.asked:
+        categories = tree.columns[j].categories
+        if categories is not None:
+            yield f"CATEGORIES_{j} = {tuple(categories)!r}\n"
+
+
+def _body(tree: DistilledTree) -> Iterator[str]:
+    for j in tree.asked:
+        name = repr(tree.columns.names[j])
+        if tree.columns[j].categories is None:
+            yield f"x{j} = _number(row, {name})"
+        else:
+            yield f"x{j} = _category(row, {name}, CATEGORIES_{j})"
+    yield from _branch(tree, 0)
+
+
+def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
+    nodes = tree.structure
+    if nodes.feature[node] < 0:
+        rows = int(nodes.n_rows[node])
+        answer = tree.classes[int(nodes.probability[node].argmax())]
+        yield f"return {node}  # {printable(answer)}, {rows:,} training row{'' if rows == 1 else 's'}"
+        return
+    comment = printable(nodes.test_in_words(node, True, tree.columns.names, tree.columns))
+    yield f"if {_test(tree, node)}:  # {comment}"
+    for line in _branch(tree, int(nodes.right[node])):
+        yield f"    {line}"
+    left = int(nodes.left[node])
+    others = _branch(tree, left)
+    if nodes.feature[left] < 0:
+        yield "else:"
+        yield from (f"    {line}" for line in others)
+    else:
+        yield f"el{next(others)}"
+        yield from others
+
+
+def _test(tree: DistilledTree, node: int) -> str:
+    """The condition that sends a row to the right; NaN and None make every one false but that for a missing value."""
+    nodes, j = tree.structure, int(tree.structure.feature[node])
+    codes = nodes.categories.get(node)
+    if node in nodes.asks_missing:
+        return f"x{j} != x{j}" if tree.columns[j].categories is None else f"x{j} is None"
+    if codes is not None:
+        return f"x{j} == {codes[0]}" if len(codes) == 1 else f"x{j} in {tuple(int(code) for code in codes)!r}"
+    return f"x{j} > {float(nodes.threshold[node])!r}"

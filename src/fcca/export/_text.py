@@ -1,0 +1,47 @@
+"""A tree as an indented text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fcca._text import printable
+from fcca.export._tree import as_distilled
+from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
+
+
+def to_text(tree: Any) -> str:
+    """The tree as text, one line per branch.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+    >>> from fcca.export import to_text
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
+    >>> print(to_text(classifier).splitlines()[0])
+    Decision tree, depth 1, 2 leaves, proven optimal
+    """
+    tree = as_distilled(tree)
+    root = branches_in_words(tree.structure, tree.columns.names, tree.classes, tree.columns)
+    title = f"Decision tree, {size_in_words(tree.structure)}, {tree.certificate.in_words()}"
+    return "\n".join((title, *_lines(root, 0))) + "\n"
+
+
+def _lines(branch: Branch, depth: int) -> Iterator[str]:
+    for side in branch.branches or (branch,):
+        said = f"{printable(side.said)}  " if side.said else ""
+        leaf = "" if side.branches else f"→ {printable(side.answer)}  ({side.share:.2f} of {rows_in_words(side.rows)})"
+        yield f"{'    ' * depth}{said}{leaf}".rstrip()
+        if side.branches:
+            yield from _lines(side, depth + 1)

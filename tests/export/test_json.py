@@ -1,0 +1,163 @@
+"""The JSON document: complete, and judged wholly before anything is made of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+
+from export.documents import chain, damaged
+from export.trees import N_TREES, fitted
+from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, __version__
+from fcca.exceptions import InvalidInputError
+from fcca.export import _json, from_json, to_json
+from mixed_tables import loans
+
+
+@pytest.fixture(scope="module")
+def lender():
+    X, y = loans()
+    X.loc[X["income"].isna(), "age"] = np.nan
+    model = RandomForestClassifier(30, max_depth=4, random_state=0)
+    return FCCAClassifier(FCCADiscretizer(model), OptimalTreeClassifier(max_depth=4, regularization=0.0)).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def document(lender):
+    found = json.loads(to_json(lender))
+    assert {one["kind"] for one in found["conditions"]} == {"cut", "set", "missing"}
+    return found
+
+
+def test_the_document_says_all_of_the_tree(lender, document):
+    assert (document["format"], document["version"], document["fcca"]) == ("fcca-tree", 1, __version__)
+    assert document["classes"] == lender.classes_.tolist()
+    assert [column["name"] for column in document["columns"]] == lender.feature_names_in_.tolist()
+    assert document["columns"][3] == {"name": "grade", "categories": ["low", "mid", "top"], "missing": False}
+    assert [node["rows"] for node in document["nodes"]] == lender.structure_.n_rows.tolist()
+    assert [node["weight"] for node in document["nodes"]] == lender.structure_.weight.tolist()
+    assert document["certificate"]["optimal"] is lender.tree_.is_optimal_
+    assert document["certificate"]["objective"] == lender.tree_.objective_
+
+
+def test_a_tree_survives_the_way_there_and_back():
+    for seed in range(N_TREES):
+        classifier, _ = fitted(seed)
+        text = to_json(classifier)
+        tree = from_json(text)
+        assert to_json(tree) == text
+        assert from_json(text.encode()).rules() == tree.rules() == classifier.rules()
+
+
+def test_columns_without_names_are_told_by_their_places():
+    X, y = load_iris(return_X_y=True)
+    classifier = FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0))).fit(X, y)
+    tree = from_json(to_json(classifier))
+    assert tree.predict(X).tolist() == classifier.predict(X).tolist()
+    assert tree.rules() == classifier.rules()
+    with pytest.raises(InvalidInputError, match="3 column"):
+        tree.predict(X[:, :3])
+
+
+def test_other_columns_are_refused(lender):
+    X, _ = loans()
+    tree = from_json(to_json(lender))
+    with pytest.raises(InvalidInputError, match="another order"):
+        tree.predict(X[["purpose", "income", "age", "grade"]])
+    with pytest.raises(InvalidInputError, match="salary"):
+        tree.predict(X.rename(columns={"income": "salary"}))
+    with pytest.raises(InvalidInputError, match="yacht"):
+        tree.predict(X.assign(purpose="yacht"))
+    with pytest.raises(FrozenInstanceError):
+        tree.classes = ()
+
+
+def test_values_of_columns_that_nothing_asks_for_do_not_matter():
+    X, y = loans()
+    tree = OptimalTreeClassifier(max_depth=1)
+    classifier = FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0)), tree).fit(X, y)
+    read = from_json(to_json(classifier))
+    (asked,) = read.asked
+    others = [name for j, name in enumerate(X.columns) if j != asked]
+    odd = X.assign(**{name: pd.Series(["?"] * len(X), dtype=object) for name in others})
+    assert read.predict(odd).tolist() == classifier.predict(X).tolist()
+
+
+def test_every_damage_is_a_typed_error(document):
+    from_json(json.dumps(document))
+    cases = damaged(document)
+    assert len(cases) > 60
+    unnoticed = []
+    for what, other in cases.items():
+        try:
+            from_json(json.dumps(other))
+        except InvalidInputError:
+            continue
+        unnoticed.append(what)
+    assert unnoticed == []
+
+
+def test_two_ways_to_one_node_are_refused_though_all_sums_are_right():
+    document = json.loads(chain(2))
+    leaf = {"condition": None, "weight": [1, 0], "rows": 1}
+    document["nodes"] = [
+        {"condition": 0, "left": 1, "right": 2, "weight": [3, 0], "rows": 3},
+        {"condition": 1, "left": 2, "right": 3, "weight": [2, 0], "rows": 2},
+        leaf,
+        leaf,
+    ]
+    with pytest.raises(InvalidInputError, match="node 1 has 2 for its left"):
+        from_json(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "NaN",
+        '{"format": "fcca-tree"',
+        "[" * 100_000,
+        b"\xff\xfe",
+        "\ud800",
+        "9" * 5000,
+        b"PK\x03\x04",
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_what_is_no_document_is_a_typed_error(text):
+    with pytest.raises(InvalidInputError):
+        from_json(text)
+
+
+def test_numbers_that_json_does_not_have_are_refused(document):
+    text = json.dumps(document).replace('"gap": 0.0', '"gap": NaN')
+    assert "NaN" in text
+    with pytest.raises(InvalidInputError, match="NaN"):
+        from_json(text)
+
+
+def test_documents_too_large_are_refused_unread(monkeypatch, document):
+    text = json.dumps(document)
+    monkeypatch.setattr(_json, "LARGEST", len(text) - 1)
+    monkeypatch.setattr(_json.json, "loads", lambda *args, **kwargs: pytest.fail("it was read"))
+    with pytest.raises(InvalidInputError, match="characters"):
+        from_json(text)
+
+
+def test_trees_too_deep_are_refused():
+    assert from_json(chain(200)).structure.depth == 200
+    with pytest.raises(InvalidInputError, match="201 levels"):
+        from_json(chain(201))
+
+
+def test_a_path_is_not_a_text(tmp_path):
+    with pytest.raises(InvalidInputError, match="Path"):
+        from_json(tmp_path)

@@ -1,0 +1,62 @@
+"""Every exporter whose text can be run or read back answers as the classifier does, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from export.trees import N_TREES, as_dictionaries, fitted, hard_rows
+from fcca.export import EXPORTERS, from_json
+
+N_ROWS = 1000
+
+
+def run_python(text: str, X: pd.DataFrame):
+    module: dict[str, object] = {}
+    exec(compile(text, "tree.py", "exec"), module)
+    rows = as_dictionaries(X)
+    shares = [module["predict_proba"](row) for row in rows]
+    return [module["predict"](row) for row in rows], [list(share.values()) for share in shares]
+
+
+def run_json(text: str, X: pd.DataFrame):
+    tree = from_json(text)
+    return tree.predict(X).tolist(), tree.predict_proba(X).tolist()
+
+
+#: How a text of each exporter is run: a text and rows in, answers and shares out.
+RUNNERS = {"python": run_python, "json": run_json}
+
+
+def test_every_exporter_that_answers_has_a_runner():
+    assert set(RUNNERS) == {name for name, exporter in EXPORTERS.items() if exporter.answers}
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_no_row_is_answered_otherwise(name):
+    kinds = {"cut": 0, "set": 0, "missing": 0, "leaf": 0}
+    on_cuts = 0
+    for seed in range(N_TREES):
+        classifier, X = fitted(seed)
+        rows = hard_rows(classifier, X, N_ROWS, seed)
+        answers, shares = RUNNERS[name](EXPORTERS[name].write(classifier), rows)
+        assert answers == classifier.predict(rows).tolist()
+        assert shares == classifier.predict_proba(rows).tolist()
+        nodes = classifier.structure_
+        kinds["set"] += len(nodes.categories)
+        kinds["missing"] += len(nodes.asks_missing)
+        kinds["cut"] += int(np.isfinite(nodes.threshold).sum())
+        kinds["leaf"] += nodes.n_leaves == 1
+        for node in np.flatnonzero(np.isfinite(nodes.threshold)):
+            on_cuts += int((rows.iloc[:, nodes.feature[node]] == nodes.threshold[node]).sum())
+    assert min(kinds.values()) > 0, kinds  # every kind of node was there
+    assert on_cuts > 10 * N_ROWS
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_a_tree_that_was_read_back_is_written_alike(name):
+    for seed in range(12):
+        classifier, _ = fitted(seed)
+        tree = from_json(EXPORTERS["json"].write(classifier))
+        assert EXPORTERS[name].write(tree) == EXPORTERS[name].write(classifier)
