@@ -1,0 +1,233 @@
+"""The page in a browser: the slider, the charts, the map and the table show the level that is asked for."""
+
+import pytest
+
+from fcca import report
+
+from .browser import PHONE
+
+
+def described(data, index):
+    level = data["levels"][index]
+    columns = len({data["conditions"][i]["column"] for i in level["kept"]})
+    kept, found = f"{len(level['kept']):,}", f"{len(data['conditions']):,}"
+    return f"Q = {level['Q']:g}: {kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
+
+
+def percent(share):
+    return f"{100 * share:g}\xa0%" if share in (0, 1) else f"{100 * share:.1f}\xa0%"
+
+
+def check_shown(reader, data, index):
+    """Every part of the page shows the level."""
+    shown, level = reader.level(), data["levels"][index]
+    assert shown["slider"] == index
+    assert shown["said"] == shown["spoken"] == described(data, index)
+    assert len(shown["nodes"]) == len(level["tree"]["condition"])
+    asked = {data["conditions"][i]["text"] for i in level["tree"]["condition"] if i >= 0}
+    assert {title.split("?\n")[0] for title in shown["nodes"] if "?\n" in title} == asked
+    assert len(shown["rules"]) == sum(i < 0 for i in level["tree"]["condition"])
+    for rate, key in zip(shown["rates"], ("accuracy", "fidelity", "compression", "inconsistency"), strict=True):
+        sides = [("training", level["training"]), ("held out", level["held_out"])]
+        assert rate == ", ".join(f"{percent(side[key])} {word}" for word, side in sides if side)
+    assert set(shown["kept"]) <= set(level["kept"])
+    assert len(shown["kept"]) == min(40, len(level["kept"]))
+    assert set(shown["solid"]) <= set(level["kept"])
+    assert shown["certificate"] == level["certificate"]["text"]
+    assert reader.fragment.split("&")[0] == f"#q={level['Q']:g}"
+    return shown
+
+
+def test_the_slider_redraws_everything_by_keyboard(opened, cancer):
+    reader = opened(cancer.path)
+    data, slider = reader.data(), reader.part("slider")
+    slider.focus()
+    slider.press("Home")
+    first = check_shown(reader, data, 0)
+    slider.press("ArrowRight")
+    second = check_shown(reader, data, 1)
+    slider.press("End")
+    last = check_shown(reader, data, len(data["levels"]) - 1)
+    slider.press("ArrowLeft")
+    check_shown(reader, data, len(data["levels"]) - 2)
+    assert first["cursor"] < second["cursor"] < last["cursor"]
+    assert first["nodes"] != last["nodes"]
+    assert first["rules"] != last["rules"]
+    assert len(first["kept"]) > len(last["kept"])
+    assert len(first["solid"]) > len(last["solid"])
+
+
+def test_the_slider_redraws_everything_by_mouse(opened, cancer):
+    reader = opened(cancer.path)
+    data = reader.data()
+    box = reader.part("slider").bounding_box()
+    for share, index in ((0.02, 0), (0.98, len(data["levels"]) - 1)):
+        reader.page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        check_shown(reader, data, index)
+    reader.page.mouse.down()
+    reader.page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=3)
+    reader.page.mouse.up()
+    assert 0 < reader.level()["slider"] < len(data["levels"]) - 1
+    check_shown(reader, data, reader.level()["slider"])
+
+
+def test_every_level_is_drawn(opened, mixed):
+    reader = opened(mixed.path)
+    data = reader.data()
+    for index in range(len(data["levels"])):
+        reader.set_level(index)
+        check_shown(reader, data, index)
+
+
+def test_a_click_into_a_chart_goes_to_that_level(opened, cancer):
+    reader = opened(cancer.path)
+    for key in ("accuracy", "inconsistency"):
+        for index in (1, 4):
+            reader.page.locator(f"[data-test=chart-{key}] [data-level='{index}']").click()
+            check_shown(reader, reader.data(), index)
+
+
+def test_the_address_restores_level_and_row(opened, cancer):
+    reader = opened(cancer.path, "#q=0.9&row=17")
+    check_shown(reader, reader.data(), 9)
+    assert reader.part("row").input_value() == "17"
+    assert reader.row()["label"] == cancer.y[17]
+    reader.page.evaluate("location.hash = '#q=0.2&row=3'")
+    reader.until("document.querySelector('[data-test=slider]').value === '2'")
+    check_shown(reader, reader.data(), 2)
+    assert reader.row()["label"] == cancer.y[3]
+    assert reader.fragment == "#q=0.2&row=3"
+
+
+def test_any_address_opens_the_page(opened, cancer):
+    reader = opened(cancer.path)
+    for fragment in ("#main", "#q=nonsense&row=", "#q=7&row=%3Cb%3E", "#%E0%A4%A"):
+        reader.page.goto("about:blank")
+        reader.page.goto(reader.address + fragment)
+        reader.wait()
+        assert reader.text("said")
+        assert reader.part("node").count() > 0
+
+
+def test_the_page_starts_at_the_classifiers_own_level(opened, mixed):
+    reader = opened(mixed.path)
+    assert reader.level()["said"].startswith("Q = 0.5:")
+    assert reader.fragment == ""
+
+
+def test_the_rules_are_those_of_the_classifier(opened, mixed):
+    reader = opened(mixed.path)
+    for index in (0, 5, 10):
+        reader.set_level(index)
+        own = mixed.classifier.at_granularity(reader.data()["levels"][index]["Q"]).rules()
+        assert [rule.split(" → ")[0] for rule in reader.level()["rules"]] == [rule.split(" → ")[0] for rule in own]
+
+
+def test_the_table_is_sorted_by_its_headers(opened, cancer):
+    reader = opened(cancer.path, "#q=0")
+    conditions = reader.data()["conditions"]
+
+    def counts():
+        return [conditions[i]["count"] for i in reader.level()["kept"]]
+
+    assert counts() == sorted(counts(), reverse=True)
+    reader.part("sort-count").click()
+    assert counts() == sorted(counts())
+    reader.part("sort-condition").press("Enter")
+    assert reader.part("sort-condition").evaluate("button => button === document.activeElement")
+    assert reader.part("sort-condition").locator("..").get_attribute("aria-sort") == "ascending"
+    assert reader.part("sort-count").locator("..").get_attribute("aria-sort") == "none"
+    places = [(conditions[i]["column"], conditions[i]["threshold"]) for i in reader.level()["kept"]]
+    assert places == sorted(places)
+
+
+def test_the_map_is_read_by_mouse_and_by_keyboard(opened, mixed):
+    reader = opened(mixed.path)
+    data = reader.data()
+    marks = reader.page.locator("[data-test=map] .mark")
+    assert marks.count() == len(data["conditions"])
+    assert {data["conditions"][int(i)]["kind"] for i in marks.evaluate_all("all => all.map(mark => mark.dataset.id)")} == {
+        "cut",
+        "set",
+        "missing",
+    }
+    stop = reader.page.locator("[data-test=map] .mark[tabindex='0']")
+    assert stop.count() == 1
+    stop.focus()
+    said = [reader.text("map-said")]
+    for key in ("ArrowRight", "ArrowDown", "End"):
+        reader.page.keyboard.press(key)
+        said.append(reader.text("map-said"))
+    assert len(set(said)) > 2
+    for text in said:
+        condition = next(c for c in data["conditions"] if text.startswith(f"{c['text']}: "))
+        assert f"crossed by {condition['count']:,}\xa0change" in text
+        kept = data["conditions"].index(condition) in data["levels"][data["start"]]["kept"]
+        assert ("kept at" if kept else "left out at") in text
+
+
+def test_columns_beyond_the_first_are_a_click_away(opened, digits):
+    reader = opened(digits.path)
+    columns = {condition["column"] for condition in reader.data()["conditions"]}
+    assert len(columns) > 20
+    lines = reader.page.locator(".map-line")
+    assert lines.count() == 20
+    reader.part("map-all").click()
+    assert lines.count() == len(columns)
+    assert reader.part("map-all").get_attribute("aria-expanded") == "true"
+
+
+def test_one_level_needs_no_slider_and_ten_classes_have_a_legend(opened, digits):
+    reader = opened(digits.path)
+    assert reader.part("slider").is_disabled()
+    assert reader.part("classes").locator("li").count() == 10
+    check_only_level = reader.level()
+    assert check_only_level["said"] == described(reader.data(), 0)
+
+
+@pytest.mark.parametrize("name", ["cancer", "mixed", "digits", "hostile"])
+def test_no_width_scrolls_the_page_sideways(opened, request, name):
+    reader = opened(request.getfixturevalue(name).path, viewport=PHONE)
+    reader.part("next").click()
+    reader.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    for width in (360, 320, 600, 768, 1024):
+        reader.page.set_viewport_size({"width": width, "height": 800})
+        reader.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert reader.overflow() <= 0, width
+
+
+def test_a_tree_that_does_not_fit_is_laid_out_otherwise(opened, mixed):
+    shapes, reader = {}, opened(mixed.path)
+    for width in (1280, 900, 360):
+        reader.page.set_viewport_size({"width": width, "height": 800})
+        reader.until(f"document.querySelector('svg.tree').getBoundingClientRect().width < {width}")
+        shapes[width] = reader.page.locator("svg.tree").get_attribute("class").split()[1]
+        fits = reader.page.locator("svg.tree .card").evaluate_all(
+            "cards => cards.map(card => { const box = card.querySelector('.body').getBBox();"
+            " return [...card.querySelectorAll('text')].every(t => t.getBBox().width <= box.width); })"
+        )
+        assert all(fits)
+    assert shapes[360] == "outline"
+    assert shapes[1280] in ("top-down", "left-right")
+
+
+def test_the_window_may_change_its_width(opened, cancer):
+    reader = opened(cancer.path)
+    wide = reader.page.locator("svg.tree").bounding_box()["width"]
+    reader.page.set_viewport_size(PHONE)
+    reader.until("document.querySelector('svg.tree').getBoundingClientRect().width < 360")
+    assert wide > 360
+    assert reader.overflow() <= 0
+
+
+def test_a_tree_that_is_not_proven_says_so(opened, cancer, tmp_path):
+    file = report.write(cancer.classifier, tmp_path / "report.html", Q=[0], time_limit=0)
+    reader = opened(file)
+    certificates = [level["certificate"] for level in reader.data()["levels"]]
+    assert {certificate["optimal"] for certificate in certificates} == {False, True}
+    for index, certificate in enumerate(certificates):
+        reader.set_level(index)
+        badge = reader.part("certificate")
+        assert badge.inner_text() == certificate["text"]
+        assert ("open" in badge.get_attribute("class")) != certificate["optimal"]
+        assert certificate["detail"] in reader.page.locator("[data-live=certificate-detail]").text_content()

@@ -1,0 +1,145 @@
+"""The row look-up says of a row what the Python API says of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+LEVELS = (0, 5, 10)
+
+
+def values_agree(shown, X, at):
+    """The shown values are the row's, and missing ones are said to be."""
+    for column, (text, exact) in shown.items():
+        value = X[column].iloc[at]
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            assert text == "missing"
+        elif isinstance(value, str):
+            assert text == value
+        else:
+            assert float(exact) == value
+
+
+@pytest.mark.parametrize("name", ["cancer", "mixed"])
+def test_fifty_random_rows_are_as_in_python(opened, request, name):
+    report = request.getfixturevalue(name)
+    reader = opened(report.path)
+    data, box, X = reader.data(), report.classifier.discretizer_, report.X
+    answers, found = box.predict_target(X), box.counterfactuals_
+    sentences = dict(zip(found.rows.tolist(), found.sentences(), strict=True))
+    statuses = dict(zip(found.rows.tolist(), found.status.tolist(), strict=True))
+    crossing_rows, crossed = box.crossings()
+    texts = box.all_thresholds_.names()
+    first, step = (1000, 3) if name == "mixed" else (0, 1)
+    rows = np.random.default_rng(0).choice(len(report.y), 50, replace=False)
+    for part, index in zip(np.array_split(rows, len(LEVELS)), LEVELS, strict=True):
+        level = data["levels"][index]
+        tree = report.classifier.at_granularity(level["Q"])
+        leaves, said, kept = tree.apply(X), tree.predict(X), set(tree.discretizer_.thresholds_.names())
+        rules = dict(zip(np.flatnonzero(tree.structure_.feature < 0).tolist(), tree.rules(), strict=True))
+        reader.set_level(index)
+        for at in part.tolist():
+            reader.look_up(first + step * at)
+            shown = reader.row()
+            assert (shown["label"], shown["black_box"], shown["tree"]) == (report.y[at], answers[at], said[at])
+            assert shown["rule"].split(" → ")[0] == rules[leaves[at]].split(" → ")[0]
+            path = [node for node, _ in tree.structure_.path_to(int(leaves[at]))]
+            assert shown["lit"] == [*path, leaves[at]]
+            assert len(shown["steps"]) == len(path)
+            if at in sentences:
+                assert shown["sentence"] == sentences[at]
+                assert shown["status"].startswith(statuses[at])
+                crosses = {texts[i] for i in crossed[crossing_rows == at]}
+                assert {data["conditions"][int(i)]["text"] for i in shown["crossed"]} == crosses
+                for i, marked in shown["crossed"].items():
+                    assert marked == ("kept" if data["conditions"][int(i)]["text"] in kept else "dropped")
+            else:
+                assert shown["sentence"].startswith("No counterfactual was asked for this row")
+                assert ("gets it wrong" in shown["sentence"]) == (answers[at] != report.y[at])
+            values_agree(shown["values"], X, at)
+        assert reader.fragment == f"#q={level['Q']:g}&row={first + step * int(part[-1])}"
+
+
+@pytest.mark.parametrize("name", ["mixed", "whole_numbers"])
+def test_every_row_ends_in_the_same_leaf_as_in_python(opened, request, name):
+    report = request.getfixturevalue(name)
+    reader = opened(report.path)
+    levels = reader.data()["levels"]
+    asked = [[condition for condition in level["tree"]["condition"] if condition >= 0] for level in levels]
+    assert any(asked)
+    ends = reader.page.evaluate(
+        """() => fcca.readRows().then((rows) =>
+            fcca.data.levels.map(({ tree }) => rows.number.map((_, i) => rows.walk(tree, i).leaf)))"""
+    )
+    for level, leaves in zip(levels, ends, strict=True):
+        assert leaves == report.classifier.at_granularity(level["Q"]).apply(report.X).tolist()
+
+
+def test_of_equal_weights_the_first_class_answers(opened, mixed):
+    reader = opened(mixed.path)
+    assert reader.page.evaluate("[[1, 3, 3], [2, 2], [0, 0, 5]].map(fcca.heaviest)") == [1, 0, 2]
+
+
+def test_the_path_is_marked_by_more_than_colour(opened, cancer):
+    reader = opened(cancer.path, "#row=5")
+    lit = reader.page.locator("svg.tree .card.lit")
+    assert lit.count() == reader.page.locator("svg.tree .stop").count() == len(reader.row()["lit"])
+    assert reader.page.locator("svg.tree .link.lit").count() == lit.count() - 1
+
+    def width(selector):
+        return reader.page.locator(selector).first.evaluate("link => parseFloat(getComputedStyle(link).strokeWidth)")
+
+    assert width("svg.tree .link.lit") > 2 * width("svg.tree .link:not(.lit)")
+    reader.part("clear").click()
+    assert lit.count() == 0
+    assert "row" not in reader.fragment
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"),
+    [
+        ("1", lambda said, answers, y: said != y),
+        ("2", lambda said, answers, y: said != answers),
+        ("3", lambda said, answers, y: answers != y),
+    ],
+)
+def test_a_filter_steps_through_the_rows_it_names(opened, mixed, choice, wanted):
+    reader = opened(mixed.path, "#q=0.9")
+    tree = mixed.classifier.at_granularity(0.9)
+    answers = mixed.classifier.discretizer_.predict_target(mixed.X)
+    rows = np.flatnonzero(wanted(tree.predict(mixed.X), answers, mixed.y))
+    reader.part("filter").select_option(choice)
+    assert reader.text("row-message").startswith(f"{len(rows)} of 500\xa0rows")
+    reader.part("next").click()
+    assert reader.part("row").input_value() == str(1000 + 3 * rows[0])
+    reader.part("next").click()
+    assert reader.part("row").input_value() == str(1000 + 3 * rows[1])
+    reader.part("previous").click()
+    reader.part("previous").click()
+    assert reader.part("row").input_value() == str(1000 + 3 * rows[-1])
+    for _ in range(5):
+        reader.part("random").click()
+        assert (int(reader.part("row").input_value()) - 1000) // 3 in rows
+
+
+def test_an_unknown_row_is_answered_with_the_nearest(opened, mixed):
+    reader = opened(mixed.path)
+    reader.look_up(1004)
+    assert reader.text("row-message").startswith("There is no row 1004 on this page.")
+    nearest = reader.part("row-message").locator("button")
+    assert nearest.all_inner_texts()[:2] == ["1,000", "1,003"]
+    nearest.nth(1).click()
+    assert reader.row()["label"] == mixed.y[1]
+    assert reader.part("row").input_value() == "1003"
+
+
+def test_the_look_up_follows_the_slider(opened, cancer):
+    reader = opened(cancer.path, "#row=11")
+    data = reader.data()
+    answers = {}
+    for index in LEVELS:
+        reader.set_level(index)
+        answers[index] = (reader.row()["tree"], reader.row()["rule"])
+        tree = cancer.classifier.at_granularity(data["levels"][index]["Q"])
+        assert answers[index][0] == tree.predict(cancer.X)[11]
+    assert len(set(answers.values())) > 1
