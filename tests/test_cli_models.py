@@ -45,7 +45,7 @@ def test_every_family_is_distilled(name, csv, tmp_path, out):
         imported(LIBRARIES[name])
     result = distill(csv, "--model", name, "--out", out)
     assert result.exit_code == 0, result.stderr
-    assert re.search(r"Target model +\w+, [\d,]+ (trees of depth up to [1-4]|stumps)", result.stdout)
+    assert re.search(r"Black box +\w+, [\d,]+ (trees of depth up to [1-4]|stumps)", result.stdout)
     assert files_in(out) == FILES
     again = distill(csv, "--model", name, "--out", tmp_path / "again", "--jobs", 1)
     assert again.exit_code == 0

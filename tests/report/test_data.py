@@ -393,7 +393,7 @@ def test_facts_that_are_given_take_the_place_of_the_reports_own():
     facts = dict(documents(classifier, facts=[("File", "a.csv"), ("Data", "mine")])[0]["facts"])
     assert list(facts)[:2] == ["File", "Data"]
     assert facts["Data"] == "mine"
-    assert facts["Target model"] == "GradientBoostingClassifier"
+    assert facts["Black box"] == "GradientBoostingClassifier"
     assert facts["Classes"] == "benign (357), malignant (212)"
 
 

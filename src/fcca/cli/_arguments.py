@@ -71,7 +71,7 @@ Regularization = Annotated[
     typer.Option(help="Cost of a leaf, as a share of the rows; default: 10 / rows.", rich_help_panel=MODEL),
 ]
 Fit = Annotated[
-    FitTo, typer.Option(help="Whether the tree learns the labels or the target model's answers.", rich_help_panel=MODEL)
+    FitTo, typer.Option(help="Whether the tree learns the labels or the black box's answers.", rich_help_panel=MODEL)
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the split, the model and the tree.", rich_help_panel=MODEL)]
 

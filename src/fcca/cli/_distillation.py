@@ -1,4 +1,4 @@
-"""What ``fcca distill`` computes: a target model, its thresholds, and a small tree on them."""
+"""What ``fcca distill`` computes: a black box, its thresholds, and a small tree on them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Distillation:
     training_rows: Rows  # rows of the file
     target: Any
     classifier: FCCAClassifier
-    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the target can answer
+    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the black box can answer
     training: Scores
     held_out: Scores | None
     target_seconds: float
@@ -78,7 +78,7 @@ class Distillation:
 
     @property
     def n_unverified(self) -> int:
-        """Counterfactuals that the target's own predict does not agree with."""
+        """Counterfactuals that the black box's own predict does not agree with."""
         return int(self.discretizer.counterfactuals_.is_status("unverified").sum())
 
     def with_note(self, note: str) -> Distillation:
@@ -123,7 +123,7 @@ def split_rows(data: Dataset, settings: DistillSettings) -> tuple[Rows, Rows]:
 
 
 def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None = None) -> Distillation:
-    """Fit the target model, take out its thresholds and find the best tree on them.
+    """Fit the black box, take out its thresholds and find the best tree on them.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
         data = data.guessed(settings.categorical)
     else:
         file = settings.model_file
-        with step("Loading the target model"):
+        with step("Loading the black box"):
             loaded, loading_seconds = _timed(lambda: model_from_file(file))
         data = fitting(data, loaded, file)
         test = None if test is None else fitting(test, loaded, file)
@@ -149,7 +149,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
     X, y = training_table(data.X.iloc[training_rows]), data.y[training_rows]
     _check_rules(rules, X)
     with collected_notes() as notes:
-        with step("Fitting the target model"):
+        with step("Fitting the black box"):
             target, target_seconds = _timed(lambda: _target(loaded, settings, X, y))
         classifier = FCCAClassifier(
             _discretizer(target, settings, rules),
@@ -222,7 +222,7 @@ def training_table(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _notes_on_unknown(rows: Rows) -> tuple[str, ...]:
-    """What to say of held-out rows that the target cannot answer."""
+    """What to say of held-out rows that the black box cannot answer."""
     if len(rows) == 0:
         return ()
     one = len(rows) == 1

@@ -2,7 +2,7 @@
 
 DISTILL = """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
 
-A target model is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
+A model, the black box, is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
 computed exactly; the thresholds those changes cross are counted.
 
 Texts in the table are categories, empty fields are missing values; nothing has to be prepared. Numbers that are codes \
@@ -19,7 +19,7 @@ into code; and counterfactuals.parquet, whose column [italic]row[/] is the row o
 [dim]# a table of your own[/]
 [cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
 
-[dim]# another target model, all rows for training[/]
+[dim]# another black box, all rows for training[/]
 [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 
 [dim]# codes that are categories, and rules that the changes keep, such as immutable: \\[age] in a file[/]

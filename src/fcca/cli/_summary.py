@@ -67,7 +67,7 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
         ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
         ("Classes", classes_in_words(data.class_counts())),
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
-        ("Target model", _model(found)),
+        ("Black box", _model(found)),
         ("Counterfactuals", _answers(found)),
         ("Median cost", f"{median_cost(found):.3g}"),
     ]
@@ -77,7 +77,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
     """Titles and texts on everything."""
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     n_columns = found.data.X.shape[1]
-    target = f"{seconds(found.target_seconds)} to {'fit' if found.model_file is None else 'load'} the target"
+    target = f"{seconds(found.target_seconds)} to {'fit' if found.model_file is None else 'load'} the black box"
     return [
         *facts_of_data(found),
         (
@@ -117,9 +117,9 @@ def _scores_table(training: Scores, held_out: Scores | None) -> Table:
     lines = (
         ("Compression (equal binary rows written once)", "compression"),
         ("Inconsistency (share of labels no tree can match)", "inconsistency"),
-        ("Accuracy of the target model", "target_accuracy"),
+        ("Accuracy of the black box", "target_accuracy"),
         ("Accuracy of the tree", "tree_accuracy"),
-        ("Fidelity of the tree to the target model", "tree_fidelity"),
+        ("Fidelity of the tree to the black box", "tree_fidelity"),
     )
     for title, name in lines:
         table.add_row(title, *(f"{getattr(scores, name):.1%}" if scores else "–" for scores in (training, held_out)))

@@ -162,14 +162,14 @@ def _facts(material: Material, name: str) -> list[tuple[str, str]]:
     facts = [
         ("Data", f"{len(training):,} training rows × {training.table.shape[1]:,} columns; {held_out} held out"),
         ("Classes", _classes(material)),
-        ("Target model", printable(name)),
+        ("Black box", printable(name)),
     ]
     if found is not None:
         counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
         facts.append(("Counterfactuals", f"{len(found):,} rows asked: {counts}"))
         proven = found.cost[found.is_status("optimal")]
         facts.append(("Median cost", f"{np.median(proven):.3g}"))
-    learned = "the labels" if material.classifier.fit_to == "labels" else "the answers of the target model"
+    learned = "the labels" if material.classifier.fit_to == "labels" else "the answers of the black box"
     facts.append(("The tree learned", learned))
     return facts
 
