@@ -1,7 +1,7 @@
 """Time per counterfactual of deep tree ensembles: this engine beside Gurobi, HiGHS, CP-SAT and treecf. One run, one thread.
 
 Run: python benchmarks/ensembles.py [--quick] [--points N] [--peers NAME,NAME] [--peer-points N] [--limit S] [--budget S]
-     [--json PATH]                  (--quick: two data sets, few points and seconds for the peers)
+     [--json FILE]                  (--quick: two data sets, few points and seconds for the peers)
 
 λ = (0.1, 1, 0), margin 1e-4, gradient boosting and random forests of scikit-learn, points drawn from the training rows. A
 peer's ratio is the median of its solver alone over the median of this engine's search, on the points that the peer got.
@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import load_paper_data
 from _peers import PEERS, Answer, Case, Treecf, is_installed
 
@@ -244,41 +243,23 @@ def theirs_line(theirs: Theirs) -> str:
     )
 
 
-def record_of(case: Case, ours: Ours, peers: list[Theirs]) -> dict[str, Any]:
-    """All figures of a case, for the file."""
-    return {
-        "data": case.data,
-        "configuration": case.configuration,
-        "rows": case.rows.tolist(),
-        "load": os.getloadavg()[0],
-        "fcca": {
-            "search": ours.search.tolist(),
-            "whole": ours.whole,
-            "cost": ours.cost.tolist(),
-            "counts": ours.counts,
-            "core": ours.core,
-        },
-        "peers": {
-            peer.name: {
-                "ratio": peer.ratio,
-                "is_at_least": peer.is_at_least,
-                "least_ratio": peer.least_ratio,
-                "cost_difference": peer.cost_difference,
-                "fcca_search": peer.ours.search[: len(peer.answers)].tolist(),
-                "answers": [answer._asdict() for answer in peer.answers],
-            }
-            for peer in peers
-        },
+def keep(case: Case, ours: Ours, peers: list[Theirs]) -> None:
+    """The figures of a case for the record."""
+    search, where = ours.search * 1e3, {"data": case.data, "model": case.configuration}
+    figures = {
+        "median ms": np.median(search),
+        "mean ms": search.mean(),
+        "worst ms": search.max(),
+        "whole ms": ours.whole * 1e3,
     }
-
-
-def plain(value: Any) -> Any:
-    """The same with null for what JSON has no number for: no answer, or no counterfactual."""
-    if isinstance(value, dict):
-        return {name: plain(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [plain(entry) for entry in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    _results.row(
+        "This engine", **where, points=len(search), **figures, **{"of a core": ours.core, "load": os.getloadavg()[0]}
+    )
+    for peer in peers:
+        outcomes = {name: peer.count(name) for name in ("proven", "given up", "too large", "wrong")}
+        ratios = {"times faster": peer.ratio, "is at least": peer.is_at_least, "least point": peer.least_ratio}
+        ratios["costs differ by"] = peer.cost_difference
+        _results.row("Beside others", **where, who=peer.name, points=len(peer.answers), **outcomes, **ratios)
 
 
 def run_case(case: Case, kinds: list[Any], options: argparse.Namespace) -> tuple[Ours, list[Theirs]]:
@@ -353,7 +334,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, help="seconds per point after which a peer is given up (60)")
     parser.add_argument("--budget", type=float, help="seconds per peer and configuration after which no point is begun (40)")
     parser.add_argument("--peers", default=",".join(kind.name for kind in PEERS), help="names, with commas between them")
-    parser.add_argument("--json", type=Path, help="also write all figures there")
     options = parser.parse_args()
     defaults = {"points": 100, "peer_points": 5, "limit": 2.0, "budget": 1.0} if options.quick else {}
     for name, value in ({"points": 200, "peer_points": 20, "limit": 60.0, "budget": 40.0} | defaults).items():
@@ -374,24 +354,22 @@ def main() -> None:
     kinds = [kind for kind in kinds if is_installed(kind)]
     ours: dict[tuple[str, str], Ours] = {}
     theirs: dict[tuple[str, str], list[Theirs]] = {}
-    records = []
     for data in DATA[:2] if options.quick else DATA:
         for configuration in CONFIGURATIONS:
             case = case_of(data, configuration, options.points)
             key = (data, configuration.name)
             ours[key], theirs[key] = run_case(case, kinds, options)
-            records.append(record_of(case, ours[key], theirs[key]))
+            keep(case, ours[key], theirs[key])
     cores = measure_cores(options.points)
+    _results.row("Two cores", data=CORES_CASE[0], model=CORES_CASE[1], **cores)
     print("search, solver: fcca's search and the peer's solve call alone. whole: with the re-scoring by the classifier.")
     print("build: all else that the peer does for the point, its warm start included. ≥: the median point was given up.")
     print("Costs are at the training values nearest to x0; treecf's at the cells' edges, and so are fcca's beside treecf.")
     judge_ours(ours)
     judge_peers(theirs, kinds)
     judge_cores(cores)
-    if options.json is not None:
-        options.json.write_text(json.dumps(plain({"cases": records, "cores": cores}), indent=1) + "\n")
 
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        main()
+        _results.recorded(main)

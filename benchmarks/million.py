@@ -1,6 +1,6 @@
 """A million rows of fifty columns: time and memory of the thresholds, on one and on two threads.
 
-Run: python benchmarks/million.py [--quick]      (--quick: 100,000 rows)
+Run: python benchmarks/million.py [--quick] [--json FILE]      (--quick: 100,000 rows)
 
 The target is gradient boosting of 100 stumps, fitted on 20,000 of the rows and frozen; p1 = 1, so every row that it gets
 right is asked for. Each fit runs in a process of its own, so that no memory is left over from another.
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
+import _results
 from _data import paper_target
 from fcca import FCCADiscretizer
 
@@ -131,6 +132,8 @@ def main() -> None:
     print(f"{'n_jobs':>6}{'seconds':>10}{'extra MB':>10}{'thresholds':>12}  counterfactuals")
     for n_jobs, run in runs.items():
         print(f"{n_jobs:>6}{run.seconds:>10.2f}{run.extra_megabytes:>10.0f}{run.n_thresholds:>12}  {run.statuses}")
+        figures = {"seconds": run.seconds, "extra MB": run.extra_megabytes, "thresholds": run.n_thresholds}
+        _results.row(f"{n_rows:,} × {N_FEATURES}", n_jobs=n_jobs, **figures, counterfactuals=str(run.statuses))
     say(two.seconds <= SECONDS_BAR, f"thresholds in at most {SECONDS_BAR:g} s with n_jobs=2: {two.seconds:.2f} s")
     extra = max(one.extra_megabytes, two.extra_megabytes)
     say(extra <= megabytes, f"at most the data once more in memory: {extra:.0f} of {megabytes:.0f} MB")
@@ -138,4 +141,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _results.recorded(main)

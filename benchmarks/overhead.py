@@ -1,6 +1,6 @@
 """What FCCA adds to fitting the target: everything after gradient boosting's own fit, on fold 1 of the paper's data.
 
-Run: python benchmarks/overhead.py [--quick]      (--quick: fewer repetitions)
+Run: python benchmarks/overhead.py [--quick] [--json FILE]      (--quick: fewer repetitions)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import PAPER_P1, load_paper_data, paper_target
 from fcca import FCCADiscretizer
 from fcca.exceptions import ConstantFeatureWarning
@@ -65,6 +66,13 @@ def main() -> None:
             f"{'' if worst <= times.bar else '  (the worst repetition is above the bar)'}",
             flush=True,
         )
+        figures = {
+            "fit: median ms": np.median(times.target),
+            "added: median ms": median,
+            "worst ms": worst,
+            "bar ms": times.bar,
+        }
+        _results.row("What FCCA adds", data=name, rows=size, **figures, verdict=verdict)
         missed += [name] if verdict == "MISS" else []
     n_passed = len(PAPER_P1) - len(missed)
     print(f"{'MISS' if missed else 'PASS'}  added time within the bar (median): {n_passed} of {len(PAPER_P1)}", *missed)
@@ -72,4 +80,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        main()
+        _results.recorded(main)

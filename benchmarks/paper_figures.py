@@ -1,6 +1,6 @@
 """The paper's figures: thresholds, compression, inconsistency and small trees, beside those of the authors' own code.
 
-Run: python benchmarks/paper_figures.py [--quick]      (--quick: the three small data sets)
+Run: python benchmarks/paper_figures.py [--quick] [--json FILE]      (--quick: the three small data sets)
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
+import _results
 from _data import PAPER_P1, PaperData, load_paper_data, paper_target
 from fcca import FCCADiscretizer
 from fcca.exceptions import ConstantFeatureWarning
@@ -193,6 +194,8 @@ def run(name: str) -> list[Check]:
         found = list(merged_checks(name, Q, ours, theirs) if tolerance else unmerged_checks(name, Q, ours))
         print_figures(ours, theirs, f"merge_tolerance={tolerance:g}, Q={Q:g}", {c.what: c.passed for c in found})
         checks += found
+        for who, figures_of in (("fcca", ours), ("authors", theirs)):
+            _results.row(name, **{"merge tolerance": tolerance, "Q": Q, "who": who}, **figures_of._asdict())
     return checks
 
 
@@ -221,4 +224,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _results.recorded(main)

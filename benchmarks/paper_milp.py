@@ -1,6 +1,7 @@
 """The paper's literal big-M program on 100 points of each data set: how often its optimum differs from ours, how much, why.
 
-Run with ``python benchmarks/paper_milp.py [data set ...]``. Uses Gurobi where gurobipy is installed and HiGHS otherwise.
+Run with ``python benchmarks/paper_milp.py [data set ...] [--json FILE]``. Uses Gurobi where gurobipy is installed and
+HiGHS otherwise.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
+import _results
 from _data import load_frame
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 
@@ -196,7 +198,9 @@ def main():
             f"ε_j × {share:g}": compare(name, arguments.points, arguments.tolerance, share) for share in arguments.gap_shares
         }
         print(f"\n{name}\n{pd.DataFrame(table, dtype=object).to_string()}", flush=True)
+        for what in next(iter(table.values())):
+            _results.row(name, what=what.strip(), **{share: found[what] for share, found in table.items()})
 
 
 if __name__ == "__main__":
-    main()
+    _results.recorded(main)

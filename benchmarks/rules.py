@@ -1,6 +1,6 @@
 """Time per counterfactual with rules beside the time without: five rules of the kind that bound a feature. One thread.
 
-Run: python benchmarks/rules.py [--points N] [--rounds N]
+Run: python benchmarks/rules.py [--points N] [--rounds N] [--json FILE]
 
 λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn
 from the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only
@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import load_paper_data
 from fcca._columns import Columns
 from fcca.constraints import Bounds, Decreasing, Increasing, compile_rules
@@ -89,8 +90,16 @@ def measure(data: str, name: str, model: Any, X: Any, n_points: int, rounds: int
         f"{nodes:>12}{same.mean():>12.0%}{there:>12.2f}",
         flush=True,
     )
+    figures = {
+        "without µs": np.median(without) * 1e6,
+        "with µs": np.median(with_rules) * 1e6,
+        "ratio": ratio,
+        "nodes": nodes,
+    }
+    figures |= {"same answer": same.mean(), "ratio there": there}
+    _results.row("Time per counterfactual with five rules", data=data, model=name, **figures)
     return ratio
 
 
 if __name__ == "__main__":
-    main()
+    _results.recorded(main)

@@ -1,6 +1,6 @@
 """Time per counterfactual: this engine, and the paper's MILP in Gurobi and in HiGHS. One run, one thread.
 
-Run: python benchmarks/speed.py [--quick]      (--quick: two data sets, fewer points)
+Run: python benchmarks/speed.py [--quick] [--json FILE]      (--quick: two data sets, fewer points)
 
 The MILP is the paper's, with M0 = M1 = 1, ε = 1e-4 and, as in the authors' code, ε_j = max(1e-4, half the smallest
 difference between two training values). Its tree rows are built once per data set; per point the rows that hold x0 and
@@ -24,6 +24,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from sklearn.ensemble import GradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import PAPER_P1, PaperData, load_paper_data, paper_target
 from fcca import _core
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
@@ -252,6 +253,14 @@ def line(who: str, timing: Timing, n: int, ours: Floats | None = None) -> str:
     return text
 
 
+def keep(data: str, who: str, timing: Timing, n: int, ours: Floats | None = None) -> None:
+    """The same for the record."""
+    figures = {"points": n, "flip": timing.flipped}
+    figures |= {"search: median µs": 1e6 * np.median(timing.search), "whole: median µs": 1e6 * np.median(timing.with_update)}
+    ratio = {} if ours is None else {"times faster": np.median(timing.search) / np.median(ours)}
+    _results.row("Time per counterfactual", data=data, who=who, **figures, **ratio)
+
+
 def run(name: str, n_gurobi: int, n_highs: int) -> float | None:
     """Time one data set; returns the smaller of both ratios to Gurobi's search, None without Gurobi."""
     data = load_paper_data(name)
@@ -265,13 +274,16 @@ def run(name: str, n_gurobi: int, n_highs: int) -> float | None:
     print(f"{name}: {X.shape[0]} × {X.shape[1]}, p1 = {data.p1:g}", flush=True)
     ours, timing = time_engine(target, data, X, points)
     print(line("fcca", timing, len(points.rows)), flush=True)
+    keep(name, "fcca", timing, len(points.rows))
     ratio = None
     if gurobipy is not None:
         timing = time_milp(GurobiSolver(problem), target, X, points, order[:n_gurobi])
         print(line("MILP, Gurobi", timing, len(timing.search), ours), flush=True)
+        keep(name, "MILP, Gurobi", timing, len(timing.search), ours)
         ratio = float(min(np.median(timing.search) / np.median(ours), timing.search.mean() / ours.mean()))
     timing = time_milp(HighsSolver(problem), target, X, points, order[:n_highs])
     print(line("MILP, HiGHS", timing, len(timing.search), ours), flush=True)
+    keep(name, "MILP, HiGHS", timing, len(timing.search), ours)
     return ratio
 
 
@@ -294,4 +306,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        main()
+        _results.recorded(main)

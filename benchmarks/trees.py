@@ -1,6 +1,6 @@
 """The optimal tree beside pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
 
-Run: python benchmarks/trees.py [--quick]      (--quick: two small data sets, 100,000 rows, no gosdt)
+Run: python benchmarks/trees.py [--quick] [--json FILE]      (--quick: two small data sets, 100,000 rows, no gosdt)
 
 The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 100 trees, of depth 1 and of depth 3. All
 minimise error share + 10/n · leaves; pystreed and pycontree charge branch nodes, one fewer than leaves. pycontree takes the
@@ -26,6 +26,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
+import _results
 from _data import load_frame
 from fcca import OptimalTreeClassifier
 from fcca.exceptions import UnfinishedSearchWarning
@@ -226,6 +227,12 @@ def race(case: Case, depth: int, peers: list[str], continuous: dict[int, Fit]) -
         ratio = "" if who == "fcca" else f"{result.at_least(who) or np.nan:8,.0f}×"
         text += f"{seconds:>16}{ratio}"
     print(text, flush=True)
+    seconds = {
+        f"{who} s": fit.seconds if fit.proven else f"({fit.note or 'limit'} {fit.seconds:.1f})" for who, fit in fits.items()
+    }
+    ratios = {f"times faster than {who}": result.at_least(who) for who in fits if who != "fcca"}
+    figures = {"table": size, "depth": depth, "objective": fits["fcca"].objective}
+    _results.row("CPU seconds of one fit", data=case.name, **figures, **seconds, **ratios)
     return result
 
 
@@ -330,6 +337,8 @@ def race_many_rows(n_most: int) -> None:
         n_rows, _, dtype = plan
         text = f"{n_rows:>10,}{dtype:>10}{run.n_distinct:>10,}{run.seconds:>9.3f}"
         print(f"{text}{run.megabytes:>10.0f}{run.objective:>11.5f}", flush=True)
+        figures = {"distinct": run.n_distinct, "CPU s": run.seconds, "extra MB": run.megabytes, "objective": run.objective}
+        _results.row("Many rows", rows=n_rows, type=dtype, **figures)
     for dtype in ("uint8", "int8", "float64"):
         run = found[n_most, 1_413, dtype]
         say(run.seconds <= MANY_SECONDS, f"{n_most:,} rows of {dtype} in ≤ {MANY_SECONDS:g} s: {run.seconds:.2f} s")
@@ -363,4 +372,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        main()
+        _results.recorded(main)

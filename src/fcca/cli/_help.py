@@ -2,8 +2,8 @@
 
 DISTILL = """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
 
-A model, the black box, is fitted; for every training row that it gets right, the cheapest change that makes it answer otherwise is \
-computed exactly; the thresholds those changes cross are counted.
+A model, the black box, is fitted; for every training row that it gets right, the cheapest change that makes it answer \
+otherwise is computed exactly; the thresholds those changes cross are counted.
 
 Texts in the table are categories, empty fields are missing values; nothing has to be prepared. Numbers that are codes \
 are named with --categorical.

@@ -1,0 +1,69 @@
+"""
+What can this person do to get another answer?
+==============================================
+
+The cheapest change is of no use if nobody can make it. Rules say which changes can be made, and the proof holds
+under them.
+"""
+
+# %%
+# Made-up applicants for a loan, and a random forest that decides.
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+
+from fcca import CounterfactualExplainer
+from fcca.constraints import Bounds, Cost, Decreasing, Grid, Immutable, Implies, Increasing, MaxChanges
+from fcca.plots import CounterfactualMovesDisplay
+
+random = np.random.default_rng(1)
+n = 500
+X = pd.DataFrame(
+    {
+        "age": random.integers(18, 70, n),
+        "education": random.integers(8, 20, n),
+        "income": random.normal(35, 10, n).round(1),
+        "debt": random.gamma(2, 5, n).round(1),
+        "months": random.choice([12, 24, 36, 48, 60], n),
+    }
+)
+score = 0.05 * X["age"] + 0.2 * X["education"] + 0.1 * X["income"] - 0.15 * X["debt"] - 0.03 * X["months"]
+y = np.where(score + random.normal(0, 0.5, n) > score.median(), "granted", "refused")
+forest = RandomForestClassifier(50, max_depth=4, random_state=0).fit(X, y)
+refused = X[forest.predict(X) == "refused"]
+
+# %%
+# Without rules: the cheapest change, whatever it is.
+person = refused.iloc[[0]]
+print(person.to_string())
+free = CounterfactualExplainer(forest, X).explain(person, target="granted")
+print(free.sentences()[0])
+
+# %%
+# With rules: age stays, education only rises and is dear, income moves a little, debt only falls, and a loan runs
+# for whole years.
+rules = [
+    Immutable("age"),
+    Increasing("education"),
+    Cost("education", 2),
+    Bounds("income", low=-0.1, high=0.2, relative=True),
+    Decreasing("debt"),
+    Grid("months", step=12),
+    Implies("education rises", "income rises"),
+    MaxChanges(3),
+]
+explainer = CounterfactualExplainer(forest, X, constraints=rules)
+found = explainer.explain(person, target="granted", n=3)
+for sentence, cost, status in zip(found.sentences(), found.cost, found.status, strict=True):
+    print(f"{sentence}\n    {status}" + (f", cost {cost:.3f}" if status == "optimal" else ""))
+
+# %%
+# The same as a picture: an arrow per column, in the column's range.
+CounterfactualMovesDisplay.from_explanations(found)
+plt.show()
+
+# %%
+# How many of all refused people have a way at all? "infeasible" is proven, too.
+everybody = explainer.explain(refused, target="granted")
+print(everybody.counts())

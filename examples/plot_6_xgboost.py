@@ -1,0 +1,45 @@
+"""
+Can I read what my XGBoost model does?
+======================================
+
+A fitted XGBoost model goes in as it is. What comes out: the thresholds that its answers hang on, and a small tree
+that answers alike on most rows.
+"""
+
+# %%
+# Fit XGBoost as usual. The data is that of scikit-learn's wine growers, three classes.
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_wine
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from xgboost import XGBClassifier
+
+from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer
+from fcca.plots import CounterfactualMovesDisplay, TreeDisplay
+
+X, y = load_wine(return_X_y=True, as_frame=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+xgboost = XGBClassifier(n_estimators=30, max_depth=2, random_state=0).fit(X_train, y_train)
+
+# %%
+# ``FrozenEstimator`` says: it is fitted, leave it as it is. ``fit_to="target"`` makes the tree learn XGBoost's
+# answers instead of the labels, which is what one wants from a stand-in.
+classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(xgboost), Q=0.5), fit_to="target").fit(X_train, y_train)
+growers = [f"grower {i}" for i in (1, 2, 3)]
+TreeDisplay.from_estimator(classifier, class_names=growers)
+plt.show()
+
+# %%
+# What was lost? Held-out rows tell.
+print(f"XGBoost right                   {xgboost.score(X_test, y_test):.3f}")
+print(f"tree right                      {classifier.score(X_test, y_test):.3f}")
+print(f"tree answers as XGBoost does    {classifier.fidelity(X_test):.3f}")
+print(f"proven the best tree of its size: {classifier.tree_.is_optimal_}")
+
+# %%
+# Single rows: the smallest change that would make a wine of grower 1 one of grower 2, for XGBoost itself.
+explainer = CounterfactualExplainer(xgboost, X_train)
+found = explainer.explain(X_train[y_train == 0].iloc[[0]], target=1)
+print(found.sentences(dict(enumerate(growers)))[0])
+CounterfactualMovesDisplay.from_explanations(found, class_names=growers)
+plt.show()
