@@ -31,8 +31,8 @@ RATES = {
     "selection_rate": "answered favourably",
     "accuracy": "answered rightly",
     "tpr": "of the truly favourable, answered so",
-    "fpr": "of the truly unfavourable, answered favourably",
-    "precision": "of those answered favourably, truly so",
+    "fpr": "of the others, answered favourably",
+    "precision": "of those answered so, truly favourable",
 }
 
 
@@ -92,7 +92,7 @@ class GroupMetricsDisplay:
         if rate == "selection_rate":
             words = f"answered {printable(found.favourable)}"
         title = f"Answers by {printable(found.sensitive)}, on {sum(counts):,} {found.judged_on}"
-        return cls(rates, counts, sensitive=found.sensitive, ylabel=f"share of rows {words}", title=title).plot(ax)
+        return cls(rates, counts, sensitive=found.sensitive, ylabel=f"share {words}", title=title).plot(ax)
 
     @classmethod
     def from_metrics(
