@@ -7,6 +7,9 @@ export FCCA_DATA ?= $(if $(wildcard $(SHARED_DATA)),$(SHARED_DATA))
 # scikit-learn checks array-API input only where scipy was asked for it.
 export SCIPY_ARRAY_API = 1
 
+# Beyond eight workers the longest test alone decides how long it takes.
+ON_ALL_CORES := -n auto --maxprocesses 8 --dist worksteal
+
 CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
 INSTALLED := $(VENV)/.installed
 INSTALLED_TEST := $(VENV)/.installed-test
@@ -23,7 +26,7 @@ demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tre
 	$(BIN)/fcca distill --q 0.5 --regularization 0.005 --out fcca-out
 
 test: $(INSTALLED_TEST) lint  ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(ON_ALL_CORES)
 
 lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 	$(BIN)/ruff check .
@@ -32,7 +35,7 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 	$(BIN)/lint-imports
 
 verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
-	$(BIN)/python -m pytest -m verify
+	$(BIN)/python -m pytest $(ON_ALL_CORES) -m verify
 
 docs: $(INSTALLED_DOCS)  ## The documentation: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -73,7 +76,7 @@ $(INSTALLED): $(CORE) | compiler $(BIN)/python
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev,docs]'
 	@touch $@
 
 $(INSTALLED_DOCS): $(INSTALLED) | compiler $(BIN)/python

@@ -86,30 +86,33 @@ def test_apply_refuses_another_table(engine, data):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_the_search_within_a_second(n_jobs):
     script = f"""
-        import sys, numpy as np
+        import time, numpy as np
         from sklearn.datasets import load_breast_cancer
-        from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+        from sklearn.ensemble import GradientBoostingClassifier
         from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
         X, y = load_breast_cancer(return_X_y=True)
         engine = CounterfactualEngine(GradientBoostingClassifier(max_depth=1).fit(X, y), CounterfactualProblem())
         engine.observe(X)
-        rows = np.tile(X, (10_000, 1))[:, :]
-        own = np.tile(engine.class_index(engine.predict(X)), 10_000)
+        rows = np.tile(X, (3_000, 1))
+        own = np.tile(engine.class_index(engine.predict(X)), 3_000)
         print("ready", flush=True)
-        engine.solve(rows, np.arange(len(rows)), own, feature_names=["x"] * 30, n_jobs={n_jobs})
-        print("finished", flush=True)
+        try:
+            engine.solve(rows, np.arange(len(rows)), own, feature_names=["x"] * 30, n_jobs={n_jobs})
+        except KeyboardInterrupt:
+            print(time.monotonic())
+        else:
+            print("finished")
     """
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
     start = time.monotonic()
+    process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - start < 2  # a second for the search, the rest for the interpreter to end
-    assert "KeyboardInterrupt" in err
-    assert "finished" not in out
+    assert err == ""
+    assert float(out) - start < 1  # one clock for both processes
 
 
 def test_ties_do_not_depend_on_the_order_of_training_rows_nor_on_units():
