@@ -8,7 +8,7 @@ export FCCA_DATA ?= $(if $(wildcard $(SHARED_DATA)),$(SHARED_DATA))
 export SCIPY_ARRAY_API = 1
 
 # Beyond eight workers the longest test alone decides how long it takes.
-ON_ALL_CORES := -n auto --maxprocesses 8 --dist worksteal
+ON_ALL_CORES := -n logical --maxprocesses 8 --dist worksteal
 
 CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
 INSTALLED := $(VENV)/.installed

@@ -12,7 +12,6 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from threadpoolctl import threadpool_limits
 
 from fcca import CounterfactualExplainer
 from fcca.constraints import (
@@ -50,13 +49,6 @@ def loans(n=300, seed=0):
     worth = frame["income"] - 2 * frame["rent"] + 15 * (frame["purpose"] == "house") + frame["age"] / 5
     frame.loc[rng.random(n) < 0.1, "income"] = np.nan
     return frame, np.where(worth.fillna(0) > 35, "granted", "refused")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """HistGradientBoosting's threads wait for each other longer than these few rows take."""
-    with threadpool_limits(1):
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,11 @@ SMALL = {
 WHOLE = {
     "stumps": lambda: GradientBoostingClassifier(n_estimators=20, max_depth=1, random_state=0),
     "boosting": lambda: GradientBoostingClassifier(n_estimators=10, max_depth=3, random_state=0),
-    "forest": lambda: RandomForestClassifier(n_estimators=20, max_depth=4, random_state=0),
+    "forest": lambda: RandomForestClassifier(n_estimators=8, max_depth=4, random_state=0),
+    "large forest": lambda: RandomForestClassifier(n_estimators=20, max_depth=4, random_state=0),
     "one against the rest": lambda: OneVsRestClassifier(GradientBoostingClassifier(n_estimators=10, random_state=0)),
 }
+SLOW_FOR_HIGHS = {"large forest"}
 
 
 def table(name, n_rows=None, columns=None):
@@ -66,7 +68,9 @@ def test_no_cheaper_change_among_all_combinations(name, kind):
 
 
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("kind", WHOLE)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.verify if kind in SLOW_FOR_HIGHS else ()) for kind in WHOLE]
+)
 def test_all_columns_cost_what_highs_says(name, kind):
     X, y = table(name, n_rows=1500)
     model = WHOLE[kind]().fit(X, y)

@@ -1,7 +1,7 @@
 """Models, rows and costs that the suite puts to the engine and to the oracles; the same ones for the same seed."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -31,13 +31,18 @@ class Instance:
     X: np.ndarray
     problem: CounterfactualProblem
 
-    def solve(self, n_jobs=1, **settings):
+    @cached_property
+    def engine(self):
         engine = CounterfactualEngine(self.estimator, self.problem)
         engine.observe(self.X_train)
-        points = np.arange(len(self.X))
+        return engine
+
+    def solve(self, n_jobs=1, points=None, **settings):
+        """Answers for the rows of these numbers; all unless told."""
+        points = np.arange(len(self.X)) if points is None else np.asarray(points)
         names = [f"x{j}" for j in range(self.X.shape[1])]
-        answers = engine.class_index(self.estimator.predict(self.X))
-        return engine.solve(self.X, points, answers, feature_names=names, n_jobs=n_jobs, **settings)
+        answers = self.engine.class_index(self.estimator.predict(self.X[points]))
+        return self.engine.solve(self.X, points, answers, feature_names=names, n_jobs=n_jobs, **settings)
 
 
 def load(name):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from exactness.checks import agree, assert_answers_hold, assert_lands_as_promised
 from exactness.ensemble_instances import (
@@ -23,13 +22,6 @@ DATA_SETS = ["boston", "breast_cancer", "magic"]
 # Trees of boosting (a forest has half as many) and rows per model.
 REAL_SIZES = [pytest.param(30, 2, id="quick"), pytest.param(100, 24, id="full", marks=pytest.mark.verify)]
 SOLVER_TOLERANCE = 1e-6
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """HistGradientBoosting's threads wait for each other longer than these few rows take."""
-    with threadpool_limits(1):
-        yield
 
 
 def assert_costs(instance, found, expected):

@@ -98,8 +98,7 @@ def stopped_early(instance, optimum, limits, target=None):
     n_stopped = 0
     for i, best in enumerate(optimum):
         for limit in limits:
-            one = Instance(instance.name, instance.estimator, instance.X_train, instance.X[i : i + 1], instance.problem)
-            found = one.solve(time_limit=limit, target=None if target is None else target[i : i + 1])
+            found = instance.solve(points=[i], time_limit=limit, target=None if target is None else target[i : i + 1])
             assert found.bound[0] <= best + 1e-9, instance.name
             assert found.cost[0] >= best - 1e-9, instance.name
             n_stopped += int(found.nodes[0] > 0 and found.status[0] in ("feasible", "unknown"))

@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from exactness.checks import agree
 from exactness.rule_instances import FAMILIES, instances
@@ -21,13 +20,6 @@ ENUMERATED = [
 ]
 # The same with 5 sets of rules and 12 rows.
 HELD = [pytest.param(len(FAMILIES) // 2, id="quick"), pytest.param(10 * len(FAMILIES), id="full", marks=pytest.mark.verify)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """HistGradientBoosting's threads wait for each other longer than these few rows take."""
-    with threadpool_limits(1):
-        yield
 
 
 def assert_kept(instance, found):

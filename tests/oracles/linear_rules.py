@@ -200,22 +200,35 @@ def program_of(case, chosen, leads):
     return going, np.array(rows, dtype=float).reshape(len(least), len(going)), np.array(least)
 
 
-def cheapest(going, rows, least):
-    """Least cost of the options that go on."""
+def cheapest(going, rows, least, enough):
+    """Least cost of the options that go on; infinity where it is no less than ``enough``, which need not be solved for."""
     tolerance = ROUNDING * np.maximum(1.0, np.abs(least))
     reach = np.maximum(rows, 0).sum(axis=1)
     if (reach < least - tolerance).any():
         return np.inf
     if len(going) == 0:
         return 0.0
+    cost = np.array([option.price * abs(option.span) for option in going])
+    if any(cost_of_one_row(cost, *row) >= enough for row in zip(rows, least - tolerance, strict=True)):
+        return np.inf
     size = np.maximum(np.abs(rows).max(axis=1), 1e-300)
     keep = np.abs(rows).max(axis=1) > 0
-    cost = np.array([option.price * abs(option.span) for option in going])
     most = np.minimum(least, reach)[keep]
     answer = linprog(
         cost, A_ub=-rows[keep] / size[keep, None], b_ub=-most / size[keep], bounds=(0, 1), method="highs-ds", options=TIGHT
     )
     return float(answer.fun) if answer.status == 0 else np.inf
+
+
+def cost_of_one_row(cost, row, least):
+    """Least cost of this row alone, which all rows together cannot undercut: what gains most for its cost first."""
+    total, gains = 0.0, np.flatnonzero(row > 0)
+    for k in gains[np.argsort(cost[gains] / row[gains])]:
+        if least <= 0:
+            break
+        total += cost[k] * min(1.0, least / row[k])
+        least -= row[k]
+    return total
 
 
 def least_cost(case):
@@ -245,5 +258,5 @@ def least_cost(case):
         for leads in aims:
             program = program_of(case, chosen, leads)
             if program is not None:
-                best = min(best, cost + cheapest(*program))
+                best = min(best, cost + cheapest(*program, enough=best - cost))
     return best

@@ -130,7 +130,7 @@ def test_no_search_is_better_than_the_proven_tree(boosted):
 
 
 SEARCH = """
-import sys, threading
+import sys, threading, time
 import numpy as np
 from fcca import OptimalTreeClassifier
 n_rows, n_columns, real_weights = map(int, sys.argv[1:])
@@ -141,7 +141,7 @@ print("searching", flush=True)
 try:
     OptimalTreeClassifier(6, regularization=1e-4).fit(X, y, sample_weight=weight)
 except KeyboardInterrupt:
-    print("stopped", threading.active_count(), flush=True)
+    print(time.monotonic(), threading.active_count(), flush=True)
 """
 
 
@@ -159,15 +159,16 @@ def test_ctrl_c_stops_the_search_within_a_second(n_rows, n_columns, real_weights
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().strip() == "searching"
         time.sleep(1.0)
-        begin = time.perf_counter()
+        begin = time.monotonic()  # of all processes, so that the interpreter's own end, which may wait, is not counted
         process.send_signal(signal.SIGINT)
         try:
             rest, _ = process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
             process.kill()
             pytest.fail("the search went on for 30 s after Ctrl-C")
-        assert time.perf_counter() - begin <= 1.0
-        assert rest.split() == ["stopped", "1"]
+        stopped, n_threads = rest.split()
+        assert float(stopped) - begin <= 1.0
+        assert n_threads == "1"
         assert process.returncode == 0
 
 
