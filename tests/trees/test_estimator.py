@@ -338,3 +338,15 @@ def test_fitting_does_not_change_its_input():
     OptimalTreeClassifier(1).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(X, kept)
     np.testing.assert_array_equal(weight, before)
+
+
+def test_of_several_cuts_on_a_side_a_rule_says_the_tightest():
+    x = np.arange(40.0)
+    y = np.select([x < 10, x < 20, x < 30], ["a", "b", "a"], "b")
+    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01).fit(pd.DataFrame({"x": x}), y)
+    assert tree.rules() == [
+        "x ≤ 9.5 → a (1.00)",
+        "x ≤ 19.5 and x > 9.5 → b (1.00)",
+        "x > 19.5 and x ≤ 29.5 → a (1.00)",
+        "x > 29.5 → b (1.00)",
+    ]

@@ -176,8 +176,9 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """What holds of the rows at the end of a path; that a column is present, or missing, is said once."""
+        """What holds of the rows at the end of a path, each of it once: of several cuts on a side, the tightest is said."""
         is_present, is_missing, compared = set(), set(), set()
+        implied = self._implied_cuts(path)
         for node, goes_right in path:
             j = int(self.feature[node])
             if node not in self.asks_missing and node not in self.categories:
@@ -189,14 +190,29 @@ class TreeStructure:
         if columns is not None:
             gaps = enumerate(columns)
             columns = Columns(tuple(replace(c, missing=c.missing and j not in is_present) for j, c in gaps))
-        words = []
+        texts = []
         for node, goes_right in path:
             j, asks = int(self.feature[node]), node in self.asks_missing
-            if not asks if j in is_missing else asks and j in compared:
+            is_said = asks if j in is_missing else not (asks and j in compared)
+            if is_said and node not in implied:
+                texts.append(self.test_in_words(node, goes_right, feature_names, columns))
+        return [f"({text})" if text.endswith(OR_MISSING) and len(texts) > 1 else text for text in texts]
+
+    def _implied_cuts(self, path: list[tuple[int, bool]]) -> set[int]:
+        """Nodes of a path whose cut says no more than another one of the same column, left to the same side."""
+        tightest: dict[tuple[int, bool], int] = {}
+        implied = set()
+        for node, goes_right in path:
+            if node in self.categories or node in self.asks_missing:
                 continue
-            text = self.test_in_words(node, goes_right, feature_names, columns)
-            words.append(f"({text})" if text.endswith(OR_MISSING) and len(path) > 1 else text)
-        return words
+            side = (int(self.feature[node]), goes_right)
+            other = tightest.setdefault(side, node)
+            if other == node:
+                continue
+            is_tighter = (self.threshold[node] > self.threshold[other]) == goes_right
+            implied.add(other if is_tighter else node)
+            tightest[side] = node if is_tighter else other
+        return implied
 
     def to_sklearn(self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold."""
