@@ -67,6 +67,14 @@ def test_other_rows_than_those_of_fit_are_refused(fitted, table):
     X, y = table
     with pytest.raises(InvalidInputError, match="not the rows"):
         fitted.training_data(X * 2, y)
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X.iloc[::-1], y[::-1])  # another order
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X, 1 - y)
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X, np.where(y == 1, "yes", "no"))
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X, y, np.full(len(y), 2.0))
     with pytest.raises(InvalidInputError, match="rows and y has"):
         fitted.training_data(X, y[1:])
     with pytest.raises(InvalidInputError, match="both, or neither"):

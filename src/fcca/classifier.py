@@ -177,13 +177,41 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                 "This classifier was loaded or copied, so the rows that it was fitted on are not in memory. Give X and y."
             )
         rows = self._training if X is None else _weighted_rows(X, y, sample_weight)
-        nodes = self.structure_
-        reached = np.bincount(nodes.leaf_of(self._checked_table(rows.X)), minlength=len(nodes.n_rows))
-        is_leaf = nodes.feature < 0
-        if not np.array_equal(reached[is_leaf], nodes.n_rows[is_leaf]):
-            reason = "They were changed since." if X is None else "Give X and y as they were in fit."
+        if not (self._fills_the_tree(rows) and self._starts_the_counterfactuals(rows)):
+            reason = "They were changed since." if X is None else "Give X, y and sample_weight as they were in fit."
             raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
         return rows
+
+    def _fills_the_tree(self, rows: TrainingTable) -> bool:
+        """Whether the leaves hold as many of these rows, and as much weight of each class, as they did in fit."""
+        nodes = self.structure_
+        is_leaf = nodes.feature < 0
+        leaf = nodes.leaf_of(self._checked_table(rows.X))
+        weight = np.ones(len(leaf)) if rows.sample_weight is None else rows.sample_weight
+        shape = nodes.weight.shape
+        if self.fit_to == "labels":
+            label, known = pd.Index(self.classes_).get_indexer(rows.y), nodes.weight
+            if (label < 0).any():
+                return False
+        else:
+            label, known, shape = np.zeros(len(leaf), dtype=np.int64), nodes.weight.sum(axis=1), (shape[0], 1)
+        held = np.bincount(leaf * shape[1] + label, weights=weight, minlength=shape[0] * shape[1]).reshape(known.shape)
+        n_rows = np.bincount(leaf, minlength=shape[0])
+        return np.array_equal(n_rows[is_leaf], nodes.n_rows[is_leaf]) and np.allclose(
+            held[is_leaf], known[is_leaf], rtol=1e-9
+        )
+
+    def _starts_the_counterfactuals(self, rows: TrainingTable) -> bool:
+        """Whether every move of a counterfactual starts where its row is: the order of the rows matters, too."""
+        found = getattr(self.discretizer_, "counterfactuals_", None)
+        if found is None:
+            return True
+        at = np.searchsorted(rows.rows, found.rows)
+        if len(at) and (at.max() >= len(rows.rows) or not np.array_equal(rows.rows[at], found.rows)):
+            return False
+        table = self._checked_table(rows.X) if self._columns is None else self._columns.encode(rows.X)
+        origin = np.asarray(table[at[found.moves.point], found.moves.feature], dtype=np.float64)
+        return np.array_equal(origin, found.moves.origin, equal_nan=True)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
