@@ -170,8 +170,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             ``X``, ``y``, ``sample_weight``, and ``rows``, which rows of the table given to fit they are.
         """
         check_is_fitted(self)
-        if (X is None) != (y is None):
-            raise InvalidInputError("X and y belong together: give both, or neither.")
+        if (X is None) != (y is None) or (X is None and sample_weight is not None):
+            raise InvalidInputError("X, y and sample_weight belong together: give them all, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
                 "This classifier was loaded or copied, so the rows that it was fitted on are not in memory. Give X and y."

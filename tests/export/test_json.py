@@ -144,6 +144,17 @@ def test_numbers_that_json_does_not_have_are_refused(document):
         from_json(text)
 
 
+def test_labels_beyond_all_numbers_are_refused(document):
+    text = json.dumps(document | {"classes": [0, 7.5]}).replace("7.5", "1e400", 1)
+    with pytest.raises(InvalidInputError, match="finite"):
+        from_json(text)
+
+
+def test_a_promise_of_huge_nodes_takes_no_memory(document):
+    with pytest.raises(InvalidInputError, match="node 0"):
+        from_json(json.dumps(document | {"nodes": [0] * 200_000, "classes": list(range(400_000))}))
+
+
 def test_documents_too_large_are_refused_unread(monkeypatch, document):
     text = json.dumps(document)
     monkeypatch.setattr(_json, "LARGEST", len(text) - 1)

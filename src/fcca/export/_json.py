@@ -39,16 +39,17 @@ def to_json(tree: Any) -> str:
     """
     tree = as_distilled(tree)
     nodes = tree.structure
-    conditions: list[dict[str, Any]] = []
+    conditions: dict[str, dict[str, Any]] = {}
+    position: dict[str, int] = {}
     written = []
     for node in range(len(nodes.feature)):
         entry: dict[str, Any] = {"condition": None}
         if nodes.feature[node] >= 0:
             condition = _condition(tree, node)
-            if condition not in conditions:
-                conditions.append(condition)
-            left, right = int(nodes.left[node]), int(nodes.right[node])
-            entry = {"condition": conditions.index(condition), "left": left, "right": right}
+            text = json.dumps(condition)
+            conditions.setdefault(text, condition)
+            at = position.setdefault(text, len(position))
+            entry = {"condition": at, "left": int(nodes.left[node]), "right": int(nodes.right[node])}
         written.append(entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])})
     document = {
         "format": FORMAT,
@@ -64,7 +65,7 @@ def to_json(tree: Any) -> str:
             for column in tree.columns
         ],
         "missing_values": tree.takes_missing,
-        "conditions": conditions,
+        "conditions": list(conditions.values()),
         "nodes": written,
         "certificate": {
             "optimal": tree.certificate.optimal,
@@ -176,11 +177,15 @@ def _is_whole(value: Any) -> bool:
 
 
 def _labels(given: Sequence[Any], what: str) -> tuple[Any, ...]:
-    if not given or not all(isinstance(label, str | int | float) for label in given):
-        raise _damaged(f"{what} must be texts or numbers, and at least one")
+    if not given or not all(_is_label(label) for label in given):
+        raise _damaged(f"{what} must be texts or finite numbers, and at least one")
     if len(set(given)) < len(given):
         raise _damaged(f"{what} must be different ones")
     return tuple(given)
+
+
+def _is_label(given: Any) -> bool:
+    return isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))
 
 
 def _columns(given: Sequence[Any]) -> Columns:
@@ -214,9 +219,11 @@ def _read_condition(entry: Any, at: int, columns: Columns, takes_missing: bool) 
         return kind, j, _entry(entry, "threshold", float, where), ()
     if kind == "set" and known is not None:
         labels = _labels(_entry(entry, "categories", list, where), f"categories of {where}")
-        if not all(label in known for label in labels) or len(labels) == len(known):
+        position = {label: code for code, label in enumerate(known)}
+        codes = [position.get(label, -1) for label in labels]
+        if min(codes) < 0 or len(labels) == len(known):
             raise _damaged(f"{where} must hold some of its column's categories and not all")
-        return kind, j, math.nan, tuple(sorted(known.index(label) for label in labels))
+        return kind, j, math.nan, tuple(sorted(codes))
     if kind == "missing" and takes_missing:
         return kind, j, math.nan, ()
     raise _damaged(f"{where} of kind {kind[:20]!r} does not go with its column")
@@ -228,15 +235,16 @@ def _structure(
     n = len(given)
     if n == 0:
         raise _damaged("there are no nodes")
+    weights = [_weights(_entry(entry, "weight", list, f"node {node}"), n_classes, node) for node, entry in enumerate(given)]
+    weight = np.array(weights)
     feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
     left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
-    weight, rows = np.zeros((n, n_classes)), np.zeros(n, dtype=np.int64)
+    rows = np.zeros(n, dtype=np.int64)
     sets: dict[int, tuple[int, ...]] = {}
     gaps: set[int] = set()
     parent = [-1] * n
     for node, entry in enumerate(given):
         where = f"node {node}"
-        weight[node] = _weights(_entry(entry, "weight", list, where), n_classes, where)
         count = _entry(entry, "rows", int, where)
         if not 0 <= count < 2**62:
             raise _damaged(f"{where} has {count} rows")
@@ -273,7 +281,8 @@ def _structure(
     return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(gaps))
 
 
-def _weights(given: Sequence[Any], n_classes: int, where: str) -> list[float]:
+def _weights(given: Sequence[Any], n_classes: int, node: int) -> list[float]:
+    where = f"node {node}"
     weights = [_entry({"weight": one}, "weight", float, where) for one in given]
     if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
         raise _damaged(f"{where} needs a weight for each of the {n_classes} classes, none below 0 and not all 0")

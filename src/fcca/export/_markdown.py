@@ -36,6 +36,7 @@ def to_markdown(tree: Any) -> str:
     """
     tree = as_distilled(tree)
     nodes = tree.structure
+    shares = nodes.probability
     lines = [
         f"**Decision tree**, {size_in_words(nodes)}, {tree.certificate.in_words()}.",
         "",
@@ -45,7 +46,7 @@ def to_markdown(tree: Any) -> str:
     for leaf in np.flatnonzero(nodes.feature < 0).tolist():
         said = nodes.path_in_words(nodes.path_to(leaf), tree.columns.names, tree.columns)
         rule = " and ".join(_code(text) for text in said) or "always"
-        share = nodes.probability[leaf]
+        share = shares[leaf]
         answer = _code(str(tree.classes[int(share.argmax())]))
         lines.append(f"| {rule} | {answer} | {share.max():.2f} | {int(nodes.n_rows[leaf]):,} |")
     return "\n".join(lines) + "\n"

@@ -140,7 +140,7 @@ def to_python(tree: Any) -> str:
         parts.append(NUMBER.format(missing='\n        return float("nan")' if tree.takes_missing else REFUSED))
     if False in kinds:
         parts.append(CATEGORY.format(missing="\n        return None" if tree.takes_missing else REFUSED))
-    parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree)))
+    parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree, answers)))
     return "".join(parts)
 
 
@@ -157,29 +157,29 @@ def _categories(tree: DistilledTree) -> Iterator[str]:
             yield f"CATEGORIES_{j} = {tuple(categories)!r}\n"
 
 
-def _body(tree: DistilledTree) -> Iterator[str]:
+def _body(tree: DistilledTree, answers: dict[int, int]) -> Iterator[str]:
     for j in tree.asked:
         name = repr(tree.columns.names[j])
         if tree.columns[j].categories is None:
             yield f"x{j} = _number(row, {name})"
         else:
             yield f"x{j} = _category(row, {name}, CATEGORIES_{j})"
-    yield from _branch(tree, 0)
+    yield from _branch(tree, 0, answers)
 
 
-def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
+def _branch(tree: DistilledTree, node: int, answers: dict[int, int]) -> Iterator[str]:
     nodes = tree.structure
     if nodes.feature[node] < 0:
         rows = int(nodes.n_rows[node])
-        answer = tree.classes[int(nodes.probability[node].argmax())]
+        answer = tree.classes[answers[node]]
         yield f"return {node}  # {printable(answer)}, {rows:,} training row{'' if rows == 1 else 's'}"
         return
     comment = printable(nodes.test_in_words(node, True, tree.columns.names, tree.columns))
     yield f"if {_test(tree, node)}:  # {comment}"
-    for line in _branch(tree, int(nodes.right[node])):
+    for line in _branch(tree, int(nodes.right[node]), answers):
         yield f"    {line}"
     left = int(nodes.left[node])
-    others = _branch(tree, left)
+    others = _branch(tree, left, answers)
     if nodes.feature[left] < 0:
         yield "else:"
         yield from (f"    {line}" for line in others)

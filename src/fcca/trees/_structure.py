@@ -167,9 +167,10 @@ class TreeStructure:
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
+        probability = self.probability
         for leaf in np.flatnonzero(self.feature < 0):
             path = self.path_in_words(self.path_to(int(leaf)), feature_names, columns)
-            share = self.probability[leaf]
+            share = probability[leaf]
             lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
         return lines
 
