@@ -35,13 +35,30 @@ _HOMES = {
     "ThresholdTable": "thresholds",
     "read_model": "models",
 }
+# So that `import fcca` is enough for fcca.report.write(…).
+_ROOMS = (
+    "constraints",
+    "counterfactuals",
+    "datasets",
+    "exceptions",
+    "export",
+    "fairness",
+    "metrics",
+    "models",
+    "plots",
+    "report",
+    "robustness",
+    "selection",
+)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"fcca.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'fcca' has no attribute {name!r}")
     return getattr(import_module(f"fcca.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_ROOMS})
