@@ -79,6 +79,7 @@ def test_a_new_figure_shows_every_text_whole_and_as_it_is(draw, monkeypatch):
         display.plot()
 
 
+@pytest.mark.filterwarnings("ignore:The tree is too large to be read here")
 def test_given_axes_are_drawn_on_and_pyplot_is_left_alone(draw):
     from matplotlib import pyplot
     from matplotlib.figure import Figure
@@ -96,6 +97,26 @@ def test_given_axes_are_drawn_on_and_pyplot_is_left_alone(draw):
     assert display.figure_ is other.figure
     assert display.ax_ in other.figure.axes
     assert pyplot.get_fignums() == []
+
+
+@pytest.mark.filterwarnings("ignore:The tree is too large to be read here")
+@pytest.mark.parametrize("size", [(4, 3), (6, 4)])
+def test_small_axes_drop_texts_rather_than_write_one_on_another(draw, size):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size)
+    draw(figure.subplots())
+    assert faults(figure) == []
+
+
+def test_the_layout_of_a_figure_with_other_axes_is_left_alone():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4))
+    left, right = figure.subplots(1, 2)
+    plots.TreeDisplay.from_estimator(made.numbers(), ax=left)
+    assert figure.get_layout_engine() is None
+    assert right.get_position().x0 > 0.5
 
 
 def test_axes_must_be_axes(draw):

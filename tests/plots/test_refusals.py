@@ -128,7 +128,7 @@ def test_numbers_are_short(x, text):
 
 
 def test_a_share_that_is_not_nothing_is_not_said_to_be_nothing():
-    assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == ["0%", "<1%", "50%", ">99%", "100%"]
+    assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == ["0 %", "< 1 %", "50 %", "> 99 %", "100 %"]
 
 
 def test_ten_classes_look_different_without_colour_too():

@@ -60,6 +60,28 @@ def test_the_most_crossed_columns_come_first_and_the_rest_is_counted():
     assert f"{166 - used} columns without any" in display.ax_.get_xlabel()
 
 
+def test_ends_of_a_range_are_the_column_s_own_values_and_the_colours_can_be_told_from_white():
+    X, _ = made.cancer()
+    display = ThresholdHeatmapDisplay.from_estimator(made.numbers())
+    shown = words(display.ax_)
+    for j in display.features_:
+        assert {number(float(X.iloc[:, j].min())), number(float(X.iloc[:, j].max()))} <= set(shown)
+    key = next(ax for ax in display.figure_.axes if ax is not display.ax_)
+    assert key.get_ylabel() == "times crossed (log scale)"
+    colors = np.concatenate([lines.get_colors()[:, :3] for lines in display.ax_.findobj(LineCollection)])
+    luminance = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    assert (1.05 / (luminance + 0.05)).min() > 2.5
+
+
+def test_small_axes_show_as_many_columns_as_fit_and_no_ends():
+    from matplotlib.figure import Figure
+
+    display = ThresholdHeatmapDisplay.from_estimator(made.many_columns(), ax=Figure(figsize=(4, 3)).subplots())
+    assert 8 <= len(display.features_) <= 16
+    assert "half height: not kept" in display.ax_.get_xlabel() or made.many_columns().Q == 0
+    assert not [text for text in display.ax_.texts if text.get_text()]
+
+
 def test_kept_only_draws_only_what_is_kept():
     display = ThresholdHeatmapDisplay.from_estimator(made.numbers(), kept_only=True)
     assert display.thresholds == made.numbers().discretizer_.thresholds_
@@ -124,7 +146,11 @@ def test_the_tree_says_its_conditions_rows_shares_and_certificate():
             assert any(text.startswith(f"{['malignant', 'benign'][best]}: ") for text in shown)
         else:
             assert display.conditions_[node] == tree.test_in_words(node, True, classifier.feature_names_in_)
-    assert f"proven optimal: error share + {classifier.tree_.regularization_:.3g} per leaf" in display.ax_.get_title()
+    found, title = classifier.tree_, " ".join(display.ax_.get_title().split())
+    error = 1 - found.score(classifier.discretizer_.transform(made.cancer()[0]), made.cancer()[1])
+    assert "Proven: no tree of depth at most 3 is better here" in title
+    price, value = f"{100 * found.regularization_:.2f} %", f"{100 * found.objective_:.2f} %"
+    assert title.endswith(f"wrong on {100 * error:.2f} % of the training rows, plus {price} for each leaf: {value}")
     widths = [patch.get_width() for patch in display.ax_.findobj(Rectangle) if patch.get_fill() and patch.get_zorder() == 4]
     shares = tree.probability[tree.probability > 0]
     assert np.array(widths) / 140 == pytest.approx(shares)
@@ -144,10 +170,10 @@ def test_a_tree_that_is_not_proven_says_how_close_it_is():
     tree = made.deep()[0]
     unproven = type(tree)(max_depth=5)
     unproven.__dict__.update(tree.__dict__ | {"is_optimal_": False, "objective_": 0.2, "lower_bound_": 0.1875})
-    title = TreeDisplay.from_estimator(unproven).ax_.get_title()
-    assert proof_in_words(0.2, 0.1875, is_optimal=False) in title
-    assert "proven optimal" not in title
-    assert title.endswith("none below 0.1875")
+    title = " ".join(TreeDisplay.from_estimator(unproven).ax_.get_title().split())
+    assert proof_in_words(0.2, 0.1875, is_optimal=False) in title.lower()
+    assert "Proven" not in title
+    assert title.endswith("no tree below 18.75 %")
 
 
 def test_long_names_are_cut_but_their_number_stays():
@@ -158,11 +184,23 @@ def test_long_names_are_cut_but_their_number_stays():
         assert str(tree.threshold[node]).removesuffix(".0") in shown
 
 
+def test_a_tree_gets_narrower_boxes_where_that_makes_its_letters_larger_and_warns_where_they_stay_too_small():
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4, 3))
+    display = TreeDisplay.from_estimator(made.numbers(), ax=figure.subplots())
+    figure.draw_without_rendering()
+    texts = [text for text in display.ax_.texts if text.get_text()]
+    assert min(text.get_fontsize() for text in texts) > 6
+    with pytest.warns(UserWarning, match=r"needs about 16 × 14 inches\. Leave ax out"):
+        TreeDisplay.from_estimator(made.deep()[0], ax=figure.subplots())
+
+
 def test_texts_of_a_tree_grow_and_shrink_with_their_axes():
     from matplotlib.figure import Figure
 
     sizes = []
-    for width in (4, 8):
+    for width in (10, 20):
         figure = Figure(figsize=(width, width))
         display = TreeDisplay.from_estimator(made.numbers(), ax=figure.add_axes([0, 0, 1, 0.9]))
         figure.draw_without_rendering()
@@ -202,7 +240,7 @@ def test_a_training_row_shows_the_counterfactual_that_it_was_counted_by():
     shown = words(display.ax_)
     change = frame[frame["feature"] == "purpose"].iloc[0]
     assert f'"{change["to"]}"' in shown
-    assert display.ax_.get_title().startswith(f"Row {row}, answered ")
+    assert display.ax_.get_title().startswith(f"Row {row}: the black box says “")
 
 
 def test_a_row_without_a_change_says_so():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from fcca import __version__
 from fcca.cli import _help
@@ -15,7 +16,28 @@ from fcca.cli._export import export
 from fcca.cli._report import report
 from fcca.cli._running import leave_streams_whole
 
+
+class _FlagsTakeNoValue:
+    """Leaves the type of flags out of the help: they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class _Command(_FlagsTakeNoValue, TyperCommand):
+    pass
+
+
+class _Group(_FlagsTakeNoValue, TyperGroup):
+    pass
+
+
 app = typer.Typer(
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -40,11 +62,13 @@ def _fcca(
     """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
 
 
-app.command(help=_help.DISTILL, short_help=_help.first_line(_help.DISTILL), epilog=_help.EPILOG)(distill)
-app.command(help=_help.EXPLAIN, short_help=_help.first_line(_help.EXPLAIN), epilog=_help.EPILOG)(explain)
-app.command(help=_help.REPORT, short_help=_help.first_line(_help.REPORT), epilog=_help.EPILOG)(report)
-app.command(help=_help.EXPORT, short_help=_help.first_line(_help.EXPORT), epilog=_help.PLAIN_EPILOG)(export)
-app.command(help=_help.BENCHMARK, short_help=_help.first_line(_help.BENCHMARK), epilog=_help.PLAIN_EPILOG)(benchmark)
+app.command(cls=_Command, help=_help.DISTILL, short_help=_help.first_line(_help.DISTILL), epilog=_help.EPILOG)(distill)
+app.command(cls=_Command, help=_help.EXPLAIN, short_help=_help.first_line(_help.EXPLAIN), epilog=_help.EPILOG)(explain)
+app.command(cls=_Command, help=_help.REPORT, short_help=_help.first_line(_help.REPORT), epilog=_help.EPILOG)(report)
+app.command(cls=_Command, help=_help.EXPORT, short_help=_help.first_line(_help.EXPORT), epilog=_help.PLAIN_EPILOG)(export)
+app.command(cls=_Command, help=_help.BENCHMARK, short_help=_help.first_line(_help.BENCHMARK), epilog=_help.PLAIN_EPILOG)(
+    benchmark
+)
 
 
 def run() -> None:

@@ -68,7 +68,10 @@ Model = Annotated[
 Depth = Annotated[int, typer.Option(help="Depth of the decision tree.", rich_help_panel=MODEL)]
 Regularization = Annotated[
     float | None,
-    typer.Option(help="Cost of a leaf, as a share of the rows; default: 10 / rows.", rich_help_panel=MODEL),
+    typer.Option(
+        help="Price of a leaf, as a share of the rows: what it has to make right to be there; default: 10 / rows.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Fit = Annotated[
     FitTo, typer.Option(help="Whether the tree learns the labels or the black box's answers.", rich_help_panel=MODEL)
@@ -117,6 +120,15 @@ Jobs = Annotated[
     int, typer.Option(help="Threads, -1 for all cores; the result does not depend on it.", rich_help_panel=SEARCH)
 ]
 TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Time for all searches of rows together, and as much for that of the tree; the best found by then counts.",
+        show_default=False,
+        rich_help_panel=SEARCH,
+    ),
+]
+TimeLimitOfRows = Annotated[
     float | None,
     typer.Option(metavar="SECONDS", help="Time for all searches together.", show_default=False, rich_help_panel=SEARCH),
 ]

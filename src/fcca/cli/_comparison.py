@@ -18,7 +18,7 @@ from fcca._columns import Columns
 from fcca._known_rows import known_rows
 from fcca._progress import progress_bar, step
 from fcca.cli._data import Dataset
-from fcca.cli._distillation import check_range, collected_notes, training_table
+from fcca.cli._distillation import check_range, collected_notes, commonest_class, training_table
 from fcca.cli._models import described, target_model
 from fcca.cli._options import BenchmarkSettings, TargetModel
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer
@@ -30,6 +30,7 @@ from fcca.trees import OptimalTreeClassifier, TreeStructure
 Labels = NDArray[np.generic]
 
 BLACK_BOX = "black box"
+BASELINE = "commonest class"  # what a method is worth that looks at no column
 #: The columns of the table, in their order.
 MEASURES = (
     "accuracy",
@@ -121,7 +122,7 @@ def comparison(data: Dataset, settings: BenchmarkSettings) -> Comparison:
         for at, (train, test) in enumerate(splits):
             fold, line, n_unknown = _fold(data, train, test, settings)
             model, unknown = described(fold.black_box), unknown + n_unknown
-            lines.append(line | {"fold": at})
+            lines += [line | {"fold": at}, _baseline(fold) | {"fold": at}]
             for done, name in enumerate(settings.methods, start=1):
                 if progress is not None:
                     progress(at * jobs + done)
@@ -198,6 +199,14 @@ def _line(
         "optimal": float(optimal),
         "seconds": seconds,
     }
+
+
+def _baseline(fold: Fold) -> dict[str, Any]:
+    """The line of answering every row with the commonest class of the rows to fit on."""
+    began = perf_counter()
+    predicted = np.full(len(fold.y_test), commonest_class(fold.y), dtype=fold.y_test.dtype)
+    seconds = perf_counter() - began
+    return _line(BASELINE, predicted, fold.y_test, fold.answers, thresholds=0, columns=0, leaves=1, seconds=seconds)
 
 
 # --- methods ------------------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from fcca.cli._comparison import BLACK_BOX, Comparison
+from fcca.cli._comparison import BASELINE, BLACK_BOX, Comparison
 from fcca.cli._summary import panel
-from fcca.cli._words import classes_in_words, number, printable, seconds
+from fcca.cli._words import classes_in_words, number, percent, printable, seconds
 
 HOW_GOOD = ("accuracy", "fidelity", "seconds")
 HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
@@ -26,7 +26,7 @@ def comparison_summary(compared: Comparison, written: Path | None) -> Renderable
         ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
         ("Classes", classes_in_words(data.class_counts())),
         ("Black box", compared.model),
-        ("Trees", f"depth {settings.depth}; a leaf of FCCA's and GTRE's has to save ten rows"),
+        ("Trees", f"depth {settings.depth}; a leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs nothing"),
         ("Folds", f"{settings.folds}; means over them, ± is the standard error"),
         ("Time", seconds(compared.seconds)),
     ]
@@ -46,7 +46,7 @@ class _Lines:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         whole = _table(self.compared, (*HOW_GOOD, *HOW_LARGE))
-        if console.measure(whole, options=options.update(width=1000)).minimum <= options.max_width:
+        if console.measure(whole, options=options.update(width=1000)).maximum <= options.max_width:
             yield whole
         else:
             yield _table(self.compared, HOW_GOOD)
@@ -61,7 +61,7 @@ def _table(compared: Comparison, columns: tuple[str, ...]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for line in compared.frame().to_dict("records"):
         cells = _cells({str(name): value for name, value in line.items()})
-        style = "dim" if line["method"] == BLACK_BOX else ""
+        style = "dim" if line["method"] in (BLACK_BOX, BASELINE) else ""
         table.add_row(Text(str(line["method"])), *(cells[name] for name in columns), style=style)
     return table
 
@@ -69,13 +69,13 @@ def _table(compared: Comparison, columns: tuple[str, ...]) -> Table:
 def _cells(line: dict[str, Any]) -> dict[str, str]:
     black_box = line["method"] == BLACK_BOX
     return {
-        "accuracy": f"{line['accuracy']:.1%} ± {_or_dash(100 * line['accuracy_se'], '{:.1f}')}",
-        "fidelity": "–" if black_box else f"{line['fidelity']:.1%}",
+        "accuracy": f"{percent(line['accuracy'])} ± {_or_dash(100 * line['accuracy_se'], '{:.1f}')}",
+        "fidelity": "–" if black_box else percent(line["fidelity"]),
         "seconds": f"{line['seconds']:.2f}",
         "thresholds": "–" if black_box else _or_dash(line["thresholds"], "{:.1f}", "all"),
         "columns": _or_dash(line["columns"], "{:.1f}"),
         "leaves": _or_dash(line["leaves"], "{:.1f}"),
-        "proven": _or_dash(line["optimal"], "{:.0%}"),
+        "proven": "–" if line["optimal"] != line["optimal"] else percent(line["optimal"], 0),
     }
 
 

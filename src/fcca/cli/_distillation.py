@@ -52,6 +52,7 @@ class Scores:
     inconsistency: float
     tree_accuracy: float
     tree_fidelity: float
+    baseline_accuracy: float  # of always answering the commonest class of the training rows
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Distillation:
     target: Any
     classifier: FCCAClassifier
     test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the black box can answer
+    commonest: Any  # class of the training rows
     training: Scores
     held_out: Scores | None
     target_seconds: float
@@ -158,7 +160,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
             ),
             fit_to=str(settings.fit_to),
         )
-        with step("Thresholds and tree"):
+        with step(f"Thresholds and tree{'; --time-limit bounds them' if settings.time_limit is None else ''}"):
             _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
 
     held_out = data if test is None else test
@@ -166,8 +168,9 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
     known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[held_out_rows])
     tested = (held_out.X.iloc[held_out_rows[known]], held_out.y[held_out_rows[known]]) if known.any() else None
     with step("Rates"):
-        training = _scores(classifier, data.X.iloc[training_rows], data.y[training_rows])
-        held_out_scores = None if tested is None else _scores(classifier, *tested)
+        commonest = commonest_class(y)
+        training = _scores(classifier, data.X.iloc[training_rows], y, commonest)
+        held_out_scores = None if tested is None else _scores(classifier, *tested, commonest)
     return Distillation(
         data=data,
         model_file=settings.model_file,
@@ -175,6 +178,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
         target=target,
         classifier=classifier,
         test=tested,
+        commonest=commonest,
         training=training,
         held_out=held_out_scores,
         target_seconds=loading_seconds + target_seconds,
@@ -202,7 +206,13 @@ def _discretizer(target: Any, settings: DistillSettings, rules: tuple[Constraint
     )
 
 
-def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic]) -> Scores:
+def commonest_class(y: NDArray[np.generic]) -> Any:
+    """The class of the most rows, the first of equals."""
+    labels, counts = np.unique(y, return_counts=True)
+    return labels.tolist()[int(counts.argmax())]
+
+
+def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic], commonest: Any) -> Scores:
     B = classifier.discretizer_.transform(X)
     answers, tree_answers = classifier.discretizer_.predict_target(X), classifier.predict(X)
     return Scores(
@@ -212,6 +222,7 @@ def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic])
         inconsistency=inconsistency_rate(B, y),
         tree_accuracy=float(accuracy_score(y, tree_answers)),
         tree_fidelity=fidelity(tree_answers, answers),
+        baseline_accuracy=float(np.mean(y == commonest)),
     )
 
 

@@ -45,6 +45,7 @@ def distill_document(found: Distillation, written: Sequence[Path], report_second
                 {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
             ],
         },
+        "commonest_class": found.commonest,
         "rates": {
             "training": _rates(asdict(found.training)),
             "held_out": None if found.held_out is None else _rates(asdict(found.held_out)),

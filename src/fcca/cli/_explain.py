@@ -100,7 +100,7 @@ def explain(
     margin: arguments.Margin = 1e-4,
     decision_threshold: arguments.DecisionThreshold = None,
     jobs: arguments.Jobs = -1,
-    time_limit: arguments.TimeLimit = None,
+    time_limit: arguments.TimeLimitOfRows = None,
     time_limit_per_row: arguments.TimeLimitPerRow = None,
     rules: arguments.RulesFile = None,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from rich import box
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from fcca.cli._explanation import Explanation
 from fcca.cli._models import described
-from fcca.cli._words import number, printable, seconds, status_counts
+from fcca.cli._words import number, printable, seconds
 from fcca.counterfactuals import Explanations
 
 ANSWERS_SHOWN = 20
@@ -43,11 +44,43 @@ def _facts(explained: Explanation) -> Table:
     grid.add_row("Data", Text(f"{printable(explained.data_file.name)}: {number(n_rows)} rows × {number(n_columns)} columns"))
     if explained.decision is not None:
         grid.add_row("Decision", Text(printable(explained.decision)))
-    n_asked = len(np.unique(found.rows))
-    asked = f"{number(n_asked)} row{'s' if n_asked != 1 else ''} asked: {status_counts(found)}"
-    grid.add_row("Counterfactuals", Text(asked))
+    grid.add_row("Counterfactuals", Text(_counts(found)))
     grid.add_row("Time", Text(seconds(explained.seconds)))
     return grid
+
+
+def _is_there(found: Explanations) -> NDArray[np.bool_]:
+    """Whether a row is answered as asked for without any change."""
+    is_moved = np.isin(np.arange(len(found)), found.moves.point)
+    return found.is_status("optimal") & ~is_moved
+
+
+def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
+    """Whether an answer says that after the ones before it there is none."""
+    return found.is_status("infeasible") & (found.answer > 1)
+
+
+def _counts(found: Explanations) -> str:
+    """How many rows were asked about, and what came out: changes, rows that need none, and ends of the search."""
+    there, no_other = _is_there(found), _is_no_other(found)
+    n_rows, n_changes = len(np.unique(found.rows)), int((~there & ~no_other).sum())
+    statuses = found.status[~there & ~no_other].tolist()
+    parts = [
+        f"{number(statuses.count(status))} {'proven optimal' if status == 'optimal' else status}"
+        for status in STYLES
+        if status in statuses
+    ]
+    if there.any():
+        targets = {printable(target) for target in found.target[there]}
+        parts.append(f"{number(int(there.sum()))} already {targets.pop() if len(targets) == 1 else 'as asked for'}")
+    rows = f"{number(n_rows)} row{'s' if n_rows != 1 else ''}"
+    if bool((found.answer > 1).any()):
+        rows += f", {number(n_changes)} answer{'s' if n_changes != 1 else ''}"
+    end = ""
+    if no_other.any():
+        which = "" if n_rows == 1 else f" for {number(int(no_other.sum()))} of the rows"
+        end = f", then proven that there is no other{which}"
+    return f"{rows}: {', '.join(parts)}{end}"
 
 
 def _answers_table(explained: Explanation) -> Table:
@@ -64,6 +97,7 @@ def _answers_table(explained: Explanation) -> Table:
     table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("proof", no_wrap=True)
     status, target, predicted, labels = found.status, found.target, found.predicted, found.labels[found.rows]
+    words = np.where(_is_there(found), "none needed", np.where(_is_no_other(found), "no other", status))
     for i in range(min(len(found), ANSWERS_SHOWN)):
         cells: list[RenderableType] = [Text(printable(labels[i]))]
         if several:
@@ -73,7 +107,7 @@ def _answers_table(explained: Explanation) -> Table:
         if likely:
             before, after = found.probability_before[i], found.probability_after[i]
             cells.append(Text(f"{_share(before)} → {_share(after)}", no_wrap=True))
-        cells += [f"{found.cost[i]:.4g}" if answered else "–", Text(str(status[i]), style=STYLES[str(status[i])])]
+        cells += [f"{found.cost[i]:.4g}" if answered else "–", Text(str(words[i]), style=STYLES[str(status[i])])]
         table.add_row(*cells)
     return table
 

@@ -11,10 +11,16 @@ are named with --categorical.
 Writes report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which [italic]fcca export[/] turns \
 into code; and counterfactuals.parquet, whose column [italic]row[/] is the row of the input table, counted from 0.
 
+A leaf has a price, --regularization: it is grown only where it makes that share of the rows right that would be wrong \
+without it. A lower price gives a larger tree.
+
 [bold]Examples[/]
 
-[dim]# scikit-learn's breast-cancer data, the most frequent third of the thresholds, and the report[/]
-[cyan]fcca distill --q 0.7 --open[/]
+[dim]# scikit-learn's breast-cancer data, the more frequent half of the thresholds[/]
+[cyan]fcca distill --q 0.5 --regularization 0.005[/]
+
+[dim]# the same, and look at the report[/]
+[cyan]fcca distill --q 0.5 --regularization 0.005 --open[/]
 
 [dim]# a table of your own[/]
 [cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
@@ -22,8 +28,8 @@ into code; and counterfactuals.parquet, whose column [italic]row[/] is the row o
 [dim]# another black box, all rows for training[/]
 [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 
-[dim]# codes that are categories, and rules that the changes keep, such as immutable: \\[age] in a file[/]
-[cyan]fcca distill loans.csv --categorical region --categorical branch --rules rules.yaml[/]
+[dim]# a code that is a category; rules for the changes, such as immutable: \\[age][/]
+[cyan]fcca distill loans.csv --categorical region --rules rules.yaml[/]
 
 [dim]# a model that is fitted already[/]
 [cyan]fcca distill loans.csv --model-file booster.json[/]
@@ -41,12 +47,12 @@ change costs is counted in units of each column's range; from one category to an
 [bold]Examples[/]
 
 [dim]# what would get these applicants approved, three different ways each[/]
-[cyan]fcca explain loans.skops loans.csv --rows 0,5,10-20 --target approved --n 3[/]
+[cyan]fcca explain loans.skops loans.csv --rows 0,5 --target approved --n 3[/]
 
 [dim]# with a probability of at least 80 %, as a table[/]
-[cyan]fcca explain booster.json loans.parquet --rows 17 --target 1 --target-probability 0.8 --out changes.csv[/]
+[cyan]fcca explain m.json loans.csv --target 1 --target-probability 0.8 --out a.csv[/]
 
-[dim]# changes that somebody can make: rules.yaml says immutable: \\[age], max_changes: 2 and so on[/]
+[dim]# changes that somebody can make: rules.yaml says immutable: \\[age] and so on[/]
 [cyan]fcca explain loans.skops loans.csv --rows 17 --rules rules.yaml[/]
 
 [dim]# new applicants, whose changes keep to the range of the training data[/]
@@ -62,8 +68,8 @@ make the thresholds and the tree, and those of --test are held out. The page nee
 [dim]# a model and the rows it was trained on[/]
 [cyan]fcca report loans.skops loans.csv --open[/]
 
-[dim]# with rows to test on, and the slider at the most frequent tenth of the thresholds[/]
-[cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --out loans.html --title "Loans 2024"[/]
+[dim]# with rows to test on, and the slider at the most frequent tenth[/]
+[cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
 """
 EXPORT = """Turn the tree that distill found into text, Markdown, plain Python or JSON.
 
@@ -85,9 +91,12 @@ BENCHMARK = """Compare trees on your own table: FCCA's thresholds, GTRE's, CART,
 
 Cross-validated: every method is fitted on the same folds and judged on the rows held out. FCCA and GTRE take their \
 thresholds from the black box and get the provably best tree on them; CART is scikit-learn's tree on the columns as they \
-are, of the same depth. [italic]fidelity[/] is how often a tree answers as the black box does; [italic]thresholds[/] are \
-those that the tree may ask for, [italic]columns[/] those that it asks for; [italic]proven[/] is the share of trees proven \
-optimal; [italic]seconds[/] is what fitting takes, for the trees beyond the black box.
+are, of the same depth. A leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs nothing, so that CART's \
+trees are larger. [italic]commonest class[/] is what answering every row alike is worth.
+
+[italic]fidelity[/] is how often a tree answers as the black box does; [italic]thresholds[/] are those that the tree may \
+ask for, [italic]columns[/] those that it asks for; [italic]proven[/] is the share of trees proven optimal; \
+[italic]seconds[/] is what fitting takes, for the trees beyond the black box.
 
 [bold]Examples[/]
 
@@ -95,7 +104,7 @@ optimal; [italic]seconds[/] is what fitting takes, for the trees beyond the blac
 [cyan]fcca benchmark[/]
 
 [dim]# a table of your own, a random forest, trees of depth 4[/]
-[cyan]fcca benchmark loans.csv --label default --model rf --depth 4 --q 0,0.8,0.95[/]
+[cyan]fcca benchmark loans.csv --label default --model rf --depth 4 --q 0,0.8[/]
 
 [dim]# for a script, and as a table[/]
 [cyan]fcca benchmark loans.csv --json --out benchmark.csv[/]
@@ -105,7 +114,7 @@ EPILOG = (
     "counterfactuals do not flip the model's own predict; 130 interrupted."
 )
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
-MORE = "Start with: fcca distill --q 0.7 --open. Every command has examples: fcca distill --help."
+MORE = "Start with: fcca distill --q 0.5 --regularization 0.005. Every command has examples: fcca distill --help."
 
 
 def first_line(text: str) -> str:

@@ -13,26 +13,28 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from fcca.cli._distillation import Distillation, Scores
+from fcca.cli._distillation import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
 from fcca.cli._running import file_link
-from fcca.cli._words import classes_in_words, number, printable, seconds, status_counts
+from fcca.cli._words import classes_in_words, number, percent, printable, seconds, status_counts
 from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import proof_in_words
 
 THRESHOLDS_SHOWN = 10
+SMALL_TREE = 2  # leaves up to which it is said why there are not more
 
 
 def summary(found: Distillation, written: Sequence[Path]) -> RenderableType:
     """Everything that was found, and the files that were written."""
     parts: list[RenderableType] = [
         panel("fcca distill", facts(found)),
-        _scores_table(found.training, found.held_out),
+        _scores_table(found),
         Text(),
         _thresholds_table(found),
         Text(),
         tree_of_rules(found),
+        *_price_of_a_leaf(found),
     ]
     if written:
         parts += [Text(), _written(written)]
@@ -42,9 +44,7 @@ def summary(found: Distillation, written: Sequence[Path]) -> RenderableType:
 
 def report_summary(found: Distillation, path: Path) -> RenderableType:
     """What a report is about, and where it is."""
-    return Group(
-        panel("fcca report", facts(found)), _scores_table(found.training, found.held_out), Text(), _report_line(path)
-    )
+    return Group(panel("fcca report", facts(found)), _scores_table(found), Text(), _report_line(path))
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
@@ -109,20 +109,22 @@ def median_cost(found: Distillation) -> float:
 # --- scores -------------------------------------------------------------------------------------------------------------
 
 
-def _scores_table(training: Scores, held_out: Scores | None) -> Table:
+def _scores_table(found: Distillation) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("Rates", overflow="fold")
     table.add_column("training", justify="right", no_wrap=True)
     table.add_column("held out", justify="right", no_wrap=True)
     lines = (
-        ("Compression (equal binary rows written once)", "compression"),
-        ("Inconsistency (share of labels no tree can match)", "inconsistency"),
         ("Accuracy of the black box", "target_accuracy"),
         ("Accuracy of the tree", "tree_accuracy"),
+        (f"Accuracy of always “{printable(found.commonest)}”", "baseline_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
+        ("Compression (equal binary rows written once)", "compression"),
+        ("Inconsistency (share of labels no tree can match)", "inconsistency"),
     )
     for title, name in lines:
-        table.add_row(title, *(f"{getattr(scores, name):.1%}" if scores else "–" for scores in (training, held_out)))
+        rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
+        table.add_row(Text(title), *rates)
     return table
 
 
@@ -142,7 +144,7 @@ def _thresholds_table(found: Distillation) -> Table:
     names = kept.names()
     for at in order:
         count = kept.count[at]
-        table.add_row(Text(printable(names[at])), number(round(count)), f"{count / n_optimal:.1%}")
+        table.add_row(Text(printable(names[at])), number(round(count)), percent(count / n_optimal))
     return table
 
 
@@ -177,6 +179,22 @@ def tree_of_rules(found: Distillation) -> Tree:
     return root
 
 
+def _price_of_a_leaf(found: Distillation) -> list[Text]:
+    """Why a tree is as small as it is, and what to do about it, where nobody has said what a leaf costs."""
+    tree = found.classifier.tree_
+    if tree.regularization is not None or tree.n_leaves_ > SMALL_TREE:
+        return []
+    cheaper = float(f"{tree.regularization_ / 4:.1g}")
+    rows = number(round(tree.regularization_ * found.training.rows))
+    return [
+        Text(
+            f"A leaf costs {percent(tree.regularization_)}: it has to make {rows} rows right "
+            f"that would be wrong without it. --regularization {cheaper:g} lets the tree have more leaves.",
+            style="dim",
+        )
+    ]
+
+
 def _proof(found: Distillation) -> str:
     tree = found.classifier.tree_
     return proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
@@ -186,8 +204,8 @@ def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
     error = tree.objective_ - tree.regularization_ * tree.n_leaves_
     leaves = f"{tree.n_leaves_} {'leaves' if tree.n_leaves_ > 1 else 'leaf'}"
-    price = f"error {error:.4f} + {leaves} × {tree.regularization_:.4g} = {tree.objective_:.4f}"
-    bound = f"no tree of depth {found.classifier.tree_.max_depth} is below {tree.lower_bound_:.4f}"
+    price = f"error {percent(error, 2)} + {leaves} × {percent(tree.regularization_, 2)} = {percent(tree.objective_, 2)}"
+    bound = f"no tree of depth at most {tree.max_depth} is below {percent(tree.lower_bound_, 2)}"
     return f"{_proof(found)}: {price}; {bound}"
 
 

@@ -9,7 +9,7 @@ from fcca._text import printable
 if TYPE_CHECKING:
     from fcca.counterfactuals import Counterfactuals
 
-__all__ = ["classes_in_words", "number", "printable", "seconds", "status_counts"]
+__all__ = ["classes_in_words", "number", "percent", "printable", "seconds", "status_counts"]
 
 
 CLASSES_SHOWN = 8
@@ -25,6 +25,16 @@ def classes_in_words(class_counts: dict[Any, int]) -> str:
 def number(n: int) -> str:
     """A whole number, its thousands apart."""
     return f"{n:,}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """``72.9 %``; what is not nothing and not everything is not said to be."""
+    least = 10.0**-digits / 2
+    if 0 < 100 * share < least:
+        return f"< {2 * least:g} %"
+    if 100 - least <= 100 * share < 100:
+        return f"> {100 - 2 * least:g} %"
+    return f"{100 * share:.{digits}f} %"
 
 
 def seconds(time: float) -> str:

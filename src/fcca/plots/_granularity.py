@@ -11,18 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from fcca.classifier import GRANULARITIES, FCCAClassifier, choose_granularity
 from fcca.exceptions import InvalidInputError
-from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, panels, plain_frame
+from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, is_narrow, panels, plain_frame, room_of
 
 WIDTH, HEIGHT = 9.0, 5.2  # inches
+TIGHT = 580.0  # points below which titles are short
 NEEDED = ("lambda0", "Q", "thresholds", "accuracy", "fidelity", "compression", "inconsistency")
 PANELS = (
-    ("accuracy", "accuracy on held-out rows"),
-    ("fidelity", "answers as the black box does"),
-    ("thresholds", "thresholds kept"),
-    ("compression", "rows that repeat another one\n(compression)"),
-    ("inconsistency", "rows of the rarer label\namong equal ones (inconsistency)"),
-    ("leaves", "leaves of the tree"),
-)
+    ("accuracy", "tree is right\n(accuracy, held-out rows)", "tree is right"),
+    ("fidelity", "tree says what the black box says\n(fidelity, held-out rows)", "as the black box"),
+    ("thresholds", "thresholds kept", "thresholds kept"),
+    ("compression", "rows that look like another one\n(compression)", None),
+    ("inconsistency", "rows that no tree can get right\n(inconsistency)", None),
+    ("leaves", "leaves of the tree", "leaves"),
+)  # column, title, and a shorter one where there is little room; None leaves the panel out there
 
 
 class GranularityDisplay:
@@ -40,6 +41,7 @@ class GranularityDisplay:
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2, 3)
+        Of shape (2, 2) where there is little room: compression and inconsistency are left out.
     ax_ : matplotlib Axes
         The first panel.
     figure_ : matplotlib Figure
@@ -121,23 +123,33 @@ class GranularityDisplay:
         """
         _check(self.path)
         chosen = self._chosen_line()
-        figure, axes, key = panels(ax, 2, 3, WIDTH, HEIGHT)
+        small = is_narrow(ax)
+        figure, axes, key = panels(ax, 2, 2 if small else 3, WIDTH, HEIGHT)
+        tight = ax is not None and room_of(ax)[0] < TIGHT
+        drawn = [
+            (column, short if small else title.partition("\n")[0] if tight else title)
+            for column, title, short in PANELS
+            if short or not small
+        ]
         from matplotlib.ticker import MaxNLocator
 
         costs = sorted(self.path["lambda0"].unique())
         handles: list[Any] = []
-        for panel, (column, title) in zip(axes.ravel(), PANELS, strict=True):
+        for at_panel, (panel, (column, title)) in enumerate(zip(axes.ravel(), drawn, strict=True)):
             lines = [self._curve(panel, column, at, cost) for at, cost in enumerate(costs)]
             handles = handles or lines
             if chosen is not None and column in chosen:
                 panel.plot(chosen["Q"], chosen[column], "o", mfc="none", mec=INK, markersize=12, markeredgewidth=1.3)
-            panel.set_title(title, fontsize=NORMAL)
+            panel.set_title(title, fontsize=SMALL if tight else NORMAL)
             plain_frame(panel, grid="y")
-            panel.set_xlabel("Q", fontsize=SMALL)
-            panel.set_xticks(*_ticks(self.path["Q"]), fontsize=SMALL)
+            if not tight:
+                panel.set_xlabel("Q, the higher the fewer thresholds", fontsize=SMALL)
+            elif at_panel >= axes.shape[1]:
+                panel.set_xlabel("Q", fontsize=SMALL)
+            panel.set_xticks(*_ticks(self.path["Q"], 0.25 if tight else 0.085), fontsize=SMALL)
             panel.margins(x=0.06, y=0.1)
             counts = column in ("thresholds", "leaves")
-            panel.yaxis.set_major_locator(MaxNLocator(5, integer=counts, steps=[1, 2, 5, 10]))
+            panel.yaxis.set_major_locator(MaxNLocator(3 if small else 5, integer=counts, steps=[1, 2, 5, 10]))
             if counts:
                 panel.set_ylim(0, 1.12 * float(np.nanmax([*self.path.get(column, ()), 1.0])))
             else:
@@ -194,14 +206,14 @@ def _check(path: Any) -> None:
         raise InvalidInputError(f"path must be what granularity_path returns; it {what}.")
 
 
-def _ticks(Q: pd.Series[Any]) -> tuple[list[float], list[str]]:
+def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
     """Ticks at the levels themselves; those too close to another one have no label."""
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []
     last = np.inf
     for level in reversed(levels):
-        clear = last - level > 0.085 * width
+        clear = last - level > apart * width
         labels.append(f"{level:g}" if clear else "")
         last = level if clear else last
     return levels, labels[::-1]

@@ -17,11 +17,15 @@ from fcca.plots._style import (
     class_style,
     draw_key,
     figure_and_axes,
+    is_narrow,
     number,
     panels,
+    percent,
     plain_frame,
+    room_of,
     shortened,
     shown,
+    text_width,
     wrapped,
 )
 
@@ -136,7 +140,11 @@ class GroupMetricsDisplay:
         n_groups = len(self.rates.columns)
         width = max(6.0, 0.9 + 0.42 * n_groups * len(self.rates))
         figure, ax = figure_and_axes(ax, width, 4.2)
+        wide = room_of(ax)[0]
         thick = 0.84 / n_groups
+        size = _size(n_groups)
+        bar_points = 0.85 * wide * thick / len(self.rates)
+        small = bar_points < text_width("0.00", size)
         bars = []
         for at, group in enumerate(self.rates.columns):
             style = class_style(at)
@@ -148,15 +156,16 @@ class GroupMetricsDisplay:
             bars.append(drawn)
             texts = ["none" if np.isnan(value) else f"{value:.2f}" for value in values]
             for place, value, text in zip(places, values, texts, strict=True):
-                ax.text(place, np.nan_to_num(value) + 0.012, text, ha="center", va="bottom", fontsize=_size(n_groups))
-        room = 72 * (width - 1.0) / len(self.rates)
+                if not small:
+                    ax.text(place, np.nan_to_num(value) + 0.012, text, ha="center", va="bottom", fontsize=size)
+        room = (wide - 72) / len(self.rates)
         names = ["\n".join(map(shown, wrapped(name, 0.9 * room, SMALL, 3))) for name in self.rates.index]
         ax.set_xticks(range(len(self.rates)), names, fontsize=SMALL)
         plain_frame(ax, grid="y")
         ax.set_ylim(0, 1.1)
         ax.set_yticks(np.linspace(0, 1, 6))
-        ax.set_ylabel(shown(shortened(self.ylabel, 240.0)), fontsize=SMALL)
-        ax.set_title(shown(shortened(self.title, 60 * width, TITLE)), fontsize=TITLE)
+        ax.set_ylabel(shown(shortened(self.ylabel, min(240.0, 0.5 * room_of(ax)[1]))), fontsize=SMALL)
+        ax.set_title("\n".join(map(shown, wrapped(self.title, 0.8 * wide, TITLE, 2))), fontsize=TITLE)
         labels = [
             f"{shown(shortened(group, 130.0))} ({count:,} rows)"
             for group, count in zip(self.rates.columns, self.counts, strict=True)
@@ -223,8 +232,9 @@ class RecourseDisplay:
         self
         """
         groups, answer = self.recourse.groups, printable(self.recourse.favourable)
-        figure, grid, _ = panels(ax, 1, 2, 8.0, 1.5 + 0.42 * max(2, len(groups)))
-        pair = grid[0]
+        small = is_narrow(ax)
+        figure, grid, _ = panels(ax, *((2, 1) if small else (1, 2)), 8.0, 1.5 + 0.42 * max(2, len(groups)))
+        pair = grid.ravel()
         costs = groups["mean_cost"].to_numpy(dtype=float, na_value=np.nan)
         shares = groups["infeasible_share"].to_numpy(dtype=float, na_value=np.nan)
         cost_words = [
@@ -232,7 +242,7 @@ class RecourseDisplay:
             for cost, count in zip(costs, groups["optimal"], strict=True)
         ]
         share_words = [
-            f"{share:.0%}  ({none:,} of {asked:,})" if asked else "none asked"
+            f"{percent(share)}  ({none:,} of {asked:,})" if asked else "none asked"
             for share, none, asked in zip(shares, groups["infeasible"], groups["asked"], strict=True)
         ]
         panes = (
@@ -252,11 +262,12 @@ class RecourseDisplay:
             panel.set_xticks([])
             plain_frame(panel)
             panel.spines["bottom"].set_visible(False)
-            panel.set_title(shown(shortened(title, 200.0, TITLE)), fontsize=TITLE)
-        names = [shown(shortened(group, 110.0)) for group in groups.index]
+            panel.set_title(shown(shortened(title, 200.0, TITLE)), fontsize=SMALL if small else TITLE)
+        names = [shown(shortened(group, 70.0 if small else 110.0)) for group in groups.index]
         pair[0].set_yticks(range(len(groups)), names, fontsize=SMALL)
-        pair[0].set_ylabel(shown(shortened(self.recourse.sensitive, 100.0)), fontsize=SMALL)
-        pair[1].set_yticks([])
+        pair[0].set_ylabel(shown(shortened(self.recourse.sensitive, 40.0 if small else 100.0)), fontsize=SMALL)
+        pair[1].set_yticks(range(len(groups)), names if small else [""] * len(groups), fontsize=SMALL)
+        pair[1].tick_params(axis="y", length=2 if small else 0)
         self.axes_, self.ax_, self.figure_ = pair, pair[0], figure
         return self
 

@@ -15,23 +15,31 @@ from fcca.plots._style import (
     INK,
     LIGHT,
     NAME_WIDTH,
+    NARROW,
     SMALL,
     TITLE,
     checked_count,
     figure_and_axes,
+    fitting,
     ink_on,
     number,
+    room_of,
     several,
     shortened,
     shown,
+    text_width,
+    wrapped,
 )
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
 WIDTH, LINE = 8.0, 0.24  # inches
-PLOT_POINTS = 330.0  # about how wide a column's range is drawn, for labels of categories
-MISSING_FROM, MISSING_TO = 1.05, 1.12
+KEY_POINTS, TITLES = 60.0, 75.0  # what the colour bar takes beside the ranges, and the texts above and below them
+MISSING_APART, MISSING_WIDE = 0.04, 0.07  # of the range: the box for missing values beside it
+TICK_WIDTH = 46.0  # points of a word under the ranges
+LIGHTEST = 0.3  # of a colour map, whose beginning cannot be told from white
+MAP_COLORS = 256
 FULL, HALF = 0.4, 0.2  # half the height of a threshold that is kept, and of one that is not
 STRIP = 0.2  # height of the colour of a category that is not kept, which leaves room for its name
 LABEL_SIZE = 6.5
@@ -73,6 +81,8 @@ class ThresholdHeatmapDisplay:
     ax_: Any
     figure_: Any
     features_: list[int]
+    _points: float
+    _missing: tuple[float, float]
 
     def __init__(
         self,
@@ -128,7 +138,7 @@ class ThresholdHeatmapDisplay:
         ax : matplotlib Axes, optional
             None makes a new figure.
         cmap : str, default="cividis_r"
-            Name of a colour map of matplotlib.
+            Name of a colour map of matplotlib; its lightest part is left out.
 
         Returns
         -------
@@ -141,33 +151,49 @@ class ThresholdHeatmapDisplay:
         total = np.bincount(table.feature, weights=table.count, minlength=len(table.feature_names))
         used = np.unique(table.feature)
         order = used[np.argsort(-total[used], kind="stable")]
-        features = self.features_ = order[:most].tolist()
-        figure, ax = figure_and_axes(ax, WIDTH, 1.5 + LINE * max(3, len(features)))
+        figure, ax = figure_and_axes(ax, WIDTH, 1.5 + LINE * max(3, min(most, len(order))))
+        wide, tall = room_of(ax)
+        features = self.features_ = order[: min(most, fitting(tall, TITLES))].tolist()
+        name_width = min(NAME_WIDTH, 0.3 * wide)
+        longest = max(text_width(shortened(table.feature_names[j], name_width), SMALL) for j in features)
+        ends = self._ends(features) if wide >= NARROW else {}
+        end_width = max([text_width(text, LABEL_SIZE) for pair in ends.values() for text in pair], default=0.0)
+        self._points = max(0.25 * wide, wide - longest - KEY_POINTS - 2 * end_width)  # that a range is wide
+        beside = (end_width + 8) / self._points if ends else 0.0
+        # Apart from the range so far that "largest value" and "is missing" can stand beside each other.
+        left = 1 + max(beside + MISSING_APART, TICK_WIDTH / self._points - MISSING_WIDE / 2)
+        self._missing = (left, left + MISSING_WIDE)
 
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
-        from matplotlib.colors import LogNorm, Normalize
+        from matplotlib.colors import ListedColormap, LogNorm, Normalize
 
         drawn = np.isin(table.feature, features)
         lowest, highest = float(table.count[drawn].min()), float(table.count[drawn].max())
         norm: Any = Normalize(0, highest or 1.0) if lowest <= 0 else LogNorm(min(lowest, highest / 1.001), highest)
-        colors = ScalarMappable(norm, colormaps[cmap])
+        colors = ScalarMappable(norm, ListedColormap(colormaps[cmap](np.linspace(LIGHTEST, 1.0, MAP_COLORS))))
         has_gaps = bool((table.kind[drawn] == "missing").any())
         for line, j in enumerate(features):
             self._draw_column(ax, line, j, colors)
-        names = [shown(shortened(table.feature_names[j], NAME_WIDTH)) for j in features]
+            for at, text, side in zip((-0.012, 1.012), ends.get(j, ()), ("right", "left"), strict=False):
+                ax.text(at, line, text, ha=side, va="center_baseline", fontsize=LABEL_SIZE, color=GREY)
+        names = [shown(shortened(table.feature_names[j], name_width)) for j in features]
         ax.set_yticks(range(len(features)), names, fontsize=SMALL)
         ax.set_ylim(len(features) - 0.4, -0.6)
-        ax.set_xlim(-0.01, MISSING_TO + 0.01 if has_gaps else 1.01)
+        ax.set_xlim(-0.01 - beside, self._missing[1] + 0.01 if has_gaps else 1.01 + beside)
         places, words = [0.0, 0.25, 0.5, 0.75, 1.0], ["smallest\nvalue", "", "middle", "", "largest\nvalue"]
         if has_gaps:
-            places.append((MISSING_FROM + MISSING_TO) / 2)
+            places.append(sum(self._missing) / 2)
             words[-1:] = ["largest \nvalue ", "is\nmissing"]
+            words[2] = words[2] if wide >= NARROW else ""
         ax.set_xticks(places, words, fontsize=SMALL)
         ax.tick_params(length=2)
         ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.set_xlabel(self._words(features, len(used)), fontsize=SMALL)
-        ax.set_title("Thresholds in each column's range", fontsize=TITLE)
+        if wide >= NARROW:
+            ax.set_xlabel(self._words(features, len(used)), fontsize=SMALL)
+        else:
+            ax.set_xlabel("\n".join(wrapped(self._few_words(), 0.6 * wide, SMALL, 2)), fontsize=SMALL)
+        ax.set_title("\n".join(wrapped("Thresholds in each column's range", 0.7 * wide, TITLE, 2)), fontsize=TITLE)
         if highest > lowest:
             key = figure.colorbar(colors, ax=ax, shrink=min(1.0, 1.9 / (LINE * len(features) + 0.4)), aspect=14, pad=0.02)
             _label_key(key, lowest, highest)
@@ -188,10 +214,11 @@ class ThresholdHeatmapDisplay:
         reach = np.where(kept[cuts], FULL, HALF)
         places = in_share_of_range(table.threshold[cuts], self.low[j], self.high[j])
         if len(cuts):
-            ax.vlines(places, line - reach, line + reach, colors=colors.to_rgba(table.count[cuts]), linewidth=2.4, zorder=2)
+            for thick, color in ((3.4, INK), (2.2, colors.to_rgba(table.count[cuts]))):  # edges, and what they are around
+                ax.vlines(places, line - reach, line + reach, colors=color, linewidth=thick, zorder=2)
         for at in mine[table.kind[mine] == "missing"].tolist():
             reach_of = FULL if kept[at] else HALF
-            self._box(ax, MISSING_FROM, MISSING_TO, line, reach_of, colors.to_rgba(table.count[at]))
+            self._box(ax, *self._missing, line, reach_of, colors.to_rgba(table.count[at]))
 
     def _draw_categories(self, ax: Any, line: int, j: int, sets: NDArray[np.intp], colors: Any) -> None:
         table = self.thresholds
@@ -209,7 +236,7 @@ class ThresholdHeatmapDisplay:
             self._box(ax, left, left + width, line, FULL, color if filled else "white")
             if weight[code] > 0 and not filled:
                 self._box(ax, left, left + width, line + FULL - STRIP / 2, STRIP / 2, color)
-            room = width * PLOT_POINTS - 4
+            room = 0.9 * width * self._points - 4
             text = shortened(label_in_words(label).strip('"'), room, LABEL_SIZE)
             if len(text) > 1 or len(str(label)) == 1:
                 ax.text(
@@ -232,6 +259,21 @@ class ThresholdHeatmapDisplay:
                 (left, line - reach), right - left, 2 * reach, facecolor=color, edgecolor=GREY, linewidth=0.5, zorder=3
             )
         )
+
+    def _ends(self, features: list[int]) -> dict[int, tuple[str, str]]:
+        """Smallest and largest value of the columns that are numbers."""
+        columns = self.thresholds.columns
+        return {
+            j: (number(float(self.low[j])), number(float(self.high[j])))
+            for j in features
+            if np.isfinite([self.low[j], self.high[j]]).all() and (columns is None or columns[j].categories is None)
+        }
+
+    def _few_words(self) -> str:
+        """What has to be said in any case."""
+        if self.kept is None or self.kept.all():
+            return ""
+        return f"half height: not kept ({self.kept.sum():,} of {len(self.kept):,} are)"
 
     def _words(self, features: list[int], n_used: int) -> str:
         n = len(self.thresholds.feature_names)
@@ -256,8 +298,8 @@ def _label_key(key: Any, lowest: float, highest: float) -> None:
     places = [lowest, highest]
     if lowest > 0 and highest >= 3 * lowest:
         middle = float(np.sqrt(lowest * highest))
-        places.insert(1, float(np.round(middle)) if middle >= 2 else middle)
+        places.insert(1, float(f"{middle:.1g}"))
     key.set_ticks(places, labels=[number(place) for place in places], fontsize=SMALL)
     key.minorticks_off()
     key.outline.set_visible(False)
-    key.set_label("times crossed", fontsize=SMALL)
+    key.set_label("times crossed" if lowest <= 0 else "times crossed (log scale)", fontsize=SMALL)

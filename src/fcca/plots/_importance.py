@@ -15,18 +15,23 @@ from fcca.plots._style import (
     BLUE,
     LIGHT,
     NAME_WIDTH,
+    NARROW,
     SMALL,
     TITLE,
     checked_count,
     figure_and_axes,
+    fitting,
     percent,
     plain_frame,
+    room_of,
     several,
     shortened,
     shown,
+    wrapped,
 )
 
 WIDTH, LINE = 7.0, 0.26  # inches
+AROUND = 60.0  # points above and below the bars
 
 
 class CounterfactualImportanceDisplay:
@@ -133,27 +138,32 @@ class CounterfactualImportanceDisplay:
         self
         """
         most = checked_count("max_features", self.max_features)
-        frame = self.importance.head(most)
-        if len(frame) == 0:
+        if len(self.importance) == 0:
             raise InvalidInputError("No counterfactual moves any column.")
-        figure, ax = figure_and_axes(ax, WIDTH, 1.2 + LINE * max(3, len(frame)))
+        figure, ax = figure_and_axes(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))
+        wide, high = room_of(ax)
+        frame = self.importance.head(min(most, fitting(high, AROUND)))
+        name_width = min(NAME_WIDTH, 0.35 * wide)
         places = np.arange(len(frame))
         bars = ax.barh(places, frame["share"], height=0.72, color=color)
         words = [
-            f"{percent(share)}   {several(thresholds, 'threshold')}{'' if kept == thresholds else f', {kept:,} kept'}"
+            percent(share)
+            if wide < NARROW
+            else f"{percent(share)}   {several(thresholds, 'threshold')}{'' if kept == thresholds else f', {kept:,} kept'}"
             for share, thresholds, kept in zip(frame["share"], frame["thresholds"], frame["kept"], strict=True)
         ]
         ax.bar_label(bars, words, padding=4, fontsize=SMALL)
-        ax.set_yticks(places, [shown(shortened(name, NAME_WIDTH)) for name in frame["feature"]], fontsize=SMALL)
+        ax.set_yticks(places, [shown(shortened(name, name_width)) for name in frame["feature"]], fontsize=SMALL)
         ax.set_ylim(len(frame) - 0.4, -0.6)
-        ax.set_xlim(0, 1.55 * max(float(frame["share"].max()), 1e-9))
+        ax.set_xlim(0, (1.3 if wide < NARROW else 1.6) * max(float(frame["share"].max()), 1e-9))
         plain_frame(ax)
         ax.spines["bottom"].set_visible(False)
         ax.spines["left"].set_color(LIGHT)
         ax.set_xticks([])
         left_out = len(self.importance) - len(frame)
         more = f"; {several(left_out, 'column')} moved less often left out" if left_out else ""
-        ax.set_xlabel(f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}", fontsize=SMALL)
+        label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}"
+        ax.set_xlabel("\n".join(wrapped(label, 0.9 * (wide - name_width), SMALL, 3)), fontsize=SMALL)
         ax.set_title("What the cheapest changes move", fontsize=TITLE)
         self.ax_, self.figure_ = ax, figure
         return self

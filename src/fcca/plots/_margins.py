@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
-from fcca.plots._style import INK, SMALL, TITLE, class_style, draw_key, panels, plain_frame, shown
+from fcca.plots._style import INK, SMALL, TITLE, class_style, draw_key, is_narrow, panels, plain_frame, shown
 
 CURVES = {
     "holds_resampled": "fitted again on other samples",
@@ -78,8 +78,12 @@ class MarginEffectDisplay:
             what = f"it lacks {', '.join(lacking)}" if lacking else "it has no line"
             raise InvalidInputError(f"effect must be what margin_effect returns; {what}.")
         effect = self.effect
-        figure, grid, key = panels(ax, 1, 2, 8.5, 3.8)
-        holds, costs = grid[0]
+        small = is_narrow(ax)
+        figure, grid, key = panels(ax, *((2, 1) if small else (1, 2)), 8.5, 3.8)
+        from matplotlib.ticker import MaxNLocator
+
+        holds, costs = pair = grid.ravel()
+        size = SMALL if small else TITLE
         places = np.arange(len(effect))
         handles, labels = [], []
         for at, (name, words) in enumerate(CURVES.items()):
@@ -89,20 +93,26 @@ class MarginEffectDisplay:
                 handles.append(line)
                 labels.append(words)
         holds.set_ylim(-0.02, 1.04)
-        holds.set_title("share of answers that still hold", fontsize=TITLE)
+        holds.set_title("share of answers that still hold", fontsize=size)
         costs.plot(places, effect["mean_cost"], color=INK, marker="s", markersize=5)
         costs.set_ylim(0, 1.12 * float(np.nanmax([*effect["mean_cost"], 1e-9])))
-        costs.set_title("mean cost of the changes", fontsize=TITLE)
+        costs.set_title("mean cost of the changes", fontsize=size)
         names = [
-            f"{shown(margin)}\n{solved:,} of {asked:,}"
+            shown(margin) if small else f"{shown(margin)}\n{solved:,} of {asked:,}"
             for margin, solved, asked in effect[["margin", "solved", "asked"]].to_numpy()
         ]
-        for panel in (holds, costs):
+        for panel in pair:
             panel.set_xticks(places, names, fontsize=SMALL)
-            panel.set_xlabel("margin, and rows with an answer", fontsize=SMALL)
+            if not small:
+                panel.set_xlabel("margin, and rows with an answer", fontsize=SMALL)
             panel.margins(x=0.12)
             plain_frame(panel, grid="y")
         if handles:
             draw_key(key, handles, labels, columns=3)
-        self.axes_, self.ax_, self.figure_ = grid[0], holds, figure
+        if small:
+            holds.set_xticklabels([])
+            holds.set_yticks([0, 1])
+            costs.set_xlabel("margin", fontsize=SMALL)
+            costs.yaxis.set_major_locator(MaxNLocator(2))
+        self.axes_, self.ax_, self.figure_ = pair, holds, figure
         return self

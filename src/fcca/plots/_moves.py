@@ -17,6 +17,7 @@ from fcca.plots._style import (
     INK,
     LIGHT,
     NAME_WIDTH,
+    NARROW,
     NORMAL,
     SMALL,
     TITLE,
@@ -24,6 +25,7 @@ from fcca.plots._style import (
     figure_and_axes,
     names_of_classes,
     number,
+    room_of,
     shortened,
     shown,
     text_width,
@@ -31,6 +33,7 @@ from fcca.plots._style import (
 )
 
 WIDTH, LINE = 7.5, 0.5  # inches
+AROUND, TIGHT = 50.0, 27.0  # points above and below the lines, and of a line that is too low for two of text
 TARGET_WIDTH, LABEL_WIDTH, HEADER_WIDTH = 110.0, 110.0, 310.0  # points for the name of a class, of a category, a header
 ROWS_SHOWN = 10
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # behind numbers, over the line of the range
@@ -177,13 +180,13 @@ class CounterfactualMovesDisplay:
             ]
             target = shortened(names[codes[at]], TARGET_WIDTH, NORMAL) if codes[at] >= 0 else "another class"
             proof = {
-                "optimal": "proven cheapest",
-                "feasible": f"not proven cheapest, at least {number(float(found.bound[at]))}",
+                "optimal": "proven to be the cheapest",
+                "feasible": f"the cheapest may cost {number(float(found.bound[at]))}",
                 "unverified": "not confirmed by the classifier",
             }.get(str(status[at]), "")
-            title = f"→ {target}: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
+            title = f"“{target}” after this: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
             answers.append(Answer(title, arrows))
-        own = "" if found.own_code is None else f", answered {names[found.own_code[which[0]]]}"
+        own = "" if found.own_code is None else f": the black box says “{names[found.own_code[which[0]]]}”"
         return cls(answers, f"Row {row}{own}")
 
     def plot(self, ax: Any = None) -> Self:
@@ -200,8 +203,13 @@ class CounterfactualMovesDisplay:
         """
         lines = sum(1 + len(answer.arrows) for answer in self.answers)
         figure, ax = figure_and_axes(ax, WIDTH, 0.8 + LINE * max(2, lines))
+        place, high = room_of(ax)
+        each = (high - AROUND) / max(1, lines)  # points that a line has
+        tight, name_width = each < TIGHT, min(NAME_WIDTH, 0.3 * place)
+        header, header_lines = (0.62 * place - 20, 1) if tight else (min(HEADER_WIDTH, 0.62 * place), 2)
         # Beside the range there is room for the longest number, whatever the width of the axes.
         wide = 0.85 * ax.get_window_extent().width * 72 / figure.dpi
+        wide = min(wide, place - name_width)
         numbers = [_ends(arrow.move) for answer in self.answers for arrow in answer.arrows if arrow.move.labels is None]
         longest = max([text_width(text, SMALL) for pair in numbers for text in pair] + [30.0]) + 12
         room = longest / max(wide - 2 * longest, 0.3 * wide)
@@ -211,29 +219,36 @@ class CounterfactualMovesDisplay:
         for at, answer in enumerate(self.answers):
             style = class_style(at)
             prefix = f"{at + 1}.  " if len(self.answers) > 1 else ""
-            title = "\n".join(map(shown, wrapped(f"{prefix}{answer.title}", HEADER_WIDTH, NORMAL, 2)))
-            ax.text(-room, line, title, fontsize=NORMAL, fontweight="bold", va="center", color=INK)
+            size = SMALL if tight else NORMAL
+            whole = f"{prefix}{answer.title}"
+            if text_width(whole, size) > 0.9 * header * header_lines:
+                whole = whole.replace("proven to be the cheapest", "proven")
+            title = "\n".join(map(shown, wrapped(whole, header, size, header_lines)))
+            ax.text(-room, line, title, fontsize=size, fontweight="bold", va="center", color=INK)
             line += 1
             for arrow in answer.arrows:
-                self._draw(ax, line, arrow, style.color)
-                names.append(_name(arrow))
+                self._draw(ax, line, arrow, style.color, min(LABEL_WIDTH, 0.3 * (place - name_width)), tight)
+                names.append(_name(arrow, name_width, tight))
                 places.append(line)
                 line += 1
         ax.set_yticks(places, names, fontsize=SMALL)
         ax.tick_params(axis="y", length=0)
-        ax.set_xticks([0, 0.5, 1], ["smallest value\nof the column", "", "largest value\nof the column"], fontsize=SMALL)
+        ends = ["smallest\nvalue", "", "largest\nvalue"]
+        if place >= NARROW:
+            ends = ["smallest value\nof the column", "", "largest value\nof the column"]
+        ax.set_xticks([0, 0.5, 1], ends, fontsize=SMALL)
         ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
         if not places or all(arrow.move.labels is not None for answer in self.answers for arrow in answer.arrows):
             ax.set_xticks([])
-        ax.set_title(shown(shortened(self.title, HEADER_WIDTH, TITLE)), fontsize=TITLE)
+        ax.set_title("\n".join(map(shown, wrapped(self.title, min(HEADER_WIDTH, 0.62 * place), TITLE, 2))), fontsize=TITLE)
         self.ax_, self.figure_ = ax, figure
         return self
 
     @staticmethod
-    def _draw(ax: Any, line: int, arrow: Arrow, color: str) -> None:
+    def _draw(ax: Any, line: int, arrow: Arrow, color: str, label_width: float, tight: bool) -> None:
         move, (before, after) = arrow.move, _ends(arrow.move)
         if move.labels is not None:
-            texts = shown(shortened(before, LABEL_WIDTH)), shown(shortened(after, LABEL_WIDTH))
+            texts = shown(shortened(before, label_width)), shown(shortened(after, label_width))
             ax.text(0.46, line, texts[0], fontsize=SMALL, ha="right", va="center", color=GREY)
             ax.text(0.54, line, texts[1], fontsize=SMALL, ha="left", va="center", color=INK)
             _arrow(ax, 0.475, 0.53, line, color)
@@ -255,7 +270,8 @@ class CounterfactualMovesDisplay:
         if not math.isnan(move.cut):
             at = float(in_share_of_range(move.cut, arrow.low, arrow.high))
             ax.plot([at, at], [line - 0.2, line + 0.2], color=INK, linewidth=1.2, linestyle=(0, (2, 1)), zorder=2)
-            ax.text(at, line - 0.33, f"cut {number(move.cut)}", fontsize=6.5, ha="center", va="center", color=GREY)
+            if not tight:
+                ax.text(at, line - 0.33, f"cut {number(move.cut)}", fontsize=6.5, ha="center", va="center", color=GREY)
 
 
 def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
@@ -276,10 +292,10 @@ def _ends(move: Move) -> tuple[str, str]:
     return before, grouped(shown_landing(move))
 
 
-def _name(arrow: Arrow) -> str:
-    """The column, and its range on a second line."""
-    name = shown(shortened(feature_in_words(arrow.move.feature), NAME_WIDTH))
-    if arrow.move.labels is not None or math.isnan(arrow.low):
+def _name(arrow: Arrow, width: float, tight: bool) -> str:
+    """The column, and its range on a second line where there is room for it."""
+    name = shown(shortened(feature_in_words(arrow.move.feature), width))
+    if arrow.move.labels is not None or math.isnan(arrow.low) or tight:
         return name
     return f"{name}\n{number(arrow.low)} to {number(arrow.high)}"
 

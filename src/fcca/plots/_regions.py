@@ -26,6 +26,7 @@ from fcca.plots._style import (
     checked_count,
     class_style,
     draw_key,
+    is_narrow,
     names_of_classes,
     panels,
     plain_frame,
@@ -245,13 +246,15 @@ class DecisionRegionsDisplay:
         -------
         self
         """
+        small = is_narrow(ax)
         figure, panes, key = panels(ax, 1, 2, WIDTH, HEIGHT)
         pair = panes[0]
-        for panel, regions, title in zip(pair, (self.black_box, self.tree), ("black box", "tree"), strict=True):
+        titles = ("black box", "tree") if small else ("What the black box answers", "What the tree answers")
+        for panel, regions, title in zip(pair, (self.black_box, self.tree), titles, strict=True):
             self._regions(panel, regions)
             self._points(panel)
             self._thresholds(panel)
-            self._frame(panel, title)
+            self._frame(panel, title, small)
         for (x0, y0), (x1, y1) in self.arrows.tolist():
             pair[0].annotate(
                 "",
@@ -261,7 +264,9 @@ class DecisionRegionsDisplay:
                 zorder=6,
             )
         pair[1].set_ylabel("")
-        self._legend(key)
+        if small:
+            pair[1].set_yticklabels([])
+        self._legend(key, small)
         self.axes_, self.ax_, self.figure_ = pair, pair[0], figure
         return self
 
@@ -303,17 +308,20 @@ class DecisionRegionsDisplay:
         for threshold in self.lines[1].tolist():
             ax.axhline(threshold, **dashes)
 
-    def _frame(self, ax: Any, title: str) -> None:
+    def _frame(self, ax: Any, title: str, small: bool) -> None:
         plain_frame(ax)
         ax.set_xlim(self.axes[0].edges[[0, -1]])
         ax.set_ylim(self.axes[1].edges[[0, -1]])
         ax.set_title(title, fontsize=TITLE)
-        ax.set_xlabel(shown(shortened(self.axes[0].name, 200.0, NORMAL)), fontsize=NORMAL)
-        ax.set_ylabel(shown(shortened(self.axes[1].name, 200.0, NORMAL)), fontsize=NORMAL)
-        _ticks(ax.xaxis, self.axes[0])
-        _ticks(ax.yaxis, self.axes[1])
+        size, room = (SMALL, 85.0) if small else (NORMAL, 200.0)
+        ax.set_xlabel(shown(shortened(self.axes[0].name, room, size)), fontsize=size)
+        ax.set_ylabel(shown(shortened(self.axes[1].name, room, size)), fontsize=size)
+        if small:
+            ax.locator_params(nbins=3)
+        _ticks(ax.xaxis, self.axes[0], small)
+        _ticks(ax.yaxis, self.axes[1], small)
 
-    def _legend(self, ax: Any) -> None:
+    def _legend(self, ax: Any, small: bool) -> None:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -329,7 +337,8 @@ class DecisionRegionsDisplay:
         if len(self.arrows):
             handles.append(Line2D([], [], color=INK, linewidth=1.1, marker=">", markersize=5))
             labels.append("counterfactual")
-        draw_key(ax, handles, labels, columns=5)
+        title = None if small else "areas: what is answered; marks: rows, by their label"
+        draw_key(ax, handles, labels, columns=5, title=title)
 
 
 def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
@@ -416,10 +425,11 @@ def _borders(regions: NDArray[np.intp], x: Floats, y: Floats) -> list[Any]:
     ]
 
 
-def _ticks(axis: Any, column: Axis) -> None:
+def _ticks(axis: Any, column: Axis, small: bool) -> None:
     places: list[float]
     if column.categories is not None:
-        texts = [shown(shortened(label_in_words(label).strip('"'), 60.0)) for label in column.categories]
+        room = 60.0 if not small else 70.0 / max(1, len(column.categories)) if axis.axis_name == "x" else 40.0
+        texts = [shown(shortened(label_in_words(label).strip('"'), room)) for label in column.categories]
         places = [float(at) for at in range(len(texts))]
     elif column.gap is not None:
         low, high = column.edges[[0, -2]]

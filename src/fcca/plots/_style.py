@@ -32,6 +32,9 @@ BLUE, ORANGE, GREEN, VERMILION = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 INK, GREY, LIGHT = "#222222", "#666666", "#DDDDDD"
 
 SMALL, NORMAL, TITLE = 8.0, 9.0, 10.0  # points
+POINTS = 72.0  # per inch
+IN_A_GRID = 0.8  # about what axes have of their place, the rest is for the texts around them
+NARROW = 400.0  # points below which panels stand below each other and secondary texts are left out
 NAME_WIDTH = 150.0  # points that the name of a column gets beside a plot
 ELLIPSIS = "…"
 BREAK_AFTER = frozenset("_-/,;.:")
@@ -59,7 +62,30 @@ def figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:
         return pyplot.subplots(figsize=(width, height), layout="constrained")
     if not isinstance(ax, Axes):
         raise InvalidInputError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}.")
-    return ax.figure, ax
+    figure: Any = ax.figure
+    alone = len(figure.axes) == 1 and ax.get_subplotspec() is not None and hasattr(figure, "set_layout_engine")
+    if alone and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")  # else names beside the axes are cut off; nobody else is moved
+    return figure, ax
+
+
+def room_of(ax: Any) -> tuple[float, float]:
+    """Width and height in points of the place of axes, with the texts around them where they stand in a grid."""
+    box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # that of a subfigure
+    share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
+    most = figure.get_size_inches() * POINTS
+    points = POINTS / figure.dpi / share
+    return min(box.width * points, float(most[0])), min(box.height * points, float(most[1]))
+
+
+def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
+    """How many lines of text fit into so many points, less what stands around them; at least one."""
+    return max(1, int((room - around) // line))
+
+
+def is_narrow(ax: Any) -> bool:
+    """Whether panels have to stand below each other."""
+    return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
 def panels(ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[Any, NDArray[Any], Any]:
@@ -115,6 +141,7 @@ def draw_key(
 
     # Labels that begin with an underscore would be left out of a legend.
     labels = [f"\u200a{label}" if label.startswith("_") else label for label in labels]
+    columns = _fitting_columns([text_width(label, SMALL) + 4.5 * SMALL for label in labels], columns, room_of(ax)[0])
     n_lines = -(-len(labels) // columns)
     down = ScaledTranslation(0, -(4 + 1.35 * SMALL * lines) / 72, ax.figure.dpi_scale_trans)
     ax.legend(
@@ -129,6 +156,15 @@ def draw_key(
         title=title,
         title_fontsize=SMALL,
     )
+
+
+def _fitting_columns(widths: list[float], most: int, room: float) -> int:
+    """In how many columns, filled one after the other, things of these widths fit beside each other."""
+    for columns in range(min(most, len(widths)), 1, -1):
+        each = -(-len(widths) // columns)
+        if sum(max(widths[at : at + each]) for at in range(0, len(widths), each)) <= room:
+            return columns
+    return 1
 
 
 class ClassStyle(NamedTuple):
@@ -183,8 +219,8 @@ def number(x: float) -> str:
 def percent(share: float) -> str:
     """A share in whole percents; what is not nothing and not everything is not said to be."""
     if 0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def several(n: float, what: str) -> str:

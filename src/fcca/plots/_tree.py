@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
@@ -15,13 +16,16 @@ from fcca.plots._sources import one_row
 from fcca.plots._style import (
     GREY,
     INK,
+    NARROW,
     NORMAL,
+    POINTS,
     SMALL,
     TITLE,
     class_style,
     figure_and_axes,
     names_of_classes,
     percent,
+    room_of,
     several,
     shortened,
     shown,
@@ -30,12 +34,30 @@ from fcca.plots._style import (
 )
 from fcca.trees import OptimalTreeClassifier, TreeStructure, proof_in_words
 
-BOX, GAP = 150.0, 44.0  # points: how wide a box is, and the space to the next column
-PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0
-MOST_LINES = 3
-TEXT = BOX - 2 * PAD
+PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0  # points
 SWATCH = 10.0
-POINTS_PER_INCH = 72.0
+LEAST_TITLE = 400.0  # points that a title may be wide, however small the tree
+SPREAD = 1.08  # by which small letters may be wider than they are, as they begin at whole pixels
+GOOD_SCALE = 0.8  # from which on nothing is left out to make letters larger
+LEAST_SIZE = 4.5  # points of letters that can just be read
+
+
+class Shape(NamedTuple):
+    """How a tree is laid out."""
+
+    box: float  # points: how wide a box is
+    gap: float  # the space to the next column
+    most_lines: int  # of a condition
+    rows: bool = True  # whether the boxes say how many rows they have
+
+    @property
+    def text(self) -> float:
+        """How wide a line in a box may be."""
+        return self.box - 2 * PAD
+
+
+#: The first is that of a figure of its own; the others are for axes that are too small for it.
+SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40, 5), Shape(86, 40, 4, rows=False))
 
 
 class TreeDisplay:
@@ -74,6 +96,7 @@ class TreeDisplay:
     ax_: Any
     figure_: Any
     conditions_: dict[int, str]
+    _shape: Shape
 
     def __init__(
         self,
@@ -146,7 +169,8 @@ class TreeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            The tree is scaled to fit. None makes a figure in which it has its natural size.
+            The tree is scaled to fit, with narrower boxes where that makes its letters larger. None makes a figure in which
+            it has its natural size.
 
         Returns
         -------
@@ -155,16 +179,22 @@ class TreeDisplay:
         tree = self.structure
         if self.leaf is not None and not (0 <= self.leaf < len(tree.feature) and tree.feature[self.leaf] < 0):
             raise InvalidInputError(f"leaf must be the number of a leaf of the tree, got {self.leaf!r}.")
-        texts = [self._texts(node) for node in range(len(tree.feature))]
-        height = [2 * PAD + LINE * len(lines) + BAR for lines in texts]
-        x, y = self._places(height)
-        keys, key_height = self._key_places(max(x) + BOX)
-        title = f"Tree of {several(tree.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {tree.depth}"
-        words = [title, self.certificate] if self.certificate else [title]
-        wide = max(max(x) + BOX, *(left + SWATCH + 4 + text_width(name, NORMAL) for left, _, name in keys))
-        wide = max(wide, *(1.05 * text_width(line, TITLE) for line in words))
-        top = max(at + tall / 2 for at, tall in zip(y, height, strict=True))
-        figure, ax = figure_and_axes(ax, wide / POINTS_PER_INCH + 0.3, (top + key_height) / POINTS_PER_INCH + 0.5)
+        given = ax is not None
+        if given:
+            figure, ax = figure_and_axes(ax, 0, 0)
+            room = room_of(ax)
+            room = room[0], room[1] - 3 * LINE
+            self._shape = max(SHAPES, key=lambda shape: round(min(GOOD_SCALE, self._scale(shape, room)), 3))
+            self._warn_where_too_small(room)
+        else:
+            self._shape = SHAPES[0]
+        texts, height, x, y = self._layout()
+        wide, top, keys, key_height = self._size(x, y, height)
+        words = self._title(0.9 * room_of(ax)[0] if given else max(wide, LEAST_TITLE))
+        if not given:
+            wide = max(wide, *(1.05 * text_width(line, TITLE) for line in words))
+            lines = 0.2 + 0.17 * len(words)
+            figure, ax = figure_and_axes(None, wide / POINTS + 0.3, (top + key_height) / POINTS + lines)
         ax.set_axis_off()
         ax.set_xlim(-4, wide + 4)
         ax.set_ylim(top + key_height + 2, -4)  # from the top down
@@ -178,15 +208,58 @@ class TreeDisplay:
             self._node(ax, node, texts[node], x[node], y[node], height[node], node in lit)
         for left, down, name in keys:
             self._swatch(ax, left, top + down, self._key_names.index(name), name)
-        ax.set_title("\n".join(words), fontsize=TITLE)
+        ax.set_title("\n".join(words), fontsize=SMALL if given and room_of(ax)[0] < NARROW else TITLE)
         self.ax_, self.figure_ = ax, figure
         return self
+
+    # --- how large it is -----------------------------------------------------------------------------------------------
+
+    def _layout(self) -> tuple[list[list[str]], list[float], list[float], list[float]]:
+        """Texts, heights and places of all boxes in the shape at hand."""
+        texts = [self._texts(node) for node in range(len(self.structure.feature))]
+        height = [2 * PAD + LINE * len(lines) + BAR for lines in texts]
+        return texts, height, *self._places(height)
+
+    def _size(self, x: list[float], y: list[float], height: list[float]) -> tuple[float, float, list[Any], float]:
+        """Width and height of the tree, and the places of the key under it with the key's height."""
+        keys, key_height = self._key_places(max(x) + self._shape.box)
+        wide = max(
+            max(x) + self._shape.box, *(left + SWATCH + 4 + SPREAD * text_width(name, NORMAL) for left, _, name in keys)
+        )
+        return wide, max(at + tall / 2 for at, tall in zip(y, height, strict=True)), keys, key_height
+
+    def _scale(self, shape: Shape, room: tuple[float, float]) -> float:
+        """By how much a tree of this shape has to be scaled to fill so many points."""
+        self._shape = shape
+        _, height, x, y = self._layout()
+        wide, top, _, key_height = self._size(x, y, height)
+        return min(room[0] / (wide + 8), room[1] / (top + key_height + 6))
+
+    def _warn_where_too_small(self, room: tuple[float, float]) -> None:
+        shape = self._shape
+        if self._scale(shape, room) * NORMAL >= LEAST_SIZE:
+            return
+        self._shape = SHAPES[0]
+        _, height, x, y = self._layout()
+        wide, top, _, key_height = self._size(x, y, height)
+        self._shape = shape
+        warnings.warn(
+            f"The tree is too large to be read here: it needs about {wide / POINTS:.0f} × {(top + key_height) / POINTS:.0f} "
+            "inches. Leave ax out, and it makes a figure of that size.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def _title(self, wide: float) -> list[str]:
+        tree = self.structure
+        title = f"Tree of {several(tree.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {tree.depth}"
+        return [title, *wrapped(self.certificate, wide, TITLE, 3)] if self.certificate else [title]
 
     # --- what is written, and where -----------------------------------------------------------------------------------
 
     @property
     def _key_names(self) -> list[str]:
-        return [shortened(name, 2 * BOX, NORMAL) for name in self.class_names]
+        return [shortened(name, 2 * self._shape.box, NORMAL) for name in self.class_names]
 
     def _texts(self, node: int) -> list[str]:
         tree = self.structure
@@ -199,18 +272,20 @@ class TreeDisplay:
         if tree.feature[node] < 0:
             best = int(tree.probability[node].argmax())
             share = f": {percent(tree.probability[node, best])}"
-            name = shortened(self.class_names[best], 0.88 * (TEXT - text_width(share, NORMAL)), NORMAL)  # bold is wider
-            return [f"{name.rstrip()}{share}", rows]
+            room = 0.88 * (self._shape.text - text_width(share, NORMAL))  # bold is wider
+            name = shortened(self.class_names[best], room, NORMAL)
+            return [f"{name.rstrip()}{share}", *([rows] if self._shape.rows else [])]
         self.conditions_[node] = tree.test_in_words(node, True, list(self.feature_names), self.columns)
         # The name is cut before the rest, so that the number stays.
-        cut = [shortened(name, 1.5 * TEXT, NORMAL) for name in self.feature_names]
+        cut = [shortened(name, 1.5 * self._shape.text, NORMAL) for name in self.feature_names]
         condition = tree.test_in_words(node, True, cut, self.columns)
-        return [*wrapped(condition, TEXT * 0.96, NORMAL, MOST_LINES), rows]
+        lines = wrapped(condition, self._shape.text * 0.96, NORMAL, self._shape.most_lines)
+        return [*lines, *([rows] if self._shape.rows else [])]
 
     def _places(self, height: list[float]) -> tuple[list[float], list[float]]:
         """Left edge and middle of every box: leaves below each other, a node in the middle of its children."""
         tree = self.structure
-        x = (tree._depths() * (BOX + GAP)).tolist()
+        x = (tree._depths() * (self._shape.box + self._shape.gap)).tolist()
         y = [0.0] * len(height)
         slot = max((height[node] for node in np.flatnonzero(tree.feature < 0)), default=0.0) + BETWEEN
         n_leaves = 0
@@ -245,7 +320,7 @@ class TreeDisplay:
         ax.add_patch(
             FancyBboxPatch(
                 (left, top),
-                BOX,
+                self._shape.box,
                 tall,
                 boxstyle="round,pad=0,rounding_size=3",
                 facecolor="white",
@@ -256,7 +331,7 @@ class TreeDisplay:
         )
         is_leaf = tree.feature[node] < 0
         for at, text in enumerate(lines):
-            last = at == len(lines) - 1
+            last = self._shape.rows and at == len(lines) - 1
             self._text(
                 ax,
                 left + PAD,
@@ -279,7 +354,7 @@ class TreeDisplay:
                 ax.add_patch(
                     Rectangle(
                         (start, top),
-                        share * TEXT,
+                        share * self._shape.text,
                         BAR - 1,
                         facecolor=style.color,
                         hatch=style.hatch,
@@ -288,11 +363,11 @@ class TreeDisplay:
                         zorder=4,
                     )
                 )
-            start += share * TEXT
-        ax.add_patch(Rectangle((left, top), TEXT, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
+            start += share * self._shape.text
+        ax.add_patch(Rectangle((left, top), self._shape.text, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
 
     def _branch(self, ax: Any, node: int, child: int, holds: bool, x: list[float], y: list[float], lit: bool) -> None:
-        start, end = x[node] + BOX, x[child]
+        start, end = x[node] + self._shape.box, x[child]
         bend = start + 10
         ax.plot(
             [start, bend, bend, end],
@@ -347,6 +422,10 @@ class TreeDisplay:
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
     """What is proven of the tree, and of which number."""
+    error = tree.objective_ - tree.regularization_ * tree.n_leaves_
+    price = f", plus {100 * tree.regularization_:.2f} % for each leaf: {100 * tree.objective_:.2f} %"
+    sum_of = f"wrong on {100 * error:.2f} % of the training rows{price if tree.regularization_ > 0 else ''}"
+    if tree.is_optimal_:
+        return f"Proven: no tree of depth at most {tree.max_depth} is better here; {sum_of}"
     proof = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
-    text = f"{proof}: error share + {tree.regularization_:.3g} per leaf = {tree.objective_:.4g}"
-    return text if tree.is_optimal_ else f"{text}, none below {tree.lower_bound_:.4g}"
+    return f"{proof[0].upper()}{proof[1:]}: {sum_of}, no tree below {100 * tree.lower_bound_:.2f} %"
