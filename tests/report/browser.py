@@ -1,6 +1,7 @@
 """A headless browser that reads a report: what it shows, and everything that it should not do."""
 
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -15,6 +16,11 @@ def executables(playwright):
     found = [path for name in NAMES if (path := shutil.which(name))]
     own = playwright.chromium.executable_path
     return [*found, *([own] if Path(own).exists() else [])]
+
+
+def said_path(rule):
+    """The conditions of a rule, without commas between thousands."""
+    return re.sub(r"(?<=\d),(?=\d{3})", "", rule.split(" → ")[0])
 
 
 class Reader:
@@ -88,6 +94,8 @@ class Reader:
                   (key) => document.querySelector(`[data-test=now-${key}]`).textContent),
                 kept: all("[data-test=kept-row]").map((each) => Number(each.dataset.id)),
                 solid: all("[data-test=map] .mark.kept").map((each) => Number(each.dataset.id)),
+                tiles: ["accuracy", "black-box", "fidelity"].map(
+                  (name) => document.querySelector(`[data-test=${name}]`).textContent),
                 certificate: document.querySelector("[data-test=certificate]").textContent,
               };
             }"""
@@ -113,7 +121,7 @@ class Reader:
               const all = (name) => [...document.querySelectorAll(`[data-test=${name}]`)];
               return {
                 label: one("row-label"), black_box: one("row-black-box"), tree: one("row-tree"),
-                sentence: one("row-sentence"), status: one("row-status"),
+                sentence: one("row-sentence"), status: one("row-status"), other: one("row-other"),
                 steps: all("row-step").map((each) => each.textContent),
                 rule: document.querySelector("[data-test=rules] li.lit")?.textContent ?? null,
                 crossed: Object.fromEntries(all("row-crossed").map((each) => [Number(each.dataset.id), each.className])),

@@ -1,17 +1,19 @@
 """The page in a browser: the slider, the charts, the map and the table show the level that is asked for."""
 
+import re
+
 import pytest
 
 from fcca import report
 
-from .browser import PHONE
+from .browser import PHONE, said_path
 
 
 def described(data, index):
     level = data["levels"][index]
     columns = len({data["conditions"][i]["column"] for i in level["kept"]})
     kept, found = f"{len(level['kept']):,}", f"{len(data['conditions']):,}"
-    return f"Q = {level['Q']:g}: {kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
+    return f"Q\xa0=\xa0{level['Q']:g}: {kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
 
 
 def percent(share):
@@ -33,7 +35,13 @@ def check_shown(reader, data, index):
     assert set(shown["kept"]) <= set(level["kept"])
     assert len(shown["kept"]) == min(40, len(level["kept"]))
     assert set(shown["solid"]) <= set(level["kept"])
-    assert shown["certificate"] == level["certificate"]["text"]
+    assert shown["certificate"] == level["certificate"]["claim"]
+    side = level["held_out"] or level["training"]
+    assert shown["tiles"] == [
+        percent(side["accuracy"]),
+        percent(level["black_box"]["held_out" if level["held_out"] else "training"]),
+        percent(side["fidelity"]),
+    ]
     assert reader.fragment.split("&")[0] == f"#q={level['Q']:g}"
     return shown
 
@@ -69,6 +77,17 @@ def test_the_slider_redraws_everything_by_mouse(opened, cancer):
     reader.page.mouse.up()
     assert 0 < reader.level()["slider"] < len(data["levels"]) - 1
     check_shown(reader, data, reader.level()["slider"])
+
+
+def test_the_slider_stays_where_it_is_while_it_moves(opened, cancer):
+    for viewport in ({"width": 1280, "height": 900}, PHONE):
+        reader = opened(cancer.path, viewport=viewport)
+        places = set()
+        for index in range(len(reader.data()["levels"])):
+            reader.set_level(index)
+            box = reader.part("slider").bounding_box()
+            places.add((box["x"], box["y"], box["width"]))
+        assert len(places) == 1
 
 
 def test_every_level_is_drawn(opened, mixed):
@@ -111,16 +130,96 @@ def test_any_address_opens_the_page(opened, cancer):
 
 def test_the_page_starts_at_the_classifiers_own_level(opened, mixed):
     reader = opened(mixed.path)
-    assert reader.level()["said"].startswith("Q = 0.5:")
+    assert reader.level()["said"].startswith("Q\xa0=\xa00.5:")
     assert reader.fragment == ""
 
 
-def test_the_rules_are_those_of_the_classifier(opened, mixed):
-    reader = opened(mixed.path)
-    for index in (0, 5, 10):
+@pytest.mark.parametrize("name", ["mixed", "whole_numbers"])
+def test_the_rules_are_those_of_the_classifier(opened, request, name):
+    report_ = request.getfixturevalue(name)
+    reader = opened(report_.path)
+    levels = reader.data()["levels"]
+    for index in {0, len(levels) // 2, len(levels) - 1}:
         reader.set_level(index)
-        own = mixed.classifier.at_granularity(reader.data()["levels"][index]["Q"]).rules()
-        assert [rule.split(" → ")[0] for rule in reader.level()["rules"]] == [rule.split(" → ")[0] for rule in own]
+        own = report_.classifier.at_granularity(levels[index]["Q"]).rules()
+        assert [said_path(rule) for rule in reader.level()["rules"]] == [said_path(rule) for rule in own]
+
+
+def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed):
+    reader = opened(cancer.path)
+    level = reader.data()["levels"][reader.data()["start"]]
+    held_out, training = level["held_out"], level["training"]
+    assert reader.text("accuracy") == percent(held_out["accuracy"])
+    tiles = reader.text("tiles")
+    assert tiles.count(f"of {held_out['rows']}\xa0held-out rows") == 3
+    assert f"on training rows: {percent(training['accuracy'])}" in tiles
+    assert f"always “{held_out['commonest']}”: {percent(held_out['baseline'])}" in tiles
+    line = reader.part("baseline")
+    assert line.text_content() == f"always “{held_out['commonest']}”, held out: {percent(held_out['baseline'])}"
+    reader = opened(mixed.path)
+    tiles = reader.text("tiles")
+    assert tiles.count("of 500\xa0training rows") == tiles.count("no rows were held out") == 3
+
+
+def test_the_tree_begins_on_the_first_screen(opened, cancer, mixed):
+    for report_ in (cancer, mixed):
+        assert opened(report_.path).page.locator("svg.tree").bounding_box()["y"] < 750
+
+
+def test_no_column_is_cut_in_the_tree_where_its_name_fits_into_three_lines(opened, cancer, mixed):
+    for report_ in (cancer, mixed):
+        for viewport in ({"width": 1280, "height": 900}, PHONE):
+            cards = opened(report_.path, viewport=viewport).page.locator("svg.tree .card.inner .name")
+            assert not [text for text in cards.all_text_contents() if "…" in text and "{" not in text]
+
+
+@pytest.mark.parametrize("name", ["mixed", "whole_numbers"])
+def test_no_share_is_cut_and_no_card_lies_on_another(opened, request, name):
+    for viewport in ({"width": 1280, "height": 900}, {"width": 800, "height": 900}, PHONE):
+        reader = opened(request.getfixturevalue(name).path, "#q=0", viewport=viewport)
+        texts = reader.page.locator("svg.tree .card text:not(.name)").all_text_contents()
+        assert not [text for text in texts if text.endswith("…")]
+        boxes = reader.page.locator("svg.tree .card .body").evaluate_all(
+            "all => all.map(each => { const b = each.getBBox(); return [b.x, b.y, b.x + b.width, b.y + b.height]; })"
+        )
+        for i, (left, top, right, bottom) in enumerate(boxes):
+            for other in boxes[:i]:
+                assert left >= other[2] or other[0] >= right or top >= other[3] or other[1] >= bottom
+
+
+def test_a_tree_larger_than_its_box_shows_its_root_and_says_that_it_goes_on(opened, mixed):
+    reader = opened(mixed.path, "#row=1021", viewport=PHONE)
+    box = reader.part("tree")
+    assert box.evaluate("box => box.scrollHeight > box.clientHeight && box.scrollTop === 0")
+    assert reader.part("tree-more").is_visible()
+    reader = opened(mixed.path)
+    assert reader.part("tree").evaluate("box => box.scrollHeight <= box.clientHeight + 1")
+    assert not reader.part("tree-more").is_visible()
+
+
+def test_classes_differ_by_more_than_colour(opened, digits):
+    reader = opened(digits.path)
+    fills = (
+        reader.part("classes")
+        .locator("svg")
+        .evaluate_all("all => all.map(one => one.querySelector('.hatch')?.getAttribute('fill') ?? 'none')")
+    )
+    assert len(set(fills)) == 10
+    assert fills[0] == "none"
+    for fill in fills[1:]:
+        assert reader.page.locator(f"pattern{fill[4:-1]}").count() == 1
+
+
+def test_small_leaves_are_said_to_be_small(opened, mixed):
+    reader = opened(mixed.path, "#q=0")
+    tree = reader.data()["levels"][0]["tree"]
+    leaves = [i for i, condition in enumerate(tree["condition"]) if condition < 0]
+    small = {rows for rows in (tree["rows"][i] for i in leaves) if rows < 20}
+    assert small
+    for rule in reader.level()["rules"]:
+        right, rows = re.search(r"\(([\d,]+) of ([\d,]+)\xa0row", rule).groups()
+        assert int(right) <= int(rows.replace(",", ""))
+        assert ("few rows" in rule) == (int(rows.replace(",", "")) < 20)
 
 
 def test_the_table_is_sorted_by_its_headers(opened, cancer):
@@ -164,6 +263,21 @@ def test_the_map_is_read_by_mouse_and_by_keyboard(opened, mixed):
         assert f"crossed by {condition['count']:,}\xa0change" in text
         kept = data["conditions"].index(condition) in data["levels"][data["start"]]["kept"]
         assert ("kept at" if kept else "left out at") in text
+
+
+def test_a_mark_is_read_where_it_is_by_pointing_near_it(opened, mixed):
+    reader = opened(mixed.path)
+    mark = reader.page.locator("[data-test=map] .strip").first.locator(".mark").last
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
+    reader.page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] - 6)
+    tip = reader.page.locator(".map-tip")
+    assert tip.text_content() == reader.text("map-said") == mark.get_attribute("aria-label")
+    place = tip.bounding_box()
+    assert abs(place["y"] - box["y"] - box["height"]) < 60
+    assert place["x"] <= box["x"] <= place["x"] + place["width"]
+    reader.set_level(0)
+    assert tip.count() == 0
 
 
 def test_columns_beyond_the_first_are_a_click_away(opened, digits):
@@ -228,6 +342,6 @@ def test_a_tree_that_is_not_proven_says_so(opened, cancer, tmp_path):
     for index, certificate in enumerate(certificates):
         reader.set_level(index)
         badge = reader.part("certificate")
-        assert badge.inner_text() == certificate["text"]
+        assert badge.inner_text() == certificate["claim"]
         assert ("open" in badge.get_attribute("class")) != certificate["optimal"]
         assert certificate["detail"] in reader.page.locator("[data-live=certificate-detail]").text_content()

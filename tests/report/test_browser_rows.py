@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from .browser import said_path
+
 LEVELS = (0, 5, 10)
 
 
@@ -42,17 +44,18 @@ def test_fifty_random_rows_are_as_in_python(opened, request, name):
             reader.look_up(first + step * at)
             shown = reader.row()
             assert (shown["label"], shown["black_box"], shown["tree"]) == (report.y[at], answers[at], said[at])
-            assert shown["rule"].split(" → ")[0] == rules[leaves[at]].split(" → ")[0]
+            assert said_path(shown["rule"]) == said_path(rules[leaves[at]])
             path = [node for node, _ in tree.structure_.path_to(int(leaves[at]))]
             assert shown["lit"] == [*path, leaves[at]]
             assert len(shown["steps"]) == len(path)
             if at in sentences:
-                assert shown["sentence"] == sentences[at]
-                assert shown["status"].startswith(statuses[at])
+                assert shown["sentence"] == f"The black box would say {sentences[at]}."
+                assert statuses[at] == "optimal"
+                assert shown["status"].startswith("Proven: no smaller change does it (size ")
                 crosses = {texts[i] for i in crossed[crossing_rows == at]}
-                assert {data["conditions"][int(i)]["text"] for i in shown["crossed"]} == crosses
+                assert {said_path(data["conditions"][int(i)]["text"]) for i in shown["crossed"]} == crosses
                 for i, marked in shown["crossed"].items():
-                    assert marked == ("kept" if data["conditions"][int(i)]["text"] in kept else "dropped")
+                    assert marked == ("kept" if said_path(data["conditions"][int(i)]["text"]) in kept else "dropped")
             else:
                 assert shown["sentence"].startswith("No counterfactual was asked for this row")
                 assert ("gets it wrong" in shown["sentence"]) == (answers[at] != report.y[at])
@@ -120,6 +123,54 @@ def test_a_filter_steps_through_the_rows_it_names(opened, mixed, choice, wanted)
     for _ in range(5):
         reader.part("random").click()
         assert (int(reader.part("row").input_value()) - 1000) // 3 in rows
+
+
+def test_rows_are_listed_by_the_class_that_the_black_box_or_the_tree_says(opened, mixed):
+    reader = opened(mixed.path)
+    answers = mixed.classifier.discretizer_.predict_target(mixed.X)
+    for who, said in (("black box", answers), ("tree", mixed.classifier.predict(mixed.X))):
+        for name in np.unique(mixed.y).tolist():
+            rows = np.flatnonzero(said == name)
+            reader.part("filter").select_option(f"rows where the {who} says “{name}”")
+            reader.part("clear").click()
+            assert reader.text("row-message").startswith(f"{len(rows)} of 500\xa0rows")
+            reader.part("next").click()
+            assert reader.part("row").input_value() == str(1000 + 3 * rows[0])
+
+
+def test_what_is_said_to_change_the_trees_answer_does(opened, mixed):
+    reader = opened(mixed.path)
+    wrong = reader.page.evaluate(
+        """() => fcca.readRows().then((rows) => fcca.data.levels.flatMap(({ tree }) => rows.number.map((_, i) => {
+            const own = fcca.heaviest(tree.weight[rows.walk(tree, i).leaf]), found = fcca.rows.nearestOther(tree, rows, i);
+            if (!found) return null;
+            const fails = (step) => {
+              const condition = fcca.data.conditions[tree.condition[step.node]];
+              return fcca.holds(condition, rows.value(i, condition.column)) !== step.right;
+            };
+            const least = Math.min(...fcca.leaves(tree).filter((each) => fcca.heaviest(tree.weight[each.leaf]) !== own)
+              .map((each) => each.steps.filter(fails).length));
+            return found.broken.length === least && least > 0 && fcca.heaviest(tree.weight[found.leaf]) !== own ? null : i;
+        }))).then((all) => all.filter((i) => i !== null))"""
+    )
+    assert wrong == []
+    reader.look_up(1021)
+    assert reader.row()["other"].startswith("The tree would say ")
+
+
+def test_a_change_is_said_to_be_no_advice_and_what_it_may_do(opened, cancer):
+    reader = opened(cancer.path, "#row=5")
+    text = reader.text("caveat")
+    assert "it is no advice" in text
+    assert "No rules were given: every column was allowed to change" in text
+    assert f"Size of a change: {reader.data()['change']['size']}." in text
+
+
+def test_a_row_that_is_not_here_may_have_been_held_out(opened, cancer):
+    reader = opened(cancer.path)
+    reader.look_up(500)
+    assert "It holds the 400\xa0training rows only. The row may have been held out." in reader.text("row-message")
+    assert reader.page.locator("label[for=row]").inner_text() == "Row (0 to 399)"
 
 
 def test_an_unknown_row_is_answered_with_the_nearest(opened, mixed):

@@ -155,7 +155,7 @@ def test_without_scripts_the_current_level_is_there(chromium, mixed):
     assert page.locator("[data-test=rates] tbody tr").count() == len(data["levels"])
     assert not page.locator("[data-test=control]").is_visible()
     assert not page.locator("[data-test=look-up]").is_visible()
-    assert page.locator("[data-test=certificate]").inner_text() == level["certificate"]["text"]
+    assert page.locator("[data-test=certificate]").inner_text() == level["certificate"]["claim"]
     context.close()
 
 

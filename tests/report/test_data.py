@@ -1,6 +1,7 @@
 """The data of a report say of the classifier what the classifier says of itself."""
 
 import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.utils import _safe_indexing
 
 from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca.constraints import Cost, Immutable
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report import _levels
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
-from fcca.report._levels import certificate, check_levels, grown_levels, numbers
+from fcca.report._levels import certificate, check_levels, grown_levels, numbers, shown_text
 from fcca.report._material import gathered
 from mixed_tables import loans
 
@@ -85,7 +87,24 @@ def test_thresholds_and_counts_are_those_of_the_discretizer(case_with_levels):
 
 
 def data_name(name):
-    return name.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")
+    shown = name.replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")
+    return re.sub(r"(?<=[>≤] )\d{4,}", lambda digits: f"{int(digits[0]):,}", shown)
+
+
+def baseline(y, weight=None):
+    """The first of the commonest labels, and its share."""
+    share = {label: np.average(y == label, weights=weight) for label in np.unique(y).tolist()}
+    most = max(share, key=share.get)
+    return {"baseline": pytest.approx(share[most]), "commonest": str(most)}
+
+
+def test_the_baseline_is_the_share_of_the_commonest_label_of_the_same_rows():
+    X, y = fitted("breast cancer")[1]
+    train, test = np.arange(300), np.flatnonzero(y == "malignant")
+    classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.7)).fit(X.iloc[train], y[train])
+    level = documents(classifier, held_out=(X.iloc[test], y[test]))[0]["levels"][0]
+    assert {name: level["training"][name] for name in ("baseline", "commonest")} == baseline(y[train])
+    assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == (1.0, "malignant")
 
 
 def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):
@@ -100,6 +119,7 @@ def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):
             "fidelity": other.fidelity_,
             "compression": compression_rate(B, weight),
             "inconsistency": inconsistency_rate(B, y, weight),
+            **baseline(y, weight),
         }
         assert level["black_box"] == {"training": fidelity(black_box, y, weight), "held_out": None}
         assert level["held_out"] is None
@@ -199,16 +219,36 @@ def test_a_certificate_never_promises_more_than_is_proven(one, other):
     words = found["text"].split()
     factor = 1 + float(words[1]) / 100 if words[0] == "within" else float(words[2])
     assert factor * bound >= objective * (1 - 1e-9)
-    said = float(found["detail"].rsplit("below ", 1)[1].rstrip("."))
-    assert said <= bound
+    said = float(found["detail"].rsplit("below ", 1)[1].removesuffix(" %."))
+    assert said <= 100 * bound
 
 
 def test_what_is_proven_is_told_in_full():
     found = certificate(tree_with(0.05, 0.05, optimal=True))
     assert found["text"] == "proven optimal"
+    assert found["claim"] == "Proven: no tree of depth at most 3 on these thresholds is better on the training rows"
     assert found["detail"] == (
-        "error 0.0300 + 2 leaves × 0.01 = 0.0500; no tree of depth 3 on these thresholds is below that."
+        "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
+        "No tree of depth at most 3 on these thresholds has a smaller sum; equally good ones may exist."
     )
+    assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
+    gap = certificate(tree_with(0.1031, 0.1))
+    assert gap["claim"].startswith("Not proven to be the best tree of depth at most 3 on these thresholds: within 3.1 %")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a > 10900", "a > 10,900"),
+        ("a ≤ -1234567.25 or missing", "a ≤ -1,234,567.25 or missing"),
+        ("a > 999.12345", "a > 999.12345"),
+        ("a 2024 > 12", "a 2024 > 12"),
+        ('a = "x > 10900"', 'a = "x > 10900"'),
+        ("a > 1e+20", "a > 1e+20"),
+    ],
+)
+def test_numbers_of_conditions_have_commas_between_thousands(text, shown):
+    assert shown_text(text) == shown
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------------
@@ -386,6 +426,26 @@ def test_where_no_held_out_row_can_be_answered_there_are_no_such_rates():
     data, _ = documents(classifier, held_out=(X.iloc[:4].assign(purpose="yacht"), y[:4]))
     assert data["levels"][0]["held_out"] is None
     assert any(note.startswith("4 held-out rows") for note in data["notes"])
+
+
+def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
+    X, y = fitted("breast cancer")[1]
+    names = X.columns.tolist()
+    rules = [Immutable(*names[:2]), Cost(names[2], 3)]
+    discretizer = FCCADiscretizer(stumps(), lambda0=0.25, lambda1=2.0, constraints=rules, p1=0.9)
+    change = documents(FCCAClassifier(discretizer).fit(X, y), Q=[0.9])[0]["change"]
+    assert (change["lambda0"], change["lambda1"], change["lambda2"]) == (0.25, 2.0, 0.0)
+    assert change["size"] == (
+        "0.25 for each column changed + 2 × the distance moved, as a share of the column’s range; "
+        "some columns count more or less, by the rules given"
+    )
+    assert (change["rules"], change["fixed"], change["band"]) == (2, names[:2], (0.5, 0.9))
+    found = discretizer.fit(X, y).counterfactuals_
+    assert (change["asked"], change["proven"]) == (len(found), found.is_status("optimal").sum())
+    assert documents(fitted("GTRE")[0])[0]["change"] is None
+    free = documents(fitted("categories and gaps")[0])[0]["change"]
+    assert (free["rules"], free["band"]) == (0, None)
+    assert free["size"].endswith("another category is a distance of 1")
 
 
 def test_facts_that_are_given_take_the_place_of_the_reports_own():

@@ -60,7 +60,7 @@ def page(request):
 def test_data_and_rows_can_be_read_back(page):
     data, rows = read(page)
     assert data["version"] == 1
-    assert data["rows"] == {"total": len(rows["number"]), "shown": len(rows["number"]), "sampled": False}
+    assert data["rows"] == {"total": len(rows["number"]), "shown": len(rows["number"]), "sampled": False, "named": False}
     assert {len(column) for column in (*rows["values"], rows["label"], rows["target"], rows["answer"])} == {
         len(rows["number"])
     }
@@ -131,7 +131,35 @@ def test_without_javascript_the_page_still_tells_the_tree():
     text = re.sub(r"\s+", " ", " ".join(Elements(report.page(classifier)).texts))
     for name in classifier.discretizer_.thresholds_.names():
         assert name in text
-    assert "proven optimal" in text
+    assert "Proven: no tree of depth at most" in text
+    own = read(report.page(classifier))[0]
+    side = own["levels"][own["start"]]["training"]
+    assert f"always “{side['commonest']}”: {100 * side['baseline']:.1f} %" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "learned"), [("breast cancer", "the labels."), ("three classes", "to answer as the black box does.")]
+)
+def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned):
+    classifier, (_, y) = fitted(name)
+    page = report.page(classifier, facts=[("Black box", "my model")])
+    lead = re.search(r'<p class="lead".*?</p>', page, re.DOTALL)[0]
+    text = re.sub(r"\s+", " ", " ".join(Elements(lead).texts))
+    proven = int(classifier.discretizer_.counterfactuals_.is_status("optimal").sum())
+    assert "the “black box” (my model)" in text
+    assert f"For {proven} of the {len(y)}" in text
+    assert text.rstrip().endswith(f"It learned {learned}")
+
+
+def test_rows_are_listed_in_the_order_of_their_numbers():
+    classifier, (_, y) = fitted("breast cancer")
+    names = np.random.default_rng(0).permutation(len(y)) + 7
+    for most in (5000, 50):
+        data, rows = read(report.page(classifier, row_numbers=names, max_rows=most, Q=[0.7]))
+        assert rows["number"] == sorted(rows["number"])
+        assert data["rows"]["named"]
+        at = {name: i for i, name in enumerate(names.tolist())}
+        assert [data["classes"][code] for code in rows["label"]] == [y[at[name]] for name in rows["number"]]
 
 
 # --- size ---------------------------------------------------------------------------------------------------------------
@@ -140,7 +168,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
 def test_above_max_rows_some_are_drawn_and_the_page_says_so():
     classifier, (_, y) = fitted("breast cancer")
     data, rows = read(report.page(classifier, max_rows=100))
-    assert data["rows"] == {"total": 569, "shown": 100, "sampled": True}
+    assert data["rows"] == {"total": 569, "shown": 100, "sampled": True, "named": False}
     assert len(rows["number"]) == 100
     shares = np.bincount(rows["label"]) / 100
     np.testing.assert_allclose(shares, [(y == name).mean() for name in data["classes"]], atol=0.01)
@@ -153,7 +181,7 @@ def test_above_max_rows_some_are_drawn_and_the_page_says_so():
 
 def test_a_page_without_rows_is_a_page():
     data, rows = read(report.page(fitted("categories and gaps")[0], max_rows=0))
-    assert data["rows"] == {"total": 400, "shown": 0, "sampled": True}
+    assert data["rows"] == {"total": 400, "shown": 0, "sampled": True, "named": False}
     assert rows["number"] == rows["answer"] == []
 
 
@@ -242,7 +270,7 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
         ({"facts": ["ab"]}, "facts must be pairs"),
         ({"facts": [("a", "b", "c")]}, "facts must be pairs"),
         ({"row_numbers": [1, 2]}, "row_numbers has 2 entries for 569 training rows"),
-        ({"X": np.zeros((3, 8))}, "X and y belong together"),
+        ({"X": np.zeros((3, 8))}, "X, y and sample_weight belong together"),
         ({"X_test": np.zeros((3, 8))}, "X_test and y_test belong together"),
         ({**GOOD, "X_test": np.zeros((3, 8))}, "X_test has 3 rows and y_test has 2"),
         ({**GOOD, "X_test": np.zeros((2, 5))}, "5 features"),

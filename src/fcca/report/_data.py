@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fcca._conditions import negation_in_words
 from fcca._text import printable
+from fcca.constraints import Cost, Immutable
 from fcca.metrics import fidelity
 from fcca.report._levels import Level, certificate, numbers, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
@@ -18,8 +19,9 @@ from fcca.thresholds import ThresholdTable
 
 VERSION = 1
 CLASSES_SHOWN = 8
+LONGEST_EXAMPLE = 60
 STATUS_WORDS = {
-    "optimal": "proven cheapest",
+    "optimal": "proven smallest",
     "feasible": "not proven in time",
     "infeasible": "proven that there is none",
     "unknown": "none found in time",
@@ -55,7 +57,7 @@ def data_document(
     }
     return {
         "version": VERSION,
-        "title": printable(title) if title is not None else f"A small decision tree in place of {printable(name)}",
+        "title": printable(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
         "made": {"fcca": __version__, "date": date.today().isoformat()},
         "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(material, name) if fact[0] not in titles))],
         "notes": [printable(note) for note in (*notes, *material.notes, *_notes(material))],
@@ -64,6 +66,9 @@ def data_document(
         "conditions": _conditions(conditions, listed),
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(material)])[0],
+        "fit_to": material.classifier.fit_to,
+        "black_box": dict(given).get("Black box", printable(name)),
+        "change": _change(material),
         "levels": [
             {
                 "Q": level.Q,
@@ -73,7 +78,7 @@ def data_document(
                 "held_out": level.held_out,
                 "black_box": black_box,
                 "tree": tree_document(level, conditions, listed, material.class_codes(level.tree.classes_), n_classes),
-                "certificate": certificate(level.tree),
+                "certificate": certificate(level.tree, material.classifier.fit_to),
             }
             for level in levels
         ],
@@ -153,6 +158,29 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
     return lines
 
 
+def _change(material: Material) -> dict[str, Any] | None:
+    """What a change is: how many were asked for and proven, how its size is measured, what it may not do."""
+    found, discretizer, conditions = material.counterfactuals, material.discretizer, material.conditions
+    if found is None:
+        return None
+    rules = getattr(discretizer, "constraints", None) or ()
+    band = (float(discretizer.p0), float(discretizer.p1))
+    names = conditions.names()
+    texts = [shown_text(names[at]) for at in np.argsort(-conditions.count, kind="stable").tolist()]
+    return {
+        "asked": len(found),
+        "proven": int(found.is_status("optimal").sum()),
+        "band": None if band == (0.5, 1.0) else band,
+        "lambda0": float(discretizer.lambda0),
+        "lambda1": float(discretizer.lambda1),
+        "lambda2": float(discretizer.lambda2),
+        "size": _size_of_a_change(material),
+        "rules": len(rules),
+        "fixed": [printable(name) for rule in rules if isinstance(rule, Immutable) for name in rule.names],
+        "example": next((text for text in texts if len(text) <= LONGEST_EXAMPLE), None),
+    }
+
+
 # --- facts and notes ----------------------------------------------------------------------------------------------------
 
 
@@ -168,10 +196,27 @@ def _facts(material: Material, name: str) -> list[tuple[str, str]]:
         counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
         facts.append(("Counterfactuals", f"{len(found):,} rows asked: {counts}"))
         proven = found.cost[found.is_status("optimal")]
-        facts.append(("Median cost", f"{np.median(proven):.3g}"))
+        facts.append(("Size of a change", _size_of_a_change(material)))
+        facts.append(("Median size of a change", f"{np.median(proven):.3g}"))
     learned = "the labels" if material.classifier.fit_to == "labels" else "the answers of the black box"
     facts.append(("The tree learned", learned))
     return facts
+
+
+def _size_of_a_change(material: Material) -> str:
+    """How it is measured."""
+    discretizer = material.discretizer
+    parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
+    distance = "the distance moved, as a share of the column’s range"
+    for factor, what in ((discretizer.lambda1, distance), (discretizer.lambda2, f"the square of {distance}")):
+        if factor:
+            parts.append(what if factor == 1 else f"{factor:g} × {what}")
+    text = " + ".join(parts) or "0"
+    if any(column.categories is not None for column in material.columns or ()):
+        text += "; another category is a distance of 1"
+    if any(isinstance(rule, Cost) for rule in getattr(discretizer, "constraints", None) or ()):
+        text += "; some columns count more or less, by the rules given"
+    return text
 
 
 def _classes(material: Material) -> str:

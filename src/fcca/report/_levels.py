@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from fcca.trees import TreeStructure, proof_in_words
 Progress = Callable[[int, int], None]
 
 LONGEST_TEXT = 2000
+# The whole part of the number that a condition ends in.
+LAST_NUMBER = re.compile(r"(?<=[>≤] )(-?)(\d{4,})(?=(\.\d+)?( or missing)?$)")
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -41,7 +44,7 @@ class Level:
     tree : OptimalTreeClassifier
         Fitted on the 0/1 columns of those.
     training : dict
-        Rates on the training rows.
+        Rates on the training rows; ``baseline`` is the share of the class ``commonest`` among the labels there.
     held_out : dict or None
         The same on the rows that were held out.
     """
@@ -49,8 +52,8 @@ class Level:
     Q: float
     kept: NDArray[np.int64]
     tree: Any
-    training: dict[str, float]
-    held_out: dict[str, float] | None
+    training: dict[str, Any]
+    held_out: dict[str, Any] | None
 
 
 def check_levels(Q: Any) -> tuple[float, ...]:
@@ -124,14 +127,17 @@ def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> 
         return tree.fit(B, y, **({} if weight is None else {"sample_weight": weight}))
 
 
-def _rates(tree: Any, B: NDArray[np.int8], rows: Rows) -> dict[str, float]:
+def _rates(tree: Any, B: NDArray[np.int8], rows: Rows) -> dict[str, Any]:
     predicted = tree.predict(B)
+    commonest, share = rows.commonest
     return {
         "rows": len(rows),
         "accuracy": fidelity(predicted, rows.y, rows.weight),
         "fidelity": fidelity(predicted, rows.answers, rows.weight),
         "compression": compression_rate(B, rows.weight),
         "inconsistency": inconsistency_rate(B, rows.y, rows.weight),
+        "baseline": share,
+        "commonest": printable(commonest),
     }
 
 
@@ -200,21 +206,33 @@ def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
     return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
 
 
-def certificate(tree: Any) -> dict[str, Any]:
-    """What is proven about a tree, in words and in numbers."""
-    leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
+def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
+    """What is proven about a tree, in words and in numbers.
+
+    ``text`` is the short form that other outputs have, ``claim`` says it with all that it is about, ``detail`` with numbers.
+    """
+    leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
     error = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
-    depth = "" if tree.max_depth is None else f" of depth {tree.max_depth}"
-    price = f"error {error:.4f} + {leaves} × {tree.regularization_:.4g} = {tree.objective_:.4f}"
+    among = "on these thresholds" if tree.max_depth is None else f"of depth at most {tree.max_depth} on these thresholds"
+    wrong = "Wrong on" if fit_to == "labels" else "Unlike the black box on"
+    price = (
+        f"{wrong} {_percent(error)} of the training rows, plus {_percent(tree.regularization_)} for {leaves}: "
+        f"{_percent(tree.objective_)}."
+    )
+    text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:
-        proof = f"no tree{depth} on these thresholds is below that"
+        claim = f"Proven: no tree {among} is better on the training rows"
+        proof = f"No tree {among} has a smaller sum; equally good ones may exist."
     elif tree.lower_bound_ > 0:
-        proof = f"time ran out; no tree{depth} on these thresholds is below {_rounded_down(tree.lower_bound_)}"
+        claim = f"Not proven to be the best tree {among}: {text} on the training rows"
+        proof = f"Time ran out; no tree {among} has a sum below {_rounded_down(100 * tree.lower_bound_)} %."
     else:
-        proof = "time ran out before anything was proven"
+        claim = f"Not proven to be the best tree {among}"
+        proof = "Time ran out before anything was proven."
     return {
-        "text": proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_),
-        "detail": f"{price}; {proof}.",
+        "text": text,
+        "claim": claim,
+        "detail": f"{price} {proof}",
         "optimal": bool(tree.is_optimal_),
         "gap": float(tree.gap_),
         "objective": float(tree.objective_),
@@ -223,6 +241,11 @@ def certificate(tree: Any) -> dict[str, Any]:
         "leaves": int(tree.n_leaves_),
         "depth": int(tree.depth_),
     }
+
+
+def _percent(share: float) -> str:
+    """A share in four digits."""
+    return f"{plain(float(f'{100 * share:.4g}'))} %"
 
 
 def _rounded_down(x: float) -> str:
@@ -240,6 +263,9 @@ def numbers(values: Any) -> list[float | int | None]:
 
 
 def shown_text(text: str) -> str:
-    """A text from elsewhere, made safe to show; the middle of a very long one, such as a set of a thousand, is left out."""
-    shown = printable(text)
+    """A condition, made safe to show, its number with commas between thousands.
+
+    The middle of a very long one, such as a set of a thousand, is left out.
+    """
+    shown = LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text))
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

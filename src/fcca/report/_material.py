@@ -48,6 +48,14 @@ class Rows:
     def __len__(self) -> int:
         return len(self.y)
 
+    @cached_property
+    def commonest(self) -> tuple[Any, float]:
+        """The label of the largest weight, of equals the first, and its share."""
+        labels, code = np.unique(self.y, return_inverse=True)
+        weight = np.bincount(code.ravel(), weights=self.weight)
+        most = int(weight.argmax())
+        return labels[most].item() if hasattr(labels[most], "item") else labels[most], float(weight[most] / weight.sum())
+
 
 @dataclass(frozen=True)
 class Material:
@@ -61,6 +69,8 @@ class Material:
         Which rows of the table that was fitted on the training rows are.
     names : list
         What they are called.
+    are_named : bool
+        Whether these names were given; they are positions in the table otherwise.
     held_out : Rows or None
     notes : tuple of str
         What to know about the held-out rows.
@@ -70,6 +80,7 @@ class Material:
     training: Rows
     numbers: Positions
     names: list[int | str]
+    are_named: bool
     held_out: Rows | None
     notes: tuple[str, ...]
 
@@ -187,7 +198,7 @@ def gathered(
             held_out = _answered(classifier, X_known, y_test[kept], None)
         if not known.all():
             notes = [_note_on_unknown(int((~known).sum()))]
-    return Material(classifier, training, rows.rows, names, held_out, tuple(notes))
+    return Material(classifier, training, rows.rows, names, row_numbers is not None, held_out, tuple(notes))
 
 
 def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> Rows:

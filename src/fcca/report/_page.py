@@ -217,6 +217,8 @@ class Draft:
             data, listed = self.data(most)
         codes = material.class_codes(material.training.y)
         chosen = sample(codes, max_rows)
+        if all(isinstance(name, int) for name in material.names):  # in the order of their numbers, as they are looked up
+            chosen = chosen[np.argsort([material.names[at] for at in chosen.tolist()], kind="stable")]
         rows = rows_document(material, data, chosen, listed)
         while (size := len((text := self.rendered(data, rows)).encode())) > MOST_BYTES and len(chosen):
             share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
@@ -245,7 +247,7 @@ class Draft:
             how = ", drawn at random, of every class in its share" if shown else ""
             looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
             notes = [*notes, f"{looked_up} Counts, rates and trees are of all rows."]
-        lookup = {"total": total, "shown": shown, "sampled": shown < total}
+        lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.material.are_named}
         return rendered(data | {"notes": notes, "rows": lookup}, rows)
 
 

@@ -20,8 +20,10 @@ const fcca = (() => {
   const place = (name) => document.querySelector(`[data-live="${name}"]`);
   const put = (name, ...children) => place(name).replaceChildren(...children.flat(Infinity).filter(Boolean));
 
-  const tile = (title, test, value, extra) =>
-    el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value), el("dd", { class: "quiet" }, extra));
+  const tile = (title, test, value, ...extra) => el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value),
+    extra.filter(Boolean).map((line) => el("dd", { class: "quiet" }, line)));
+  // The start of a long name, for places that have room for a word.
+  const shortened = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
 
   // Numbers
   const isThere = (x) => x !== null && x !== undefined;
@@ -66,6 +68,17 @@ const fcca = (() => {
     const weight = tree.weight[node], total = sum(weight);
     return total > 0 ? Math.max(...weight) / total : null;
   }
+  // How much of a leaf is its class: in rows where they have no weights. A share of few rows is unsure, and says so.
+  const FEW = 20, OR_MISSING = " or missing";
+  const isFew = (tree, node) => tree.rows[node] < FEW;
+  function inRows(tree, node) {
+    const weight = tree.weight[node], all = counted(tree.rows[node], "row");
+    return sum(weight) === tree.rows[node] ? `${number(Math.max(...weight))} of ${all}` : all;
+  }
+  function purity(tree, node) {
+    const part = percent(share(tree, node)), rows = inRows(tree, node);
+    return `${rows.includes(" of ") ? `${rows}, ${part}` : `${part} of ${rows}`}${isFew(tree, node) ? "; few rows" : ""}`;
+  }
   // The nodes that a row passes: [{node, right}], and the leaf where it ends.
   function walk(tree, valueOf) {
     const steps = [];
@@ -83,9 +96,22 @@ const fcca = (() => {
     if (step.right) return tree.said_right[step.node] || condition.text;
     return tree.said_left[step.node] || condition.negation;
   }
-  // A path in words; that a column is there, or is missing, is said once.
+  // Of several cuts of a column on one side, only the tightest says something.
+  function impliedBy(tree, steps) {
+    const tightest = new Map(), implied = new Set();
+    for (const { node, right } of steps) {
+      const { column, kind, threshold } = data.conditions[tree.condition[node]], side = `${column} ${right}`;
+      if (kind !== "cut") continue;
+      if (!tightest.has(side)) { tightest.set(side, node); continue; }
+      const other = tightest.get(side), isTighter = (threshold > data.conditions[tree.condition[other]].threshold) === right;
+      implied.add(isTighter ? other : node);
+      tightest.set(side, isTighter ? node : other);
+    }
+    return implied;
+  }
+  // A path in words, each thing once.
   function sayPath(tree, steps) {
-    const present = new Set(), missing = new Set(), compared = new Set();
+    const implied = impliedBy(tree, steps), present = new Set(), missing = new Set(), compared = new Set();
     for (const step of steps) {
       const { column, kind } = data.conditions[tree.condition[step.node]];
       if (kind === "cut") compared.add(column);
@@ -96,15 +122,12 @@ const fcca = (() => {
     for (const step of steps) {
       const { column, kind } = data.conditions[tree.condition[step.node]];
       const asks = kind === "missing";
-      if (missing.has(column) ? !asks : asks && compared.has(column)) continue;
-      let text = said(tree, step);
-      if (text.endsWith(" or missing")) {
-        if (present.has(column)) text = text.slice(0, -" or missing".length);
-        else if (steps.length > 1) text = `(${text})`;
-      }
-      words.push(text);
+      if (implied.has(step.node) || (missing.has(column) ? !asks : asks && compared.has(column))) continue;
+      const text = said(tree, step);
+      words.push(text.endsWith(OR_MISSING) && present.has(column) ? text.slice(0, -OR_MISSING.length) : text);
     }
-    return words.length ? words : ["always"];
+    if (!words.length) return ["always"];
+    return words.map((text) => (text.endsWith(OR_MISSING) && words.length > 1 ? `(${text})` : text));
   }
   // All leaves from left to right, each with the steps that lead there.
   function leaves(tree, node = 0, steps = []) {
@@ -131,7 +154,7 @@ const fcca = (() => {
   }
 
   return {
-    data, nFound, nKept, hasChanges, el, svg, place, put, tile, isThere, number, count, percent, counted, NBSP, sum, heaviest,
-    share, isLeaf, said, sayPath, leaves, saidValue, readRows,
+    data, nFound, nKept, hasChanges, el, svg, place, put, tile, isThere, number, count, percent, counted, NBSP, sum, heaviest, holds,
+    share, isFew, inRows, purity, shortened, isLeaf, said, sayPath, leaves, saidValue, readRows,
   };
 })();

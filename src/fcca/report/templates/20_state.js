@@ -1,7 +1,7 @@
 "use strict";
 // What is shown: a level of an axis (a list of levels with a slider of its own) and a row. Whoever draws something listens.
 fcca.state = (() => {
-  const { data, nFound, nKept, number, counted, el } = fcca;
+  const { data, nFound, nKept, number, counted, NBSP, el } = fcca;
   const listeners = { level: [], row: [] };
 
   // Another way to choose thresholds is another axis here: a key for the address, a name, levels, and how a level is called.
@@ -9,7 +9,7 @@ fcca.state = (() => {
   const state = { axis: axes[0], index: axes[0].start, row: null };
 
   const level = () => state.axis.levels[state.index];
-  const called = (each = level()) => `${state.axis.name} = ${number(state.axis.valueOf(each))}`;
+  const called = (each = level()) => `${state.axis.name}${NBSP}=${NBSP}${number(state.axis.valueOf(each))}`;
   const columnsOf = (each) => new Set(each.kept.map((id) => data.conditions[id].column)).size;
 
   function describe() {
@@ -69,6 +69,6 @@ fcca.state = (() => {
     });
   }
 
-  return { listeners, level, called, describe, setLevel, setRow, readAddress, startSlider, get row() { return state.row; },
+  return { listeners, level, called, describe, columnsOf, setLevel, setRow, readAddress, startSlider, get row() { return state.row; },
     get index() { return state.index; }, get axis() { return state.axis; } };
 })();

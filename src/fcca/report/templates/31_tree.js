@@ -1,8 +1,9 @@
 "use strict";
 // The tree as a diagram, its rules as text, the path of the chosen row in both.
 fcca.tree = (() => {
-  const { data, el, svg, put, place, number, percent, counted, sum, heaviest, share, isLeaf, said, sayPath, leaves, state } = fcca;
-  const COLOURS = 8;
+  const { data, el, svg, put, place, number, percent, counted, sum, heaviest, share, isFew, inRows, purity, isLeaf,
+    said, sayPath, leaves, state } = fcca;
+  const COLOURS = 10, LINE = 17, TITLE = "600 14px";
   const pen = document.createElement("canvas").getContext("2d");
   const FAMILY = getComputedStyle(document.body).fontFamily;
 
@@ -22,11 +23,39 @@ fcca.tree = (() => {
   }
   const tail = (condition) => condition.text.slice(data.columns[condition.column].name.length);
 
+  // A text in lines of a width, broken where words end. The end that is kept stays in one piece where it can; where the lines
+  // do not suffice, the last one is cut.
+  function wrap(text, width, font, most, kept = "") {
+    pen.font = `${font} ${FAMILY}`;
+    const fits = (piece) => pen.measureText(piece.trim()).width <= width;
+    if (fits(text)) return [text];
+    const whole = kept && fits(kept) ? kept : "", lines = [""];
+    const pieces = text.slice(0, text.length - whole.length).match(/[^\s_\-/,;.:]*[\s_\-/,;.:]+|[^\s_\-/,;.:]+/g) || [];
+    for (let piece of [...pieces, whole]) {
+      if (fits(lines[lines.length - 1] + piece)) { lines[lines.length - 1] += piece; continue; }
+      if (lines[lines.length - 1]) lines.push("");
+      for (const letter of fits(piece) ? [piece] : piece) {
+        if (!fits(lines[lines.length - 1] + letter)) lines.push("");
+        lines[lines.length - 1] += letter;
+      }
+      if (lines.length > most) break;
+    }
+    if (lines.length > most) {
+      const before = lines.slice(0, most - 1), rest = text.slice(before.join("").length);
+      return [...before.map((line) => line.trim()), cut(rest.trim(), width, font, kept)];
+    }
+    return lines.map((line) => line.trim());
+  }
+  function titleOf(tree, node, width) {
+    if (isLeaf(tree, node)) return wrap(data.classes[heaviest(tree.weight[node])], width - 24 - 17, TITLE, 2);
+    const condition = data.conditions[tree.condition[node]];
+    return wrap(condition.text, width - 24, TITLE, 3, condition.kind === "set" ? "" : tail(condition));
+  }
 
-  // A rectangle in a class's colour, with stripes from the ninth class on.
+  // A rectangle in a class's colour, with the class's stripes or dots: as in fcca.plots.
   function patch(code, x, y, width, height = width) {
-    const shape = { x, y, width, height, rx: 2 };
-    const parts = [svg("rect", { ...shape, class: "class" }), code >= COLOURS && svg("rect", { ...shape, fill: "url(#stripes)" })];
+    const shape = { x, y, width, height, rx: 2 }, hatch = (code + Math.floor(code / COLOURS)) % COLOURS;
+    const parts = [svg("rect", { ...shape, class: "class" }), hatch > 0 && svg("rect", { ...shape, class: "hatch", fill: `url(#hatch${hatch})` })];
     parts[0].style.setProperty("--class", `var(--class${code % COLOURS})`);
     return parts.filter(Boolean);
   }
@@ -49,25 +78,26 @@ fcca.tree = (() => {
 
   function card(tree, node, box, onPath) {
     const leaf = isLeaf(tree, node), weight = tree.weight[node], code = heaviest(weight), inside = box.w - 24;
-    const condition = leaf ? null : data.conditions[tree.condition[node]];
-    const title = leaf ? data.classes[code] : `${condition.text}`;
-    const rows = counted(tree.rows[node], "row"), part = percent(share(tree, node));
-    const most = leaf ? part : `${data.classes[code]}: ${part}`;
-    pen.font = `12px ${FAMILY}`;
-    const room = inside - pen.measureText(rows).width - 10, partWidth = pen.measureText(part).width;
-    const fitted = pen.measureText(most).width > room && room < 70 ? part : cut(most, room, "12px", leaf ? "" : `: ${part}`);
-    const x = box.x + 12, group = svg("g", {
+    const title = leaf ? data.classes[code] : data.conditions[tree.condition[node]].text, lines = titleOf(tree, node, box.w);
+    const part = percent(share(tree, node)), rows = leaf ? inRows(tree, node) : counted(tree.rows[node], "row");
+    const few = leaf && isFew(tree, node), x = box.x + 12, y = box.y + 23 + LINE * (lines.length - 1), end = box.x + box.w - 12;
+    const group = svg("g", {
       class: `card ${leaf ? "leaf" : "inner"}${onPath ? " lit" : ""}`, "data-node": node, "data-test": "node",
     }, svg("title", {}, `${title}${leaf ? "" : "?"}\n${rows}: ${distribution(weight)}`));
     group.append(svg("rect", { class: "body", x: box.x, y: box.y, width: box.w, height: box.h, rx: leaf ? 14 : 6 }));
-    if (leaf) group.append(...patch(code, x, box.y + 13, 11));
-    group.append(svg("text", { class: "name", x: leaf ? x + 17 : x, y: box.y + 23 },
-      leaf ? cut(title, inside - 17, "600 14px") : cut(title, inside, "600 14px", tail(condition))));
-    group.append(svg("text", { x, y: box.y + 41 }, rows));
-    group.append(svg("text", { x: box.x + box.w - 12, y: box.y + 41, "text-anchor": "end" }, fitted));
-    // No room for the class's name: its colour, and the name where the card is pointed at.
-    if (!leaf && fitted === part) group.append(...patch(code, box.x + box.w - 24 - partWidth, box.y + 33, 8));
-    group.append(...bar(weight, x, box.y + 49, inside, 6));
+    if (leaf) group.append(...patch(code, x, box.y + 12, 12));
+    lines.forEach((line, i) => group.append(svg("text", { class: "name", x: leaf ? x + 17 : x, y: box.y + 23 + LINE * i }, line)));
+    pen.font = `12px ${FAMILY}`;
+    const isTight = leaf && pen.measureText(`${rows} ${few ? "few rows" : part}`).width > inside - 6;
+    group.append(svg("text", { x, y: y + 18 }, isTight ? rows.replace(/\u00a0rows?$/, "") : rows));
+    const room = inside - pen.measureText(rows).width - 24;
+    // The class that most rows have, by its colour, and by its name where there is room.
+    const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
+    const shown = leaf || most.endsWith(part) ? most : part;
+    group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
+    pen.font = `12px ${FAMILY}`;
+    if (!leaf) group.append(...patch(code, end - pen.measureText(shown).width - 13, y + 9, 9));
+    group.append(...bar(weight, x, y + 26, inside, 9));
     if (onPath) group.append(svg("circle", { class: "stop", cx: box.x + box.w - 4, cy: box.y + 4, r: 6 }));
     return group;
   }
@@ -79,15 +109,14 @@ fcca.tree = (() => {
   }
 
   function diagram(tree, width, path) {
-    const plan = fcca.layout(tree, width), lit = new Set(path ? [...path.steps.map((step) => step.node), path.leaf] : []);
+    const plan = fcca.layout(tree, width, (node, room) => titleOf(tree, node, room).length);
+    const lit = new Set(path ? [...path.steps.map((step) => step.node), path.leaf] : []);
     const picture = svg("svg", {
       class: `tree ${plan.shape}${path ? " with-path" : ""}`, role: "img", width: Math.ceil(plan.width), height: Math.ceil(plan.height),
       viewBox: `0 0 ${Math.ceil(plan.width)} ${Math.ceil(plan.height)}`, "aria-label":
         `Decision tree with ${counted(plan.boxes.length, "node")}; the rules below say the same in words`,
     });
     picture.append(svg("defs", {},
-      svg("pattern", { id: "stripes", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-        svg("rect", { class: "stripe", width: 2, height: 5 })),
       svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 3, markerHeight: 3, orient: "auto" },
         svg("path", { class: "head", d: "M0,0L8,4L0,8Z" }))));
     const isLit = (link) => lit.has(link.node) && lit.has(link.child);
@@ -106,22 +135,22 @@ fcca.tree = (() => {
   function legend() {
     const weight = state.level().tree.weight[0], total = sum(weight) || 1;
     put("classes", data.classes.map((name, code) => el("li", {},
-      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, patch(code, 0, 0, 14)),
+      svg("svg", { width: 16, height: 16, "aria-hidden": "true" }, patch(code, 0, 0, 16)),
       el("span", { class: "long", title: name }, name), el("span", { class: "quiet" }, percent(weight[code] / total)))));
   }
 
   function rules(tree, path) {
     put("rules", leaves(tree).map(({ leaf, steps }) => el("li", { class: path && path.leaf === leaf ? "lit" : null, "data-leaf": leaf },
       `${sayPath(tree, steps).join(" and ")} → `, el("strong", {}, data.classes[heaviest(tree.weight[leaf])]),
-      ` (${percent(share(tree, leaf))} of ${counted(tree.rows[leaf], "row")})`,
+      ` (${purity(tree, leaf)})`,
       path && path.leaf === leaf && el("span", { class: "chip" }, `row ${state.row}`))));
   }
 
-  // Where the diagram is larger than its box, the end of the path is scrolled into it; the page itself stays where it is.
-  function show(box, leaf) {
-    const card = box.querySelector(`[data-node="${leaf}"]`).getBoundingClientRect(), frame = box.getBoundingClientRect();
-    if (card.bottom > frame.bottom) box.scrollTop += card.bottom - frame.bottom + 24;
-    if (card.right > frame.right) box.scrollLeft += card.right - frame.right + 24;
+  // Where the diagram is larger than its box, which is so on phones, the box says so.
+  function sayMore(box) {
+    const more = box.scrollHeight > box.clientHeight + 2 || box.scrollWidth > box.clientWidth + 2;
+    place("tree-more").hidden = !more;
+    box.parentElement.classList.toggle("goes-on", more);
   }
 
   let forced = null;
@@ -130,11 +159,10 @@ fcca.tree = (() => {
     const width = forced || box.clientWidth - 26;
     box.replaceChildren(diagram(tree, Math.max(260, width), path));
     rules(tree, path);
-    if (path) show(box, path.leaf);
-    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, `,
-      `${certificate.text}, at ${state.called()}. `,
+    sayMore(box);
+    put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
       tree.condition[0] < 0 ? "No split is worth the price of a leaf at this level: every row gets the same answer. "
-        : "Each card asks for its condition; rows for which it holds go to “yes”. ",
+        : "A card asks for its condition; rows for which it holds go to “yes”. Counts are of training rows. ",
       path && `The path of row ${state.row} is drawn bold.`);
   }
   // For paper, the diagram is laid out anew for its width.

@@ -1,18 +1,21 @@
 "use strict";
 // The rates over the levels: one small chart each, the current level marked in all of them.
 fcca.curves = (() => {
-  const { nKept, el, svg, put, place, isThere, number, percent, state } = fcca;
+  const { nKept, el, svg, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
-    { key: "accuracy", name: "Accuracy", reference: true },
-    { key: "fidelity", name: "Fidelity" },
-    { key: "compression", name: "Compression" },
-    { key: "inconsistency", name: "Inconsistency" },
+    { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "How often the tree gives the row’s label." },
+    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "How often the tree answers as the black box does." },
+    { key: "compression", name: "Compression",
+      says: () => "Share of rows saved if rows that are equal on the kept thresholds are written once." },
+    { key: "inconsistency", name: "Inconsistency",
+      says: ({ training }) => "Share of rows whose label is not the commonest among the rows equal to them. "
+        + `No tree on these thresholds is right on more than ${percent(1 - training.inconsistency)} of the training rows.` },
   ];
   const SIDES = [
     { key: "training", sign: "●", word: "training" },
     { key: "held_out", sign: "■", word: "held out" },
   ];
-  const HEIGHT = 190, TOP = 12, BOTTOM = 34, LEFT = 46, RIGHT = 92, GAP = 28;
+  const HEIGHT = 190, TOP = 12, BOTTOM = 34, LEFT = 46, GAP = 28;
   const rate = (level, side, key) => (level[side] ? level[side][key] : null);
 
   function ticksFor(values) {
@@ -36,16 +39,20 @@ fcca.curves = (() => {
     return svg("rect", { class: `dot ${side}`, x: x - size, y: y - size, width: 2 * size, height: 2 * size });
   }
 
-  function chart({ key, name, reference }, width) {
+  function chart({ key, name, reference, says, who = "" }, width) {
+    const wide = width >= 440, RIGHT = wide ? 146 : 112;
     const { levels, valueOf, name: axisName } = state.axis, now = state.index;
     const sides = SIDES.filter((side) => levels.some((level) => isThere(rate(level, side.key, key))));
     const heads = sides.map((side) => `${percent(rate(levels[now], side.key, key))} ${side.word}`);
     const values = sides.flatMap((side) => levels.map((level) => rate(level, side.key, key)).filter(isThere));
     const box = levels[now].black_box, boxSides = reference ? sides.filter((side) => isThere(box[side.key])) : [];
-    values.push(...boxSides.map((side) => box[side.key]));
+    const guess = reference ? levels[now].held_out || levels[now].training : null;
+    values.push(...boxSides.map((side) => box[side.key]), ...(guess ? [guess.baseline] : []));
     const figure = el("figure", { class: "chart", "data-test": `chart-${key}` },
       el("figcaption", {}, el("strong", {}, name), " ", el("span", { "data-test": `now-${key}` }, heads.join(", ") || "not known")));
     if (!values.length) return figure;
+    const note = el("p", { class: "quiet" }, says(levels[now]));
+    figure.append(note);
 
     const ticks = ticksFor(values), low = ticks[0], high = ticks[ticks.length - 1], right = width - RIGHT, bottom = HEIGHT - BOTTOM;
     const at = levels.map(valueOf), first = Math.min(...at), last = Math.max(...at);
@@ -58,31 +65,39 @@ fcca.curves = (() => {
       picture.append(svg("text", { class: "scale", x: LEFT - 8, y: Y(tick) + 4, "text-anchor": "end" },
         `${number(Number((100 * tick).toFixed(1)))}\u00a0%`));
     }
-    let taken = -Infinity;
-    levels.forEach((level, i) => {
-      const x = X(at[i]), text = number(at[i]);
-      if (x - taken < 26 && i !== now) return;
-      if (levels.some((_, k) => k === now && k > i && X(at[k]) - x < 26)) return;
-      picture.append(svg("text", { class: `scale${i === now ? " now" : ""}`, x, y: bottom + 16, "text-anchor": "middle" }, text));
-      taken = x;
-    });
-    picture.append(svg("text", { class: "scale", x: right + 10, y: bottom + 16 }, axisName));
+    if (low > 0) note.append(` The axis starts at ${number(Number((100 * low).toFixed(1)))}\u00a0%.`);
+    // The current level, both ends, and as many of the others as there is room for.
+    const taken = [], rank = (i) => (i === now ? 0 : i === 0 || i === levels.length - 1 ? 1 : 2);
+    for (const i of levels.map((_, k) => k).sort((a, b) => rank(a) - rank(b) || a - b)) {
+      const x = X(at[i]);
+      if (taken.some((other) => Math.abs(other - x) < 25)) continue;
+      picture.append(svg("text", { class: `scale${i === now ? " now" : ""}`, x, y: bottom + 16, "text-anchor": "middle" }, number(at[i])));
+      taken.push(x);
+    }
+    picture.append(svg("text", { class: "scale", x: right + 22, y: bottom + 16 }, axisName));
     picture.append(svg("line", { class: "cursor", x1: X(at[now]), x2: X(at[now]), y1: TOP, y2: bottom, "data-test": `cursor-${key}` }));
     const labels = [];
     for (const side of boxSides) {
       const y = Y(box[side.key]);
       picture.append(svg("line", { class: `reference ${side.key}`, x1: LEFT, x2: right, y1: y, y2: y },
         svg("title", {}, `black box, ${side.word}: ${percent(box[side.key])}`)));
-      labels.push({ y, text: `${side.sign} black box`, side: side.key, box: true });
+      labels.push({ y, sign: side.sign, text: wide ? `black box, ${side.word}` : "black box", side: side.key, box: true });
+    }
+    if (guess) {
+      const y = Y(guess.baseline), word = guess === levels[now].held_out ? "held out" : "training";
+      picture.append(svg("line", { class: "reference guess", x1: LEFT, x2: right, y1: y, y2: y, "data-test": "baseline" },
+        svg("title", {}, `always “${guess.commonest}”, ${word}: ${percent(guess.baseline)}`)));
+      labels.push({ y, text: `always “${shortened(guess.commonest, wide ? 13 : 6)}”`, side: "guess", box: true });
     }
     for (const side of sides) {
       const known = levels.map((level, i) => [X(at[i]), rate(level, side.key, key), i]).filter(([, y]) => isThere(y));
       picture.append(svg("polyline", { class: `line ${side.key}`, points: known.map(([x, y]) => `${x},${Y(y)}`).join(" ") }));
       for (const [x, y, i] of known) picture.append(mark(side.key, x, Y(y), i === now ? 5.5 : 3));
-      if (known.length) labels.push({ y: Y(known[known.length - 1][1]), text: `${side.sign} ${side.word}`, side: side.key });
+      if (known.length) labels.push({ y: Y(known[known.length - 1][1]), sign: side.sign, text: `${wide ? who : ""}${side.word}`, side: side.key });
     }
     for (const label of spread(labels, TOP, bottom - 4)) {
-      picture.append(svg("text", { class: `end ${label.side}${label.box ? " box" : ""}`, x: right + 10, y: label.at + 4 }, label.text));
+      picture.append(svg("text", { class: `end ${label.side}${label.box ? " box" : ""}`, x: right + 10, y: label.at + 4 },
+        label.sign && svg("tspan", { class: `sign ${label.side}` }, `${label.sign} `), label.text));
     }
     levels.forEach((level, i) => {
       const from = i ? (X(at[i - 1]) + X(at[i])) / 2 : LEFT, to = i < levels.length - 1 ? (X(at[i]) + X(at[i + 1])) / 2 : right;
@@ -90,7 +105,7 @@ fcca.curves = (() => {
         on: { click: () => state.setLevel(i) } },
       svg("title", {}, `${state.called(level)}: ${sides.map((side) => `${percent(rate(level, side.key, key))} ${side.word}`).join(", ")}`)));
     });
-    figure.append(picture);
+    figure.insertBefore(picture, note);
     return figure;
   }
 

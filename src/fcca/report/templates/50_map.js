@@ -2,7 +2,7 @@
 // The heat map of thresholds: a line per column, a mark per condition. Marks are made once; a level only changes which are kept.
 fcca.map = (() => {
   const { data, el, svg, put, place, number, hasChanges, percent, counted, NBSP, state } = fcca;
-  const FIRST = 20, HEIGHT = 30, EDGE = 8, GAPS = 34;
+  const FIRST = 20, HEIGHT = 44, EDGE = 8, GAPS = 56, NEAR = 16, NAMED = 3;
   const MOVES = {
     ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity],
   };
@@ -25,7 +25,31 @@ fcca.map = (() => {
       ? `crossed by ${counted(count, "change")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
     return `${text}: ${weight}; ${kept ? "kept" : "left out"} at ${state.called()}`;
   }
-  const say = (id) => { place("map-said").textContent = words(id); };
+  // Said below the map for everybody, and shown at the mark for those who look at it.
+  function say(bar) {
+    const id = Number(bar.dataset.id), text = words(id), strip = bar.closest(".map-strip");
+    place("map-said").textContent = text;
+    tip.remove();
+    marks.flat().forEach((other) => other.classList.toggle("read", other === bar));
+    tip.textContent = text;
+    strip.append(tip);
+    const x = Number(bar.getAttribute("x")), room = strip.clientWidth;
+    tip.style.left = `${Math.max(0, Math.min(x - 20, room - tip.offsetWidth))}px`;
+  }
+  const tip = el("div", { class: "map-tip", "aria-hidden": "true" });
+  function unsay() {
+    tip.remove();
+    marks.flat().forEach((bar) => bar.classList.remove("read"));
+  }
+  // The mark next to where somebody points, within a finger's width.
+  function pointed(event) {
+    const strip = event.target.closest(".strip");
+    if (!strip) return;
+    const x = event.clientX - strip.getBoundingClientRect().left;
+    const away = (bar) => Math.abs(Number(bar.getAttribute("x")) + Number(bar.getAttribute("width")) / 2 - x);
+    const near = [...strip.querySelectorAll(".mark")].sort((a, b) => away(a) - away(b))[0];
+    if (near && away(near) <= NEAR && !near.classList.contains("read")) say(near);
+  }
 
   // Positions in [0, 1]: a cut by its value, sets of categories side by side.
   function positions(column, ids) {
@@ -49,12 +73,12 @@ fcca.map = (() => {
     strip.append(svg("line", { class: numbers ? "base" : "base sets", x1: EDGE, x2: right, y1: HEIGHT - 2, y2: HEIGHT - 2 }));
     const asksGap = ids.some((id) => data.conditions[id].kind === "missing");
     if (asksGap) {
-      strip.append(svg("line", { class: "base sets", x1: right + 12, x2: width - 2, y1: HEIGHT - 2, y2: HEIGHT - 2 }));
+      strip.append(svg("line", { class: "base sets", x1: right + 20, x2: width - 4, y1: HEIGHT - 2, y2: HEIGHT - 2 }));
     }
     const ordered = [...ids].sort((a, b) => (found.get(a) ?? 2) - (found.get(b) ?? 2));
     const bars = ordered.map((id) => {
-      const { kind: what, count } = data.conditions[id], tall = 5 + 21 * strength(count), wide = what === "cut" ? 5 : 11;
-      const x = what === "missing" ? right + 23 : EDGE + found.get(id) * (right - EDGE);
+      const { kind: what, count } = data.conditions[id], tall = 5 + 21 * strength(count), wide = what === "cut" ? 6 : 12;
+      const x = what === "missing" ? right + 34 : EDGE + found.get(id) * (right - EDGE);
       const bar = svg("rect", { class: "mark", x: (x - wide / 2).toFixed(1), y: (HEIGHT - 3 - tall).toFixed(1), width: wide,
         height: tall.toFixed(1), rx: 1.5, tabindex: -1, role: "img", "data-id": id });
       bar.style.setProperty("--heat", `${Math.round(100 * strength(count))}%`);
@@ -62,13 +86,24 @@ fcca.map = (() => {
     });
     // Rare ones last, so that they are not hidden behind frequent ones.
     strip.append(...[...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count));
+    // The values of the most crossed cuts stand above them, as many as do not touch.
+    const named = [], byCount = [...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count);
+    for (const bar of byCount) {
+      const { kind: what, threshold, count } = data.conditions[bar.dataset.id], text = what === "cut" ? number(threshold) : "";
+      const half = 3.4 * text.length, x = Math.max(half, Math.min(Number(bar.getAttribute("x")) + 3, width - half));
+      if (!text || named.length >= NAMED || named.some(([other, size]) => Math.abs(other - x) < half + size + 6)) continue;
+      named.push([x, half]);
+      const tall = Math.max(...bars.filter((other) => Math.abs(Number(other.getAttribute("x")) + 3 - x) < half + 3)
+        .map((other) => Number(other.getAttribute("height"))), 5 + 21 * strength(count));
+      strip.append(svg("text", { class: "value", x, y: HEIGHT - 7 - tall, "text-anchor": "middle", "aria-hidden": "true" }, text));
+    }
     const foot = ends && ends[0] !== null
       ? [number(ends[0]), number(ends[1])] : [counted((categories || []).length, "category", "categories"), ""];
     return { bars, row: el("div", { class: "map-line" },
       el("div", { class: "map-name" }, el("span", { class: "long", title: name }, name),
         el("span", { class: "quiet" }, counted(ids.length, "threshold"))),
       el("div", { class: `map-strip${anyGap ? " gaps" : ""}` }, strip, el("div", { class: "map-ends quiet", "aria-hidden": "true" },
-        el("span", {}, foot[0]), el("span", {}, foot[1]), anyGap && el("span", {}, asksGap ? "gap" : "")))) };
+        el("span", {}, foot[0]), el("span", {}, foot[1]), anyGap && el("span", {}, asksGap ? "missing" : "")))) };
   }
 
   function key(event) {
@@ -92,17 +127,18 @@ fcca.map = (() => {
     const shown = showAll ? lines : lines.slice(0, FIRST), all = forced || place("map").clientWidth;
     const width = Math.max(140, all - (all >= 560 ? 236 : 0)), made = shown.map((each) => line(each, width));
     marks = made.map((each) => each.bars);
+    tip.remove();
     if (!lines.length) return put("map", el("p", {}, "No threshold was found."));
-    const over = (event) => { if (event.target.dataset && event.target.dataset.id) say(Number(event.target.dataset.id)); };
+    const focused = (event) => { if (event.target.dataset && event.target.dataset.id) say(event.target); };
     put("map",
       el("div", { class: "map-key", "aria-hidden": "true" },
         el("span", {}, hasChanges ? "few changes" : "less"), el("span", { class: "ramp" }),
         el("span", {}, hasChanges ? `many (${fcca.count(most)})` : "more important"),
-        el("span", { class: "sample kept" }), el("span", {}, "kept"), el("span", { class: "sample" }), el("span", {}, "left out"),
-        anyGap && el("span", { class: "quiet" }, `“gap”: the column is missing`)),
-      el("div", { class: "map-lines", on: { pointerover: over, focusin: over, keydown: key } }, made.map((each) => each.row)),
+        el("span", { class: "pair" }, el("span", { class: "sample kept" }), "kept"),
+        el("span", { class: "pair" }, el("span", { class: "sample" }), "left out")),
+      el("div", { class: "map-lines", on: { pointermove: pointed, pointerdown: pointed, pointerleave: unsay, focusin: focused, focusout: unsay, keydown: key } }, made.map((each) => each.row)),
       el("p", { class: "map-said", "aria-live": "polite", "data-live": "map-said", "data-test": "map-said" },
-        `Point at a mark, or tab to one and use the arrow keys, to read it here.`),
+        `Point at or tap a mark, or go to one with the tab key and use the arrow keys, to read it.`),
       lines.length > FIRST && el("button", { type: "button", class: "needs-js", "aria-expanded": String(showAll), "data-test": "map-all",
         on: { click: () => { showAll = !showAll; draw(); place("map").querySelector("button").focus(); } } },
       showAll ? `Show the first ${FIRST} columns` : `Show all ${number(lines.length)} columns`),
@@ -112,6 +148,7 @@ fcca.map = (() => {
   }
   function update() {
     const kept = new Set(state.level().kept);
+    unsay();
     for (const bar of marks.flat()) {
       const id = Number(bar.dataset.id);
       bar.classList.toggle("kept", kept.has(id));

@@ -33,8 +33,8 @@ fcca.table = (() => {
     const asked = new Set(tree.condition.filter((id) => id >= 0)), ids = sorted(kept), shown = showAll ? ids : ids.slice(0, FIRST);
     fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at `,
       `${state.called()}; the tree asks for `,
-      `${number(asked.size)} of them (●). `, hasChanges
-        && `A count is the number of proven changes that cross it, a share is of all ${number(data.n_counterfactuals)} of them.`,
+      asked.size ? `${number(asked.size)} of them (●). ` : "none of them. ", hasChanges
+        && `A count is the number of proven changes that cross it, a share is of all ${number(data.n_counterfactuals)} of them. The longest bar is the largest count of all levels.`,
       kept.length < nKept(state.level()) ? ` The table holds the ${number(kept.length)} most crossed.` : "");
     put("kept",
       el("table", { class: "kept" },

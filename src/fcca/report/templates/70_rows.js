@@ -1,18 +1,25 @@
 "use strict";
 // The row look-up.
 fcca.rows = (() => {
-  const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, share, said, saidValue, state } = fcca;
+  const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, inRows, isFew, share, said, sayPath,
+    leaves, saidValue, shortened, state } = fcca;
   const STATUS = {
-    optimal: "proven: no cheaper change does it", feasible: "found, but not proven to be the cheapest",
-    infeasible: "proven: no change does it",
-    unverified: "not confirmed by the black box, and left out of all counts", unknown: "the search ended without an answer",
+    optimal: "Proven: no smaller change does it", feasible: "Found, but not proven to be the smallest",
+    infeasible: "Proven: no change does it",
+    unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search ended without an answer",
   };
+  const MOST_CLASSES = 8;
+  const short = (name) => shortened(name, 40);
   const FILTERS = [
     { name: "all rows", of: () => true },
     { name: "rows that the tree gets wrong", of: (i) => treeAnswer(i) !== rows.label[i] },
     { name: "rows where tree and black box disagree", of: (i) => treeAnswer(i) !== rows.target[i] },
     { name: "rows that the black box gets wrong", of: (i) => rows.target[i] !== rows.label[i] },
-    { name: "rows with a counterfactual", of: (i) => rows.answer[i] !== null },
+    { name: "rows with a computed change", of: (i) => rows.answer[i] !== null },
+    ...(data.classes.length > MOST_CLASSES ? [] : data.classes.flatMap((name, code) => [
+      { name: `rows where the black box says “${short(name)}”`, of: (i) => rows.target[i] === code },
+      { name: `rows where the tree says “${short(name)}”`, of: (i) => treeAnswer(i) === code },
+    ])),
   ];
   let rows = null, matching = [];
   const input = document.getElementById("row"), filter = document.getElementById("filter");
@@ -22,7 +29,7 @@ fcca.rows = (() => {
   const message = (...parts) => put("row-message", ...parts);
   const rowButton = (i) =>
     el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, number(rows.number[i]));
-  const short = (x) => number(Number(x.toPrecision(4)));
+  const size = (x) => number(Number(x.toPrecision(3)));
 
   function path() {
     const i = chosen();
@@ -62,7 +69,8 @@ fcca.rows = (() => {
   function unknown(name) {
     const near = nearest(name), { shown, total, sampled } = data.rows;
     message(`There is no row ${name.slice(0, 40)} on this page. `,
-      sampled ? `It holds a sample of ${number(shown)} of ${counted(total, "row")}. ` : `It holds ${counted(shown, "row")}. `,
+      sampled ? `It holds a sample of ${number(shown)} of the ${counted(total, "training row")}. ` : `It holds the ${counted(shown, "training row")} only. `,
+      data.levels[0].held_out ? "The row may have been held out. " : "",
       near.length > 0 && ["Near it: ", near.map((i, k) => [k ? ", " : "", rowButton(i)]), "."]);
   }
 
@@ -77,16 +85,38 @@ fcca.rows = (() => {
         `${judged(answer, i)}, ${answer === rows.target[i] ? "as the black box" : "unlike the black box"}`));
   }
   function way(i, { steps, leaf }) {
-    const { tree } = state.level();
+    const { tree } = state.level(), name = named(heaviest(tree.weight[leaf]));
+    const value = (column) => {
+      const text = saidValue(column, rows.value(i, column));
+      return data.columns[column].kind === "category" && rows.value(i, column) !== null ? `"${text}"` : text;
+    };
     const lines = steps.map((each) => {
       const { column } = data.conditions[tree.condition[each.node]];
-      return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)),
-        el("span", { class: "quiet" }, ` it is ${saidValue(column, rows.value(i, column))}`));
+      return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)), el("span", { class: "quiet" }, ` it is ${value(column)}`));
     });
+    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "labels" ? "are" : "get the answer";
+    const most = inRows(tree, leaf).split(" of ");
     return el("section", { class: "part" }, el("h3", {}, `Its path at ${state.called()}`),
       lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: it gives every row the same answer."),
-      el("p", { class: "so" }, `so ${named(heaviest(tree.weight[leaf]))}: ${percent(share(tree, leaf))} of the `,
-        `${counted(tree.rows[leaf], "training row")} that end here`));
+      el("p", { class: "so" }, "The tree says ", el("strong", {}, name), `: ${most.length > 1 ? most[0] : percent(share(tree, leaf))} of the ${all} `,
+        `that end here ${what} ${name}.`, isFew(tree, leaf) && " These are few rows: the share is unsure."));
+  }
+  // The leaf of another answer for which the fewest conditions have to change, of equals the first.
+  function nearestOther(tree, table, i) {
+    const own = heaviest(tree.weight[table.walk(tree, i).leaf]), fails = (step) => {
+      const condition = data.conditions[tree.condition[step.node]];
+      return fcca.holds(condition, table.value(i, condition.column)) !== step.right;
+    };
+    return leaves(tree).filter((each) => heaviest(tree.weight[each.leaf]) !== own)
+      .map((each) => ({ ...each, broken: each.steps.filter(fails) })).sort((a, b) => a.broken.length - b.broken.length)[0];
+  }
+  function other(i) {
+    const { tree } = state.level(), found = nearestOther(tree, rows, i);
+    if (!found) return el("p", { class: "quiet" }, "Nothing changes the tree’s answer: all of its leaves say the same.");
+    const columnOf = (step) => data.conditions[tree.condition[step.node]].column, moved = new Set(found.broken.map(columnOf));
+    return el("p", { "data-test": "row-other" }, "The tree would say ", el("strong", {}, named(heaviest(tree.weight[found.leaf]))),
+      ` if ${sayPath(tree, found.steps.filter((step) => moved.has(columnOf(step)))).join(" and ")}, all else being equal. `,
+      el("span", { class: "quiet" }, `Of the leaves with another answer, this is one where the fewest conditions change (${number(found.broken.length)}).`));
   }
   function values(i) {
     const { tree } = state.level(), asked = new Set(tree.condition.filter((id) => id >= 0).map((id) => data.conditions[id].column));
@@ -102,25 +132,40 @@ fcca.rows = (() => {
       elsewhere.length > 0 && el("details", {},
         el("summary", {}, `${counted(elsewhere.length, "column")} asked at other levels`), list(elsewhere)));
   }
-  function change(i) {
+  // What kind of statement a change is, and what it may do.
+  function caveat() {
+    const { rules, fixed } = data.change;
+    const free = !rules ? "No rules were given: every column was allowed to change, also ones that nobody can change. "
+      : `Changes keep to ${counted(rules, "given rule")}${fixed.length ? `; these columns stay as they are: ${fixed.join(", ")}` : ""}. `;
+    return el("p", { class: "caveat", "data-test": "caveat" }, "This describes the black box; it is no advice. ", free,
+      `Size of a change: ${data.change.size}.`);
+  }
+  function change(i, found) {
     const answer = rows.answer[i], part = el("section", { class: "part wide" }, el("h3", {}, "What would change the black box’s answer"));
+    const { tree } = state.level(), treeSays = heaviest(tree.weight[found.leaf]);
     if (answer === null) {
       const why = !hasChanges ? "none was computed for these thresholds."
         : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are asked."
           : "its probability lies outside of the band of rows that are asked.";
       part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was asked for this row: ", why));
-      return part;
+    } else {
+      const to = named(answer.to), isPlain = answer.sentence.startsWith(`${to} if `);
+      part.append(el("p", { class: "sentence", "data-test": "row-sentence" },
+        isPlain ? ["The black box would say ", el("strong", {}, to), `${answer.sentence.slice(to.length)}.`] : answer.sentence),
+        el("p", { class: "quiet", "data-test": "row-status", "data-status": answer.status }, STATUS[answer.status] || answer.status,
+          isThere(answer.cost) && ` (size ${size(answer.cost)})`,
+          answer.status !== "optimal" && isThere(answer.bound) && `; none is smaller than ${size(answer.bound)}`, ".",
+          answer.to === treeSays && treeSays !== rows.target[i] && ` The tree itself says ${to} already.`), caveat());
+      const kept = new Set(state.level().kept);
+      if (answer.crossed.length) {
+        part.append(el("h4", {}, "Thresholds it crosses"),
+          el("p", { class: "quiet" }, "The row is on one side of each, its changed copy on the other."),
+          el("ul", { class: "crossed" }, answer.crossed.map((id) =>
+            el("li", { class: kept.has(id) ? "kept" : "dropped", "data-test": "row-crossed", "data-id": id },
+              el("span", {}, data.conditions[id].text), el("span", { class: "chip" }, kept.has(id) ? "kept" : "left out")))));
+      } else part.append(el("p", { class: "quiet" }, "It crosses none of the thresholds."));
     }
-    part.append(el("p", { class: "sentence", "data-test": "row-sentence" }, answer.sentence),
-      el("p", { class: "quiet", "data-test": "row-status" }, `${answer.status}: ${STATUS[answer.status] || "see the documentation"}`,
-        isThere(answer.cost) && `; cost ${short(answer.cost)}`,
-        answer.status !== "optimal" && isThere(answer.bound) && `, and none costs less than ${short(answer.bound)}`));
-    const kept = new Set(state.level().kept);
-    if (answer.crossed.length) {
-      part.append(el("h4", {}, "Thresholds it crosses"), el("ul", { class: "crossed" }, answer.crossed.map((id) =>
-        el("li", { class: kept.has(id) ? "kept" : "dropped", "data-test": "row-crossed", "data-id": id },
-          el("span", {}, data.conditions[id].text), el("span", { class: "chip" }, kept.has(id) ? "kept" : "left out")))));
-    } else part.append(el("p", { class: "quiet" }, "It crosses none of the thresholds."));
+    part.append(el("h3", {}, "What would change the tree’s answer"), other(i));
     return part;
   }
 
@@ -133,10 +178,10 @@ fcca.rows = (() => {
     if (state.row !== null && i === null) { unknown(state.row); return; }
     if (i === null) { message(`${many} to choose from. Type a row’s number, or step through them.`); return; }
     const found = rows.walk(state.level().tree, i), position = matching.indexOf(i);
-    message(`Row ${rows.number[i]} (${position >= 0 ? number(position + 1) : "not one"} of ${number(matching.length)} `,
-      filter.value === "0" ? "rows" : FILTERS[Number(filter.value)].name, "): the tree says ",
+    message(`Row ${rows.number[i]} (${position >= 0 ? `number ${number(position + 1)}` : "not one"} of the ${number(matching.length)} `,
+      filter.value === "0" ? "rows here" : FILTERS[Number(filter.value)].name, "): the tree says ",
       `${named(heaviest(state.level().tree.weight[found.leaf]))}, the black box ${named(rows.target[i])}.`);
-    put("row", verdict(i, found.leaf), el("div", { class: "parts" }, way(i, found), values(i), change(i)));
+    put("row", verdict(i, found.leaf), el("div", { class: "parts" }, way(i, found), values(i), change(i, found)));
   }
 
   function typed() {
@@ -153,8 +198,12 @@ fcca.rows = (() => {
   }
   async function read() {
     rows = await fcca.readRows();
+    const all = rows.number;
+    if (all.length && all.every((each) => typeof each === "number")) {
+      put("row-label", `Row (${number(Math.min(...all))} to ${number(Math.max(...all))})`);
+    }
     match();
     draw();
   }
-  return { start, read, draw, match, path };
+  return { start, read, draw, match, path, nearestOther };
 })();

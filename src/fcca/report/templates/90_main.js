@@ -1,20 +1,24 @@
 "use strict";
 // Puts it together: what is drawn anew when, the address, the width, paper.
 (() => {
-  const { put, place, tile, isThere, number, percent, counted, nFound, nKept, state, tree, curves, map, table, rows } = fcca;
+  const { put, place, tile, number, percent, counted, shortened, hasChanges, NBSP, nFound, nKept, state, tree, curves, map, table, rows } = fcca;
 
   function tiles() {
-    const level = state.level(), { training, held_out: heldOut, black_box: box, certificate } = level;
-    const out = (key) => (heldOut ? `${percent(heldOut[key])} on ${number(heldOut.rows)} held-out rows` : "on training rows");
+    const level = state.level(), { training, held_out: heldOut, black_box: box, certificate } = level, side = heldOut || training;
+    // What is said large is said of rows that nothing was fitted on, where there are any.
+    const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
+      : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
+    const Q = level.Q, quantile = number(Number((100 * Q).toFixed(2)));
     put("tiles",
-      tile("Tree’s accuracy", "accuracy", percent(training.accuracy), out("accuracy")),
-      tile("Black box’s accuracy", "black-box", percent(box.training),
-        isThere(box.held_out) ? `${percent(box.held_out)} held out` : "on training rows"),
-      tile("Fidelity to the black box", "fidelity", percent(training.fidelity), out("fidelity")),
+      tile("Tree is right on", "accuracy", percent(side.accuracy), ...on(training.accuracy),
+        `always “${shortened(side.commonest, 30)}”: ${percent(side.baseline)}`),
+      tile("Black box is right on", "black-box", percent(heldOut ? box.held_out : box.training), ...on(box.training)),
+      tile("Tree and black box agree on", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
+        hasChanges && (Q > 0 ? `${state.called()}: crossed at least as often as the ${quantile}${NBSP}% quantile` : `${state.called()}: all that are crossed`),
         `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
-    badge.textContent = certificate.text;
+    badge.textContent = certificate.claim;
     badge.classList.toggle("open", !certificate.optimal);
     put("certificate-detail", certificate.detail);
   }
