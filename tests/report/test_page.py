@@ -269,7 +269,14 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
         ({"title": 3}, "title must be a text"),
         ({"facts": ["ab"]}, "facts must be pairs"),
         ({"facts": [("a", "b", "c")]}, "facts must be pairs"),
+        ({"facts": 5}, "facts must be pairs"),
+        ({"facts": [5]}, "facts must be pairs"),
+        ({"notes": "hello"}, "notes must be a list of texts"),
+        ({"notes": None}, "notes must be a list of texts"),
+        ({"time_limit": float("inf")}, "time_limit must be"),
         ({"row_numbers": [1, 2]}, "row_numbers has 2 entries for 569 training rows"),
+        ({"row_numbers": range(600)}, "row_numbers has 600 entries for 569 training rows"),
+        ({"row_numbers": [0] * 569}, "two rows alike"),
         ({"X": np.zeros((3, 8))}, "X, y and sample_weight belong together"),
         ({"X_test": np.zeros((3, 8))}, "X_test and y_test belong together"),
         ({**GOOD, "X_test": np.zeros((3, 8))}, "X_test has 3 rows and y_test has 2"),
@@ -287,6 +294,27 @@ def test_what_cannot_be_used_is_refused_before_any_work(options, message, tmp_pa
         report.write(classifier, path, **options)
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_levels_that_differ_by_rounding_are_one():
+    data, _ = read(report.page(fitted("array")[0], Q=[0.1 + 0.2, 0.3, 0.5 + 1e-12]))
+    assert [level["Q"] for level in data["levels"]] == sorted({0.3, 0.5, data["levels"][data["start"]]["Q"]})
+
+
+def test_numbers_of_rows_that_a_browser_cannot_hold_keep_their_digits():
+    _, rows = read(report.page(fitted("array")[0], row_numbers=2**60 + np.arange(569), Q=[0.9]))
+    assert rows["number"][:2] == [str(2**60), str(2**60 + 1)]
+
+
+def test_long_texts_do_not_break_the_limit():
+    text = "x" * 2_000_000
+    assert len(report.page(fitted("array")[0], title=text, facts=[(text, text)], notes=[text], Q=[0.9])) < 1_000_000
+
+
+@pytest.mark.parametrize("name", ["a\0b.html", "x" * 250 + ".html"])
+def test_names_that_no_file_can_have_are_refused(name, tmp_path):
+    with pytest.raises(InvalidInputError, match="one that a file can have"):
+        report.write(fitted("array")[0], tmp_path / name)
 
 
 @pytest.mark.parametrize(

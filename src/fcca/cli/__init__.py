@@ -1,4 +1,4 @@
-"""The command line: ``fcca distill`` and ``fcca explain``."""
+"""The command line: distill, explain, report, export and benchmark."""
 
 import os
 import signal

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from fcca._progress import progress_bar
 from fcca.cli._distillation import Distillation
+from fcca.cli._models import described
 from fcca.cli._options import DistillSettings
 from fcca.cli._summary import facts_of_data
 
@@ -32,7 +33,7 @@ def write_page(
             X_test=None if found.test is None else found.test[0],
             y_test=None if found.test is None else found.test[1],
             Q=levels,
-            title=title or f"{found.data.name}, distilled",
+            title=title or f"{found.data.name}: a tree in place of {described(found.target)}",
             row_numbers=found.training_rows,
             facts=facts_of_data(found),
             notes=found.notes,

@@ -52,7 +52,7 @@ class Output:
         if self.quiet:
             yield
             return
-        terminal = self.errors.is_terminal
+        terminal = self.errors.is_terminal and not self.errors.is_dumb_terminal
         with TerminalDisplay(self.errors) if terminal else PlainDisplay(self.errors.file) as display, shown_on(display):
             yield
 
@@ -101,6 +101,8 @@ def run_command(work: Callable[[Output], int], *, quiet: bool = False, as_json: 
     except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
         output.error(str(error))
         code = EXIT_INVALID
+    except BrokenPipeError:  # whoever read the output has gone: typer ends quietly
+        raise
     except OSError as error:
         output.error(str(error))
         code = EXIT_CANNOT_WRITE

@@ -69,7 +69,7 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
         ("Counterfactuals", _answers(found)),
-        ("Median cost", f"{median_cost(found):.3g}"),
+        ("Median size of a change", f"{median_cost(found):.3g}"),
     ]
 
 

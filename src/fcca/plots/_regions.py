@@ -185,8 +185,7 @@ class DecisionRegionsDisplay:
         class_names : mapping or sequence, optional
             What to call the classes.
         n_arrows : int, default=12
-            How many counterfactuals to draw; none where the classifier was fitted with rows of weight 0, whose places in
-            the table are not known.
+            How many counterfactuals to draw at most.
         max_points : int, default=300
             How many rows to draw at most.
         ax : matplotlib Axes, optional

@@ -13,7 +13,7 @@ from fcca._conditions import negation_in_words
 from fcca._text import printable
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import fidelity
-from fcca.report._levels import Level, certificate, numbers, shown_text, tree_document
+from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
 from fcca.thresholds import ThresholdTable
 
@@ -49,7 +49,7 @@ def data_document(
     conditions = material.conditions
     n_classes = len(material.classes)
     name = model_name(material.discretizer.estimator_)
-    given = [(printable(title), printable(text)) for title, text in facts]
+    given = [(safe_text(title), safe_text(text)) for title, text in facts]
     titles = {title for title, _ in given}
     black_box = {
         "training": _accuracy(material.training),
@@ -57,12 +57,12 @@ def data_document(
     }
     return {
         "version": VERSION,
-        "title": printable(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
+        "title": safe_text(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
         "made": {"fcca": __version__, "date": date.today().isoformat()},
         "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(material, name) if fact[0] not in titles))],
-        "notes": [printable(note) for note in (*notes, *material.notes, *_notes(material))],
+        "notes": [safe_text(note) for note in (*notes, *material.notes, *_notes(material))],
         "columns": [_column(material, int(j)) for j in columns_of(conditions, listed)],
-        "classes": [printable(label) for label in material.classes],
+        "classes": [safe_text(label) for label in material.classes],
         "conditions": _conditions(conditions, listed),
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(material)])[0],
@@ -125,7 +125,7 @@ def _column(material: Material, j: int) -> dict[str, Any]:
     present = values[~np.isnan(values)] if is_number else values[:0]
     low, high = numbers([present.min(), present.max()]) if len(present) else (None, None)
     return {
-        "name": printable(material.conditions.feature_names[j]),
+        "name": safe_text(material.conditions.feature_names[j]),
         "kind": "number" if is_number else "category",
         "categories": None if is_number else [printable(label) for label in column.categories],  # type: ignore[union-attr]
         "missing": column is not None and column.missing,
@@ -308,10 +308,14 @@ def _answers(material: Material, rows: Positions, listed: Positions) -> list[dic
     some = found.take(points[asked])
     crossed = _crossed(material, some.rows, listed)
     known = material.class_codes(found.classes)
+    # XGBoost answers True with 1: the page has one name for a class.
+    names = {label: str(material.classes[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
     reached = ~some.is_status("infeasible", "unknown")
     to = np.where(reached, known[some.target_code], -1).tolist()
     cost, bound = _short(some.cost), _short(some.bound)
-    for i, (at, status, sentence) in enumerate(zip(asked.tolist(), some.status.tolist(), some.sentences(), strict=True)):
+    for i, (at, status, sentence) in enumerate(
+        zip(asked.tolist(), some.status.tolist(), some.sentences(names), strict=True)
+    ):
         answers[at] = {
             "status": status,
             "to": to[i] if to[i] >= 0 else None,

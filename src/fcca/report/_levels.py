@@ -65,7 +65,7 @@ def check_levels(Q: Any) -> tuple[float, ...]:
         number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
         if not number or not 0 <= level <= 1:
             raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
-    return tuple(sorted({float(level) for level in given}))
+    return tuple(sorted({round(float(level), 9) for level in given}))  # 0.1 + 0.2 is not another level than 0.3
 
 
 def grown_levels(
@@ -79,7 +79,7 @@ def grown_levels(
     start = float(getattr(material.discretizer, "Q", 0.0))
     kept_at = {start: _own_kept(material)}
     if hasattr(material.discretizer, "set_granularity"):
-        kept_at |= {Q: np.flatnonzero(most_frequent(conditions, Q)) for Q in levels if Q not in kept_at}
+        kept_at |= {Q: np.flatnonzero(most_frequent(conditions, Q)) for Q in levels if abs(Q - start) > 1e-9}
     grown: dict[bytes, Level] = {}
     found = []
     for done, (Q, kept) in enumerate(kept_at.items()):  # the classifier's own level first: it has its tree
@@ -263,9 +263,11 @@ def numbers(values: Any) -> list[float | int | None]:
 
 
 def shown_text(text: str) -> str:
-    """A condition, made safe to show, its number with commas between thousands.
+    """A condition, made safe to show, its number with commas between thousands."""
+    return safe_text(LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text)))
 
-    The middle of a very long one, such as a set of a thousand, is left out.
-    """
-    shown = LAST_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}", printable(text))
+
+def safe_text(given: object) -> str:
+    """A text made safe to show; the middle of a very long one is left out."""
+    shown = printable(given)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

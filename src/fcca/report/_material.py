@@ -230,11 +230,20 @@ def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
     if row_numbers is None:
         return [int(number) for number in numbers]
     given = column_or_1d(row_numbers)
-    if len(given) > len(numbers) and len(numbers) and len(given) > numbers[-1]:
+    some_have_no_weight = len(numbers) > 0 and numbers[-1] >= len(numbers)
+    if some_have_no_weight and len(given) > numbers[-1]:
         given = given[numbers]
     if len(given) != len(numbers):
         raise InvalidInputError(f"row_numbers has {len(given)} entries for {len(numbers)} training rows. Expected as many.")
-    return [name if isinstance(name, int) else printable(name) for name in given.tolist()]
+    names = [name if _is_small(name) else printable(name) for name in given.tolist()]
+    if len(set(map(str, names))) < len(names):
+        raise InvalidInputError("row_numbers names two rows alike. Expected a name of its own for every row.")
+    return names
+
+
+def _is_small(name: Any) -> bool:
+    """Whether a browser can hold the number without losing digits."""
+    return isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**53
 
 
 def _note_on_unknown(n: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import os
 import webbrowser
 import zlib
@@ -30,6 +31,7 @@ Progress = Callable[[int, int], None]
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000
+LONGEST_NAME = 240  # bytes; file systems hold 255, and the file has a longer name while it is written
 # What the page may hold beside the rows before rare conditions are left out of it.
 MOST_BYTES_WITHOUT_ROWS = 700_000
 # In JSON all of these can be written as escapes, and none of them then ends or opens anything in HTML or in a script.
@@ -153,7 +155,7 @@ def page(
     check_classifier(classifier)
     levels = check_levels(Q)
     _check_options(title, max_rows, time_limit)
-    given_facts, given_notes = _checked_facts(facts), [str(note) for note in notes]
+    given_facts, given_notes = _checked_facts(facts), _checked_notes(notes)
     material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
     grown, start, level_notes = grown_levels(material, levels, time_limit, progress)
     draft = Draft(material, grown, start, title, given_facts, [*given_notes, *level_notes])
@@ -167,6 +169,8 @@ def _checked_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise InvalidInputError(f"path must name the file to write, got {path!r}.")
     file = Path(path)
+    if "\0" in str(file) or len(os.fsencode(file.name)) > LONGEST_NAME:
+        raise InvalidInputError(f"path must be one that a file can have, got {str(file)[:80]!r}.")
     if file.is_dir():
         raise InvalidInputError(f"{file} is a directory. Name the file to write, such as {file / 'report.html'}.")
     if not file.parent.is_dir():
@@ -180,17 +184,25 @@ def _check_options(title: Any, max_rows: Any, time_limit: Any) -> None:
     if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 0:
         raise InvalidInputError(f"max_rows must be a number of rows of at least 0, got {max_rows!r}.")
     is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and float(time_limit) >= 0):
+    if time_limit is not None and not (is_number and 0 <= float(time_limit) < math.inf):
         raise InvalidInputError(f"time_limit must be None or a number of seconds of at least 0, got {time_limit!r}.")
 
 
 def _checked_facts(facts: Iterable[Any]) -> list[tuple[str, str]]:
+    if not isinstance(facts, Iterable) or isinstance(facts, str):
+        raise InvalidInputError(f"facts must be pairs (title, text), got {facts!r}.")
     pairs = []
     for fact in facts:
-        if isinstance(fact, str) or len(fact) != 2:
+        if not isinstance(fact, tuple | list) or len(fact) != 2:
             raise InvalidInputError(f"facts must be pairs (title, text), got {fact!r}.")
         pairs.append((str(fact[0]), str(fact[1])))
     return pairs
+
+
+def _checked_notes(notes: Iterable[Any]) -> list[str]:
+    if not isinstance(notes, Iterable) or isinstance(notes, str):
+        raise InvalidInputError(f"notes must be a list of texts, got {notes!r}.")
+    return [str(note) for note in notes]
 
 
 # --- making it fit ------------------------------------------------------------------------------------------------------

@@ -27,8 +27,9 @@ fcca.rows = (() => {
   const named = (code) => (isThere(code) ? data.classes[code] : "–");
   const chosen = () => (rows && state.row !== null ? rows.index.get(state.row) ?? null : null);
   const message = (...parts) => put("row-message", ...parts);
+  const rowName = (i) => (typeof rows.number[i] === "number" ? number(rows.number[i]) : rows.number[i]);
   const rowButton = (i) =>
-    el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, number(rows.number[i]));
+    el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, rowName(i));
   const size = (x) => number(Number(x.toPrecision(3)));
 
   function path() {
