@@ -8,7 +8,6 @@ from time import perf_counter
 
 from fcca._progress import progress_bar
 from fcca.cli._distillation import Distillation
-from fcca.cli._models import described
 from fcca.cli._options import DistillSettings
 from fcca.cli._summary import facts_of_data
 
@@ -33,9 +32,9 @@ def write_page(
             X_test=None if found.test is None else found.test[0],
             y_test=None if found.test is None else found.test[1],
             Q=levels,
-            title=title or f"{found.data.name}: a tree in place of {described(found.target)}",
+            title=title or f"{found.data.name}: a small tree in place of a black box",
             row_numbers=found.training_rows,
-            facts=facts_of_data(found),
+            facts=[*facts_of_data(found), ("Row numbers", "rows of the table, the first is 0")],
             notes=found.notes,
             time_limit=TREE_SECONDS if settings.time_limit is None else min(TREE_SECONDS, settings.time_limit),
             progress=progress,
