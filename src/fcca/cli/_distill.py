@@ -10,7 +10,7 @@ import typer
 from fcca._files import atomic_outputs
 from fcca.cli import _arguments as arguments
 from fcca.cli import interrupts_deferred
-from fcca.cli._options import OUTPUT_NAMES, REPORT, DistillSettings, FitTo, TargetModel, table_format
+from fcca.cli._options import COUNTERFACTUALS, OUTPUT_NAMES, REPORT, DistillSettings, FitTo, TargetModel, table_format
 from fcca.cli._running import EXIT_CANNOT_WRITE, EXIT_UNVERIFIED, Output, open_in_browser, run_command
 from fcca.exceptions import InvalidInputError
 
@@ -159,9 +159,6 @@ def _distill(
     if failure is not None:
         return output.cannot_write(out, failure)
     if found.n_unverified:
-        output.error(
-            f"{found.n_unverified} of {len(found.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
-            "predict; they are marked 'unverified' in counterfactuals.parquet and left out of all counts."
-        )
+        output.error(found.on_unverified(where=COUNTERFACTUALS))
         return EXIT_UNVERIFIED
     return 0

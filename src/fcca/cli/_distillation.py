@@ -87,6 +87,14 @@ class Distillation:
         """The same, with something more to know."""
         return replace(self, notes=(*self.notes, note))
 
+    def on_unverified(self, *, where: str = "") -> str:
+        """What to say of them."""
+        marked = f"marked 'unverified' in {where} and " if where else ""
+        return (
+            f"{self.n_unverified} of {len(self.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
+            f"predict; they are {marked}left out of all counts."
+        )
+
     def counterfactuals_frame(self) -> pd.DataFrame:
         """One line per move; ``row`` is the row of the file, the first is 0."""
         found = self.discretizer.counterfactuals_

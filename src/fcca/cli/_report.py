@@ -148,9 +148,6 @@ def _report(
 
     output.result(lambda: report_summary(found, out), dict, found.notes)
     if found.n_unverified:
-        output.error(
-            f"{found.n_unverified} of {len(found.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
-            "predict; they are left out of all counts."
-        )
+        output.error(found.on_unverified())
         return EXIT_UNVERIFIED
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,29 +41,20 @@ class Branch:
 
 
 def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Sequence[Any], columns: Columns | None) -> Branch:
-    """The root; below a question that only present values pass, a column is not said to be missing again."""
-
+    """The root."""
     probability = nodes.probability
+    branches = nodes.branches_in_words(names, columns)
 
-    def grow(node: int, said: str, shown: Columns | None) -> Branch:
-        sides = []
-        if nodes.feature[node] >= 0:
-            for goes_right, child in ((False, int(nodes.left[node])), (True, int(nodes.right[node]))):
-                text = nodes.test_in_words(node, goes_right, names, shown)
-                present = goes_right != (node in nodes.asks_missing)
-                sides.append(grow(child, text, _without_gaps(shown, int(nodes.feature[node])) if present else shown))
+    def grow(node: int, said: str) -> Branch:
+        texts = branches[node]
+        children = () if texts is None else ((nodes.left[node], texts[0]), (nodes.right[node], texts[1]))
         share = probability[node]
         best = int(np.argmax(share))
         weight, rows = float(nodes.weight[node][best]), int(nodes.n_rows[node])
-        return Branch(said, tuple(sides), classes[best], weight, float(share[best]), rows)
+        sides = tuple(grow(int(child), text) for child, text in children)
+        return Branch(said, sides, classes[best], weight, float(share[best]), rows)
 
-    return grow(0, "", columns)
-
-
-def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
-    if columns is None:
-        return None
-    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
+    return grow(0, "")
 
 
 def size_in_words(nodes: TreeStructure) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fcca._columns import Columns
 from fcca._decimals import plain
 from fcca._text import printable
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
@@ -172,7 +171,8 @@ def tree_document(
     condition[inner] = np.searchsorted(listed, level.kept[nodes.feature[inner]])
     weight = np.zeros((len(condition), n_classes))
     weight[:, class_codes] = nodes.weight
-    said_left, said_right = _branches_in_words(nodes.with_conditions(table), table)
+    branches = nodes.with_conditions(table).branches_in_words(table.feature_names, table.columns)
+    said_left, said_right = ([None if said is None else shown_text(said[side]) for said in branches] for side in (0, 1))
     return {
         "condition": condition.tolist(),
         "left": nodes.left.tolist(),
@@ -182,28 +182,6 @@ def tree_document(
         "said_left": said_left,
         "said_right": said_right,
     }
-
-
-def _branches_in_words(nodes: TreeStructure, table: ThresholdTable) -> tuple[list[str | None], list[str | None]]:
-    """The words on both branches of every node; below a test that only present values pass, no column is missing again."""
-    said: tuple[list[str | None], list[str | None]] = ([None] * len(nodes.feature), [None] * len(nodes.feature))
-    pending: list[tuple[int, Columns | None]] = [(0, table.columns)]
-    while pending:
-        node, columns = pending.pop()
-        if nodes.feature[node] < 0:
-            continue
-        for goes_right, child in ((False, nodes.left[node]), (True, nodes.right[node])):
-            text = nodes.test_in_words(node, goes_right, table.feature_names, columns)
-            said[int(goes_right)][node] = shown_text(text)
-            present = goes_right != (node in nodes.asks_missing)
-            pending.append((int(child), _without_gaps(columns, int(nodes.feature[node])) if present else columns))
-    return said
-
-
-def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
-    if columns is None:
-        return None
-    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
 
 
 def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:

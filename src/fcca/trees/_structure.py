@@ -164,6 +164,27 @@ class TreeStructure:
         missing = columns is not None and columns[j].missing
         return negation_in_words(feature_names[j], kind, threshold, labels, may_be_missing=missing)
 
+    def branches_in_words(
+        self, feature_names: Sequence[str], columns: Columns | None = None
+    ) -> list[tuple[str, str] | None]:
+        """Per inner node, what holds of the rows that it sends left and right; None for a leaf.
+
+        Below a test that only present values pass, a column is not said to be missing again.
+        """
+        said: list[tuple[str, str] | None] = [None] * len(self.feature)
+        pending = [(0, columns)]
+        while pending:
+            node, known = pending.pop()
+            if self.feature[node] < 0:
+                continue
+            left, right = (self.test_in_words(node, goes_right, feature_names, known) for goes_right in (False, True))
+            said[node] = (left, right)
+            present = _without_gaps(known, int(self.feature[node]))
+            missing_go_right = node in self.asks_missing
+            pending.append((int(self.left[node]), present if missing_go_right else known))
+            pending.append((int(self.right[node]), known if missing_go_right else present))
+        return said
+
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
@@ -241,3 +262,9 @@ class TreeStructure:
         if feature_names is not None:
             fitted.feature_names_in_ = feature_names
         return fitted
+
+
+def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:
+    if columns is None:
+        return None
+    return Columns(tuple(replace(column, missing=column.missing and j != feature) for j, column in enumerate(columns)))
