@@ -56,7 +56,7 @@ paper-quick: $(INSTALLED_EXPERIMENTS)  ## A small part of it, in under two minut
 	$(BIN)/python -m experiments run quick
 
 wheel: $(INSTALLED)  ## Build a wheel into dist/
-	$(BIN)/python -m pip wheel --no-deps -w dist .
+	$(BIN)/python -m pip wheel --no-deps --no-build-isolation -w dist .
 
 clean:  ## Remove everything that was made
 	rm -rf $(VENV) build dist fcca-out experiments/out experiments/out-quick docs/_build docs/auto_examples docs/generated
@@ -68,25 +68,30 @@ $(BIN)/python:
 
 .PHONY: compiler
 compiler:
-	@for cxx in $${CXX:-c++ g++ clang++}; do command -v $$cxx >/dev/null 2>&1 && exit 0; done; exit 1 \
-		|| { echo "fcca's core is C++20 and no C++ compiler was found. Install one (Debian: apt-get install g++; macOS: xcode-select --install) or set CXX."; exit 1; }
+	@for cxx in $${CXX:-c++ g++ clang++}; do command -v $$cxx >/dev/null 2>&1 && exit 0; done; \
+		echo "fcca's core is C++20 and no C++ compiler was found. Install one (Debian: apt-get install g++; macOS: xcode-select --install) or set CXX."; exit 1
+
+# The build's own tools stay in the environment, so that what comes later compiles the core only where it changed.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BUILD_TOOLS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "cmake", "ninja")
 
 $(INSTALLED): $(CORE) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) $$($(BIN)/python -c '$(BUILD_TOOLS)')
+	$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev,docs]'
+	$(INSTALL) --no-build-isolation -e '.[test,dev,docs]'
 	@touch $@
 
 $(INSTALLED_DOCS): $(INSTALLED) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(INSTALL) --no-build-isolation -e '.[docs]'
 	@touch $@
 
 $(INSTALLED_BENCH): $(INSTALLED) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(INSTALL) --no-build-isolation -e '.[bench]'
 	@touch $@
 
 $(INSTALLED_EXPERIMENTS): $(INSTALLED) | compiler $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[experiments]'
+	$(INSTALL) --no-build-isolation -e '.[experiments]'
 	@touch $@
