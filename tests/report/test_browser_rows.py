@@ -171,6 +171,9 @@ def test_a_row_that_is_not_here_may_have_been_held_out(opened, cancer):
     reader.look_up(500)
     assert "It holds the 400\xa0training rows only. The row may have been held out." in reader.text("row-message")
     assert reader.page.locator("label[for=row]").inner_text() == "Row (0 to 399)"
+    reader.look_up(9999)
+    assert "There is no row 9999" in reader.text("row-message")
+    assert "held out" not in reader.text("row-message")
 
 
 def test_an_unknown_row_is_answered_with_the_nearest(opened, mixed):
