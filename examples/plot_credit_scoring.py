@@ -5,8 +5,8 @@ Credit scoring, from the table to the report
 A bank wants to know whom it can lend to, a risk officer has to sign, and those who are declined may ask why. The
 German credit data: 1,000 applications, 20 columns of numbers and categories, and whether the loan went well.
 
-It needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. Where that is
-not there, it ends here with a message that says what to do.
+It needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. Where that was
+not there when this page was built, what the code prints and draws is left out.
 """
 
 # %%

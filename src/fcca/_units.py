@@ -1,4 +1,4 @@
-"""Columns in any unit: the range of a column becomes about 1, without a single digit lost."""
+"""Columns in any unit: the values of a column come to lie about 1 apart, without a single digit lost."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+LARGEST_EXPONENT = 90
+
 
 class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply every column by the power of two that brings its range closest below 1.
+    """Multiply every column by the power of two that brings the middle half of its values closest below a range of 1.
 
     scikit-learn's trees take values closer than 1e-7 for equal, its scalers ranges below 1e-15 for constant. Multiplying
-    by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit. Missing values
-    stay missing.
+    by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit. The middle half
+    of the distinct values, rather than all of them, so that one huge value does not push all others together. Missing
+    values stay missing.
 
     Attributes
     ----------
@@ -34,9 +37,11 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with np.errstate(over="ignore"):
             # These leave missing values out.
             width = np.minimum(np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0), np.finfo(np.float64).max)
-        # A factor beyond these would overflow, or make the largest values too large.
-        exponent = np.clip(np.frexp(np.where(width > 0, width, 1.0))[1], -1000, 1000)
-        self.scale_ = np.ldexp(1.0, -exponent)
+        middle = np.array([_middle_half(column) for column in X.T])
+        exponent = np.frexp(np.where(width > 0, middle, 1.0))[1]
+        # A factor beyond these would overflow, or make the largest values too large for 32-bit floats.
+        least = np.frexp(np.where(width > 0, width, 1.0))[1] - LARGEST_EXPONENT
+        self.scale_ = np.ldexp(1.0, -np.clip(np.maximum(exponent, least), -1000, 1000))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -46,3 +51,13 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan") * self.scale_
         )
         return scaled
+
+
+def _middle_half(column: NDArray[np.float64]) -> float:
+    """The range of the middle half of the distinct values; of all of them, where the half has none."""
+    values = np.unique(column[~np.isnan(column)])
+    if len(values) < 2:
+        return 1.0
+    low, high = values[(len(values) - 1) // 4], values[-1 - (len(values) - 1) // 4]
+    with np.errstate(over="ignore"):
+        return float(min(high - low, np.finfo(np.float64).max))

@@ -70,6 +70,13 @@ def test_numbers_of_other_types_are_numbers(lender):
     assert predict(good | {"purpose": np.str_("car")}) == predict(good)
 
 
+def test_a_row_without_a_column_that_is_asked_for_is_refused(lender):
+    predict = module_of(lender)["predict"]
+    for row in ({}, {"Income": 3.0, "purpose": "car", "age": 30, "grade": "top"}):
+        with pytest.raises(ValueError, match="The row has no column '"):
+            predict(row)
+
+
 def test_a_tree_of_rows_without_gaps_refuses_them_as_the_classifier_does(plain):
     predict = module_of(plain)["predict"]
     for row in ({"income": None, "age": 30}, {"income": float("nan"), "age": 30}, {"age": 30}):
@@ -84,7 +91,17 @@ def test_a_tree_of_rows_without_gaps_refuses_them_as_the_classifier_does(plain):
 def test_nothing_of_a_name_becomes_code():
     allowed = {"CLASSES", "COLUMNS", "ANSWERS", "SHARES", "FCCA_VERSION", "row", "name", "known", "value", "number"}
     builtin = {"bool", "bytes", "dict", "float", "isinstance", "str", "type", "zip", "None"}
-    builtin |= {"ValueError", "TypeError", "OverflowError", "_leaf", "_number", "_category", "_is_missing"}
+    builtin |= {
+        "ValueError",
+        "TypeError",
+        "OverflowError",
+        "_leaf",
+        "_number",
+        "_category",
+        "_is_missing",
+        "_value",
+        "KeyError",
+    }
     for seed in range(N_TREES):
         tree = ast.parse(to_python(fitted(seed)[0]))
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -71,17 +71,12 @@ def hard_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) ->
 
 
 def as_dictionaries(X: pd.DataFrame, seed: int = 0) -> list[dict[str, object]]:
-    """Rows as a program has them; a gap is None, NaN, or nothing."""
+    """Rows as a program has them; a gap is None or NaN."""
     rng = np.random.default_rng(seed)
     rows = []
     for values in X.astype(object).itertuples(index=False, name=None):
         row = {}
         for name, value in zip(X.columns, values, strict=True):
-            if pd.isna(value):
-                how = rng.integers(3)
-                if how < 2:
-                    row[name] = [None, float("nan")][how]
-            else:
-                row[name] = value
+            row[name] = [None, float("nan")][rng.integers(2)] if pd.isna(value) else value
         rows.append(row)
     return rows

@@ -98,13 +98,19 @@ def baseline(y, weight=None):
     return {"baseline": pytest.approx(share[most]), "commonest": str(most)}
 
 
-def test_the_baseline_is_the_share_of_the_commonest_label_of_the_same_rows():
+def test_the_baseline_always_answers_the_commonest_label_of_the_training_rows():
     X, y = fitted("breast cancer")[1]
-    train, test = np.arange(300), np.flatnonzero(y == "malignant")
+    train = np.arange(300)
+    test = np.concatenate([np.flatnonzero(y == "malignant")[:30], np.flatnonzero(y == "benign")[:10]])
     classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.7)).fit(X.iloc[train], y[train])
     level = documents(classifier, held_out=(X.iloc[test], y[test]))[0]["levels"][0]
     assert {name: level["training"][name] for name in ("baseline", "commonest")} == baseline(y[train])
-    assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == (1.0, "malignant")
+    commonest = level["training"]["commonest"]
+    assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == ((y[test] == commonest).mean(), commonest)
+    rare = {"malignant": "benign", "benign": "malignant"}[commonest]
+    only_rare = np.flatnonzero(y == rare)[:20]
+    level = documents(classifier, held_out=(X.iloc[only_rare], y[only_rare]))[0]["levels"][0]
+    assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == (0.0, commonest)
 
 
 def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):

@@ -27,6 +27,7 @@ from fcca.exceptions import InvalidInputError
 LABEL_NAMES = ("label", "target", "class", "y")
 COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
 #: What pandas takes for missing, but for None: that is the name of a category as often as not.
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 
@@ -205,6 +206,7 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
     # read_csv would rename repeated and empty names, so they are looked at before.
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = [str(name) for name in header.iloc[0]]
+    _check_separator(names, path)
     _check_header(names)
     if PANDAS_VERSION < (3, 1):  # whose default may miss a decimal's nearest float64 by one ulp
         options["float_precision"] = "round_trip"
@@ -228,6 +230,15 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
             ) from warning
     frame.columns = pd.Index(names, dtype=object)
     return frame
+
+
+def _check_separator(names: Sequence[str], path: Path) -> None:
+    between = next((sign for sign in OTHER_SEPARATORS if len(names) == 1 and sign in names[0]), None)
+    if between is not None:
+        raise InvalidInputError(
+            f"{path.name} seems to have {OTHER_SEPARATORS[between]} between its fields. Expected commas, and points in "
+            f"decimals; pandas makes them: read_csv(…, sep={between!r}, decimal=',').to_csv(…, index=False)."
+        )
 
 
 def _check_header(names: Sequence[str]) -> None:
@@ -258,9 +269,7 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if found:
         raise InvalidInputError(f"Several columns could be the label: {listed(found)}. Name one with --label.")
     hint = ""
-    if len(columns) == 1 and any(separator in columns[0] for separator in ";\t|"):
-        hint = " Fields must be separated by commas."
-    elif sum(_is_number(name) for name in columns) > len(columns) / 2:
+    if sum(_is_number(name) for name in columns) > len(columns) / 2:
         hint = " The first line must hold column names."
     raise InvalidInputError(
         f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label; "

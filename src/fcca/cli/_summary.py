@@ -182,7 +182,7 @@ def tree_of_rules(found: Distillation) -> Tree:
 def _price_of_a_leaf(found: Distillation) -> list[Text]:
     """Why a tree is as small as it is, and what to do about it, where nobody has said what a leaf costs."""
     tree = found.classifier.tree_
-    if tree.regularization is not None or tree.n_leaves_ > SMALL_TREE:
+    if tree.regularization is not None or tree.n_leaves_ > SMALL_TREE or found.training.tree_accuracy == 1:
         return []
     cheaper = float(f"{tree.regularization_ / 4:.1g}")
     rows = number(round(tree.regularization_ * found.training.rows))

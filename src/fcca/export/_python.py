@@ -44,6 +44,13 @@ def predict_proba(row):
 
 MISSING = """
 
+def _value(row, name):
+    try:
+        return row[name]
+    except KeyError:
+        raise ValueError(f"The row has no column {name!r}. A value that is missing is None.") from None
+
+
 def _is_missing(value):
     if value is None:
         return True
@@ -59,7 +66,7 @@ REFUSED = """
 NUMBER = """
 
 def _number(row, name):
-    value = row.get(name)
+    value = _value(row, name)
     if _is_missing(value):{missing}
     try:
         number = None if isinstance(value, (str, bytes)) else float(value)
@@ -73,7 +80,7 @@ def _number(row, name):
 CATEGORY = """
 
 def _category(row, name, known):
-    value = row.get(name)
+    value = _value(row, name)
     if _is_missing(value):{missing}
     try:
         return known.index(value)

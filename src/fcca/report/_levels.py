@@ -43,7 +43,8 @@ class Level:
     tree : OptimalTreeClassifier
         Fitted on the 0/1 columns of those.
     training : dict
-        Rates on the training rows; ``baseline`` is the share of the class ``commonest`` among the labels there.
+        Rates on the training rows; ``baseline`` is the accuracy of always answering ``commonest``, the commonest class of
+        the training rows.
     held_out : dict or None
         The same on the rows that were held out.
     """
@@ -112,8 +113,8 @@ def _level(material: Material, Q: float, kept: NDArray[np.int64], time_limit: fl
         tree = _grown(clone(classifier.tree_), B, learned, material.training.weight, time_limit)
     held_out = None
     if material.held_out is not None:
-        held_out = _rates(tree, table.binarize(material.held_out.table), material.held_out)
-    return Level(Q, kept, tree, _rates(tree, B, material.training), held_out)
+        held_out = _rates(tree, table.binarize(material.held_out.table), material.held_out, material.training.commonest)
+    return Level(Q, kept, tree, _rates(tree, B, material.training, material.training.commonest), held_out)
 
 
 def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> Any:
@@ -126,16 +127,15 @@ def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> 
         return tree.fit(B, y, **({} if weight is None else {"sample_weight": weight}))
 
 
-def _rates(tree: Any, B: NDArray[np.int8], rows: Rows) -> dict[str, Any]:
+def _rates(tree: Any, B: NDArray[np.int8], rows: Rows, commonest: Any) -> dict[str, Any]:
     predicted = tree.predict(B)
-    commonest, share = rows.commonest
     return {
         "rows": len(rows),
         "accuracy": fidelity(predicted, rows.y, rows.weight),
         "fidelity": fidelity(predicted, rows.answers, rows.weight),
         "compression": compression_rate(B, rows.weight),
         "inconsistency": inconsistency_rate(B, rows.y, rows.weight),
-        "baseline": share,
+        "baseline": fidelity(np.full(len(rows), commonest, dtype=rows.y.dtype), rows.y, rows.weight),
         "commonest": printable(commonest),
     }
 

@@ -49,12 +49,10 @@ class Rows:
         return len(self.y)
 
     @cached_property
-    def commonest(self) -> tuple[Any, float]:
-        """The label of the largest weight, of equals the first, and its share."""
+    def commonest(self) -> Any:
+        """The label of the largest weight, of equals the first."""
         labels, code = np.unique(self.y, return_inverse=True)
-        weight = np.bincount(code.ravel(), weights=self.weight)
-        most = int(weight.argmax())
-        return labels[most].item() if hasattr(labels[most], "item") else labels[most], float(weight[most] / weight.sum())
+        return labels.tolist()[int(np.bincount(code.ravel(), weights=self.weight).argmax())]
 
 
 @dataclass(frozen=True)
