@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -45,11 +46,8 @@ def recorded(main: Callable[[], None]) -> None:
     began = datetime.datetime.now(datetime.UTC)
     load = os.getloadavg() if hasattr(os, "getloadavg") else (math.nan,) * 3
     kept = _Kept(sys.stdout)
-    sys.stdout = kept  # type: ignore[assignment]
-    try:
+    with redirect_stdout(kept):
         main()
-    finally:
-        sys.stdout = kept.stream
     text = kept.text.getvalue()
     record = {
         "version": 1,

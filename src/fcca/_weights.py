@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -32,3 +34,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
     if not (weight > 0).any():
         raise InvalidInputError("sample_weight must have at least one non-zero entry.")
     return weight
+
+
+def heaviest_label(y: NDArray[np.generic], weight: NDArray[np.float64] | None = None) -> Any:
+    """The label of the most rows, or of the largest weight; of equals the first."""
+    labels, code = np.unique(y, return_inverse=True)
+    return labels.tolist()[int(np.bincount(code.ravel(), weights=weight).argmax())]

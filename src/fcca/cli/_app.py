@@ -17,23 +17,22 @@ from fcca.cli._report import report
 from fcca.cli._running import leave_streams_whole
 
 
-class _FlagsTakeNoValue:
-    """Leaves the type of flags out of the help: they take no value."""
+def _flags_without_type(params: list[Any]) -> list[Any]:
+    """The same, the type of flags left out of the help: they take no value."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
 
+
+class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False) and param.metavar is None:
-                param.metavar = ""
-        return params
+        return _flags_without_type(super().get_params(ctx))
 
 
-class _Command(_FlagsTakeNoValue, TyperCommand):
-    pass
-
-
-class _Group(_FlagsTakeNoValue, TyperGroup):
-    pass
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _flags_without_type(super().get_params(ctx))
 
 
 app = typer.Typer(

@@ -17,8 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 from fcca._columns import Columns
 from fcca._known_rows import known_rows
 from fcca._progress import progress_bar, step
+from fcca._weights import heaviest_label
 from fcca.cli._data import Dataset
-from fcca.cli._distillation import check_range, collected_notes, commonest_class, training_table
+from fcca.cli._distillation import check_range, collected_notes, training_table
 from fcca.cli._models import described, target_model
 from fcca.cli._options import BenchmarkSettings, TargetModel
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer
@@ -204,7 +205,7 @@ def _line(
 def _baseline(fold: Fold) -> dict[str, Any]:
     """The line of answering every row with the commonest class of the rows to fit on."""
     began = perf_counter()
-    predicted = np.full(len(fold.y_test), commonest_class(fold.y), dtype=fold.y_test.dtype)
+    predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
     seconds = perf_counter() - began
     return _line(BASELINE, predicted, fold.y_test, fold.answers, thresholds=0, columns=0, leaves=1, seconds=seconds)
 

@@ -22,6 +22,7 @@ from fcca._files import AtomicOutputs
 from fcca._frames import listed_rows
 from fcca._known_rows import known_rows
 from fcca._progress import step
+from fcca._weights import heaviest_label
 from fcca.classifier import FCCAClassifier
 from fcca.cli._columns import as_json, one_type_per_column
 from fcca.cli._data import Dataset, check_split
@@ -176,7 +177,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
     known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[held_out_rows])
     tested = (held_out.X.iloc[held_out_rows[known]], held_out.y[held_out_rows[known]]) if known.any() else None
     with step("Rates"):
-        commonest = commonest_class(y)
+        commonest = heaviest_label(y)
         training = _scores(classifier, data.X.iloc[training_rows], y, commonest)
         held_out_scores = None if tested is None else _scores(classifier, *tested, commonest)
     return Distillation(
@@ -212,12 +213,6 @@ def _discretizer(target: Any, settings: DistillSettings, rules: tuple[Constraint
         constraints=rules or None,
         n_jobs=settings.jobs,
     )
-
-
-def commonest_class(y: NDArray[np.generic]) -> Any:
-    """The class of the most rows, the first of equals."""
-    labels, counts = np.unique(y, return_counts=True)
-    return labels.tolist()[int(counts.argmax())]
 
 
 def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic], commonest: Any) -> Scores:

@@ -121,13 +121,14 @@ def _n_proven(material: Material) -> float:
 def _column(material: Material, j: int) -> dict[str, Any]:
     column = None if material.columns is None else material.columns[j]
     values = material.training.table[:, j]
-    is_number = column is None or column.categories is None
+    categories = None if column is None else column.categories
+    is_number = categories is None
     present = values[~np.isnan(values)] if is_number else values[:0]
     low, high = numbers([present.min(), present.max()]) if len(present) else (None, None)
     return {
         "name": safe_text(material.conditions.feature_names[j]),
         "kind": "number" if is_number else "category",
-        "categories": None if is_number else [printable(label) for label in column.categories],  # type: ignore[union-attr]
+        "categories": None if categories is None else [printable(label) for label in categories],
         "missing": column is not None and column.missing,
         "low": low,
         "high": high,

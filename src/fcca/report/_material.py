@@ -17,6 +17,7 @@ from fcca._columns import Columns
 from fcca._known_rows import known_rows
 from fcca._text import printable
 from fcca._units import PowerOfTwoScaler
+from fcca._weights import heaviest_label
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.exceptions import InvalidInputError
@@ -51,8 +52,7 @@ class Rows:
     @cached_property
     def commonest(self) -> Any:
         """The label of the largest weight, of equals the first."""
-        labels, code = np.unique(self.y, return_inverse=True)
-        return labels.tolist()[int(np.bincount(code.ravel(), weights=self.weight).argmax())]
+        return heaviest_label(self.y, self.weight)
 
 
 @dataclass(frozen=True)
