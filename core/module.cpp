@@ -4,6 +4,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "optimal_tree.hpp"
 #include "ordered_trees.hpp"
 #include "parallel.hpp"
+#include "selection_search.hpp"
 #include "tree_scores.hpp"
 
 namespace fcca {
@@ -185,18 +188,19 @@ void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints
   }
 }
 
+void look_for_signals() {
+  nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
                 double time_limit) {
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
   Stop stop(time_limit);
   TreeAnswer answer;
-  auto look_up = [] {
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  };
   {
     nb::gil_scoped_release no_gil;
-    stop.look_up_with(look_up);
+    stop.look_up_with(look_for_signals);
     answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty, max_depth,
                           stop);
   }
@@ -204,6 +208,48 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, 
   for (const TreeNode& node : answer.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
   return std::make_tuple(answer.cost, answer.bound, answer.optimal, answer.nodes, to_numpy(std::move(column)),
                          to_numpy(std::move(left)), to_numpy(std::move(right)));
+}
+
+// One row of counts per row of the table, chains of conditions, and what is asked of a set. Costs are weights of rows; a cost of NaN
+// means that there is no such set, or that none was found in time.
+auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
+                       Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
+                       double time_limit) {
+  const std::size_t n_conditions = count.shape(0);
+  require(label.shape(0) == passed.shape(0) && weight.shape(0) == passed.shape(0), "one label and weight per row");
+  require(chain_size.shape(0) == passed.shape(1), "one count per chain");
+  require(state.shape(0) == n_conditions && feature.shape(0) == n_conditions, "one state and feature per condition");
+  Stop stop(time_limit);
+  SelectionAnswer answer;
+  double unit = 1;
+  {
+    nb::gil_scoped_release no_gil;
+    stop.look_up_with(look_for_signals);
+    const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
+                                              {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
+    require(rows.n_conditions == n_conditions, "chains and conditions disagree");
+    SelectionRules rules;
+    rules.feature.assign(feature.data(), feature.data() + n_conditions);
+    rules.per_feature.assign(per_feature.data(), per_feature.data() + per_feature.shape(0));
+    rules.max_features = max_features;
+    rules.count.assign(count.data(), count.data() + n_conditions);
+    unit = rows.unit;
+    const double most = std::min(std::floor(ceiling * unit), static_cast<double>(rows.total));
+    answer = SelectionSearch(rows, rules, stop).run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most));
+  }
+  const double cost = answer.found ? static_cast<double>(answer.best.cost) / unit : std::numeric_limits<double>::quiet_NaN();
+  return std::make_tuple(to_numpy(std::move(answer.best.chosen)), cost, static_cast<double>(answer.bound) / unit, answer.optimal,
+                         answer.nodes);
+}
+
+// The conditions in the order in which plain greedy takes them.
+auto greedy_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count,
+                       std::size_t n_thresholds) {
+  const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
+                                            {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
+  require(rows.n_conditions == count.shape(0), "chains and conditions disagree");
+  const SelectionRules rules = no_rules({count.data(), count.data() + count.shape(0)});
+  return to_numpy(greedy_order(rows, rules, nothing_decided(rules), n_thresholds));
 }
 
 void widen(Matrix rows, const CellArrays& cells, MutableDoubles smallest, MutableDoubles largest) {
@@ -260,6 +306,11 @@ NB_MODULE(_core, m) {
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
+  m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
+        nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
+        nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("time_limit"));
+  m.def("greedy_thresholds", &fcca::greedy_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
+        nb::arg("chain_size"), nb::arg("count"), nb::arg("n_thresholds"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("cells"), nb::arg("values"), nb::arg("base"), nb::arg("out"));
   m.def("score_trees", &fcca::score_trees, nb::arg("rows"), nb::arg("roots"), nb::arg("feature"), nb::arg("threshold"),
         nb::arg("left"), nb::arg("right"), nb::arg("missing_left").none(), nb::arg("first_code").none(), nb::arg("n_codes").none(),

@@ -1,0 +1,196 @@
+#include "selection_pairs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace fcca {
+
+namespace {
+
+constexpr std::size_t nearest = 10;         // pairs sought for a row; more help little
+constexpr std::size_t widest_look = 4096;   // rows of another class that a row is compared with
+constexpr std::size_t n_buckets = 64;       // of prices between 0 and 1
+
+}  // namespace
+
+void PairMatcher::number_open_conditions(const std::vector<Decision>& choice) {
+  open_.clear(), slot_.clear(), first_slot_.clear(), chains_.clear(), code_.clear();
+  std::int32_t slot = 0;
+  for (std::size_t c = 0; c < rows_.n_chains; ++c) {
+    const std::int32_t first = rows_.first_condition[c], end = rows_.first_condition[c + 1];
+    std::vector<Code> code{0};
+    for (std::int32_t t = first; t < end; ++t) code.push_back(code.back() + (choice[t] == Decision::open));
+    if (code.back() == 0) continue;
+    first_slot_.push_back(slot++);
+    for (std::int32_t t = first; t < end; ++t) {
+      if (choice[t] == Decision::open) open_.push_back(t), slot_.push_back(slot++);
+    }
+    chains_.push_back(static_cast<std::int32_t>(c));
+    code_.push_back(std::move(code));
+  }
+  sums_.assign(slot, 0);
+  change_.assign(slot, 0);
+}
+
+// Rows that the open conditions cannot tell apart become one point: what is not of its two heaviest classes cannot be avoided,
+// nor as much of the heaviest as the second has; the rest of the heaviest remains to be paired. (The cost of a group is at least
+// the sum of the costs of any parts that its weights are divided into.)
+void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* to) {
+  const std::size_t n = to - from, m = chains_.size(), K = rows_.n_classes;
+  row_codes_.resize(n * m);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int32_t* passed = rows_.passed.data() + from[i] * rows_.n_chains;
+    for (std::size_t c = 0; c < m; ++c) row_codes_[i * m + c] = code_[c][passed[chains_[c]]];
+  }
+  by_code_.resize(n);
+  std::iota(by_code_.begin(), by_code_.end(), 0);
+  auto codes_of = [&](std::int32_t i) { return row_codes_.data() + static_cast<std::size_t>(i) * m; };
+  std::sort(by_code_.begin(), by_code_.end(), [&](std::int32_t a, std::int32_t b) {
+    return std::lexicographical_compare(codes_of(a), codes_of(a) + m, codes_of(b), codes_of(b) + m);
+  });
+  struct Merged {
+    Point point;
+    std::int32_t like;
+  };
+  std::vector<Merged> merged;
+  for (std::size_t begin = 0, end; begin < n; begin = end) {
+    held_.assign(K, 0);
+    for (end = begin; end < n && std::equal(codes_of(by_code_[begin]), codes_of(by_code_[begin]) + m, codes_of(by_code_[end])); ++end) {
+      for (std::size_t k = 0; k < K; ++k) held_[k] += rows_.weight[from[by_code_[end]] * K + k];
+    }
+    const std::size_t heaviest = std::max_element(held_.begin(), held_.end()) - held_.begin();
+    const std::int64_t most = held_[heaviest], sum = std::accumulate(held_.begin(), held_.end(), std::int64_t{0});
+    held_[heaviest] = 0;
+    const std::int64_t second = *std::max_element(held_.begin(), held_.end());
+    unavoidable_ += sum - most;
+    if (most > second) merged.push_back({{most - second, static_cast<std::int32_t>(heaviest)}, by_code_[begin]});
+  }
+  std::stable_sort(merged.begin(), merged.end(), [](const Merged& a, const Merged& b) { return a.point.label < b.point.label; });
+  codes_.resize(m * merged.size());
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    points_.push_back(merged[i].point);
+    for (std::size_t c = 0; c < m; ++c) codes_[c * merged.size() + i] = codes_of(merged[i].like)[c];
+  }
+}
+
+void PairMatcher::add_pair(std::size_t one, std::size_t other) {
+  pairs_.push_back({static_cast<std::int32_t>(one), static_cast<std::int32_t>(other), static_cast<std::uint32_t>(spans_.size())});
+}
+
+// Pairs of the points [begin, end), which are of one group and sorted by class; their codes are at hand.
+void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
+  const std::size_t n = end - begin, m = chains_.size();
+  std::vector<std::size_t> class_begin{0};
+  for (std::size_t i = 1; i <= n; ++i) {
+    if (i == n || points_[begin + i].label != points_[begin + i - 1].label) class_begin.push_back(i);
+  }
+  if (class_begin.size() < 3) return;
+  distance_.resize(n);
+  std::vector<Code> farthest(n);             // how far a point's partners are at most …
+  std::vector<std::size_t> last_farthest(n);  // … and the last of those that are so far
+  std::vector<std::size_t> at_distance;
+  for (std::size_t a = 0; a + 1 < class_begin.size(); ++a) {
+    for (std::size_t i = class_begin[a]; i < class_begin[a + 1]; ++i) {
+      at_distance.assign(1, 0);
+      std::vector<std::pair<std::size_t, std::size_t>> looks;
+      for (std::size_t b = 0; b + 1 < class_begin.size(); ++b) {
+        if (b == a) continue;
+        std::size_t from = class_begin[b], to = class_begin[b + 1];
+        if (to - from > widest_look) {  // those in the middle of the same place in their order
+          const double share = static_cast<double>(i - class_begin[a]) / static_cast<double>(class_begin[a + 1] - class_begin[a]);
+          const std::size_t middle = from + static_cast<std::size_t>(share * static_cast<double>(to - from));
+          from = std::max(from + widest_look / 2, middle) - widest_look / 2;
+          to = std::min(to, from + widest_look);
+        }
+        looks.emplace_back(from, to);
+        std::fill(distance_.begin() + from, distance_.begin() + to, 0);
+        for (std::size_t c = 0; c < m; ++c) {
+          const Code* code = codes_.data() + c * n;
+          const Code mine = code[i];
+          for (std::size_t j = from; j < to; ++j) distance_[j] += static_cast<Code>(code[j] > mine ? code[j] - mine : mine - code[j]);
+        }
+        for (std::size_t j = from; j < to; ++j) {
+          if (distance_[j] >= at_distance.size()) at_distance.resize(distance_[j] + 1, 0);
+          ++at_distance[distance_[j]];
+        }
+      }
+      std::size_t within = 0, limit = 0;
+      while (limit + 1 < at_distance.size() && within + at_distance[limit] < nearest) within += at_distance[limit++];
+      std::size_t left = nearest - std::min(nearest, within);
+      farthest[i] = static_cast<Code>(limit), last_farthest[i] = 0;
+      for (const auto& [from, to] : looks) {
+        for (std::size_t j = from; j < to; ++j) {
+          if (distance_[j] > limit || (distance_[j] == limit && left == 0)) continue;
+          if (distance_[j] == limit) --left, last_farthest[i] = j;
+          // Was it found from the other side? Then there is such a pair already.
+          if (j < i && (distance_[j] < farthest[j] || (distance_[j] == farthest[j] && i <= last_farthest[j]))) continue;
+          add_pair(begin + i, begin + j);
+          for (std::size_t c = 0; c < m; ++c) {
+            const Code x = codes_[c * n + i], y = codes_[c * n + j];
+            if (x != y) spans_.push_back({first_slot_[c] + std::min(x, y), first_slot_[c] + std::max(x, y)});
+          }
+        }
+      }
+    }
+  }
+}
+
+void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& choice) {
+  number_open_conditions(choice);
+  points_.clear(), pairs_.clear(), spans_.clear();
+  unavoidable_ = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::size_t begin = points_.size();
+    collect_points(groups.rows.data() + groups.begin[g], groups.rows.data() + groups.begin[g + 1]);
+    pair_up(begin, points_.size());
+  }
+  bucket_.resize(pairs_.size());
+  order_.resize(pairs_.size());
+}
+
+void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
+  std::fill(sums_.begin(), sums_.end(), 0);
+  for (std::size_t i = 0; i < open_.size(); ++i) sums_[slot_[i]] = price[open_[i]];
+  for (std::size_t c = 0; c < first_slot_.size(); ++c) {
+    const std::size_t end = c + 1 < first_slot_.size() ? first_slot_[c + 1] : sums_.size();
+    for (std::size_t s = first_slot_[c] + 1; s < end; ++s) sums_[s] += sums_[s - 1];
+  }
+  std::array<std::uint32_t, n_buckets + 1> begin{};
+  for (std::size_t p = 0; p < pairs_.size(); ++p) {
+    const std::size_t end = p + 1 < pairs_.size() ? pairs_[p + 1].first_span : spans_.size();
+    double between = 0;
+    for (std::size_t s = pairs_[p].first_span; s < end; ++s) between += sums_[spans_[s].high] - sums_[spans_[s].low];
+    bucket_[p] = between < 1 ? static_cast<std::uint8_t>(std::max(0.0, between) * n_buckets) : n_buckets;
+    ++begin[bucket_[p]];
+  }
+  std::uint32_t n_before = 0;
+  for (std::uint32_t& n : begin) n_before += n, n = n_before - n;
+  const std::uint32_t n_worthwhile = begin[n_buckets];
+  for (std::size_t p = 0; p < pairs_.size(); ++p) order_[begin[bucket_[p]]++] = static_cast<std::uint32_t>(p);
+
+  left_.resize(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i) left_[i] = points_[i].weight;
+  std::fill(change_.begin(), change_.end(), 0);
+  std::int64_t matched = 0;
+  for (std::uint32_t at = 0; at < n_worthwhile; ++at) {
+    const std::size_t p = order_[at];
+    const Pair& pair = pairs_[p];
+    const std::int64_t weight = std::min(left_[pair.one], left_[pair.other]);
+    if (weight == 0) continue;
+    left_[pair.one] -= weight, left_[pair.other] -= weight, matched += weight;
+    const std::size_t end = p + 1 < pairs_.size() ? pairs_[p + 1].first_span : spans_.size();
+    for (std::size_t s = pair.first_span; s < end; ++s) change_[spans_[s].low] += weight, change_[spans_[s].high] -= weight;
+  }
+  cut.pairs = static_cast<double>(matched);
+  cut.cover.assign(rows_.n_conditions, 0);
+  for (std::size_t i = 0, c = 0; i < open_.size(); ++i) {
+    // The condition lies between its slot's predecessor and its slot.
+    while (c + 1 < first_slot_.size() && first_slot_[c + 1] < slot_[i]) ++c;
+    std::int64_t& running = change_[slot_[i] - 1];
+    if (slot_[i] - 1 > first_slot_[c]) running += change_[slot_[i] - 2];
+    cut.cover[open_[i]] = static_cast<double>(running);
+  }
+}
+
+}  // namespace fcca

@@ -1,0 +1,80 @@
+// A lower bound on what any further choice of conditions costs, from pairs of rows of different classes.
+//
+// Two rows of one group and of different classes cost their common weight, unless a condition chosen later tells them apart.
+// Match such rows, no row beyond its weight: M pairs (weights included), cover[t] of them told apart by condition t. Then
+// every set R costs at least M − Σ_{t in R} cover[t]: a pair is told apart by R only if some t in R does it, and within a group
+// the pairs that are left cannot all be right. This holds for every matching, and so for every mean of matchings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "selection_rows.hpp"
+#include "selection_rules.hpp"
+
+namespace fcca {
+
+// Every set R of open conditions costs at least pairs − Σ_{t in R} cover[t].
+struct Cut {
+  double pairs = 0;
+  std::vector<double> cover;  // of each condition; 0 where it is not open
+};
+
+class PairMatcher {
+ public:
+  explicit PairMatcher(const SelectionRows& rows) : rows_(rows) {}
+
+  // Takes the rows of the groups as the open conditions see them, and pairs each with its nearest ones of other classes.
+  void look_at(const Groups& groups, const std::vector<Decision>& choice);
+
+  // What even all open conditions together leave: rows that are alike to them but of several classes.
+  std::int64_t unavoidable() const { return unavoidable_; }
+  bool has_pairs() const { return !pairs_.empty(); }
+
+  // Matches the pairs in the order of the price of the conditions between them, as long as it is below 1. The cut is the best
+  // answer to a set that takes condition t with share price[t], but for what matching greedily loses.
+  void match(const std::vector<double>& price, Cut& cut);
+
+ private:
+  struct Point {
+    std::int64_t weight;  // of its heaviest class over its second heaviest
+    std::int32_t label;
+  };
+  struct Pair {
+    std::int32_t one, other;
+    std::uint32_t first_span;  // where the conditions between them are listed; up to the next pair's
+  };
+  struct Span {
+    std::int32_t low, high;  // positions in the running sums of a chain's prices
+  };
+  using Code = std::uint16_t;
+
+  void number_open_conditions(const std::vector<Decision>& choice);
+  void collect_points(const std::int32_t* from, const std::int32_t* to);
+  void pair_up(std::size_t begin, std::size_t end);
+  void add_pair(std::size_t one, std::size_t other);
+
+  const SelectionRows& rows_;
+  std::vector<std::int32_t> open_;        // the open conditions, by chain
+  std::vector<std::int32_t> slot_;        // of each open condition: where its price ends in the running sums
+  std::vector<std::int32_t> first_slot_;  // of each chain that has open conditions
+  std::vector<std::int32_t> chains_;      // those chains
+  std::vector<std::vector<Code>> code_;   // per such chain and number of conditions passed: how many of them are open
+  std::int64_t unavoidable_ = 0;
+  std::vector<Point> points_;
+  std::vector<Code> codes_;  // chains × points of the group at hand
+  std::vector<Pair> pairs_;
+  std::vector<Span> spans_;
+  std::vector<double> sums_;
+  std::vector<std::int64_t> change_, left_;
+  std::vector<std::uint8_t> bucket_;
+  std::vector<std::uint32_t> order_;
+  // of the group at hand
+  std::vector<Code> row_codes_;
+  std::vector<std::int32_t> by_code_;
+  std::vector<Code> distance_;
+  std::vector<std::int64_t> held_;
+};
+
+}  // namespace fcca

@@ -1,0 +1,47 @@
+// Rows as the conditions see them, and the groups of rows that a set of conditions cannot tell apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fcca {
+
+// Conditions stand in chains, each within the one before it (x > 1, x > 2, …): of a chain's conditions a row passes the first
+// `passed`. Rows that pass the same ones are one row. Weights are whole numbers of a unit, so that sums are exact.
+struct SelectionRows {
+  std::size_t n_rows = 0, n_chains = 0, n_classes = 0, n_conditions = 0;
+  std::vector<std::int32_t> passed;           // n_rows × n_chains
+  std::vector<std::int64_t> weight;           // n_rows × n_classes
+  std::vector<std::int32_t> first_condition;  // of each chain, and the number of conditions at the end
+  std::vector<std::int32_t> chain;            // of each condition
+  double unit = 1;                            // weight of a row in units: its weight · unit
+  std::int64_t total = 0;
+
+  bool holds(std::size_t row, std::int32_t condition) const {
+    const std::int32_t c = chain[condition];
+    return passed[row * n_chains + c] > condition - first_condition[c];
+  }
+};
+
+SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,
+                             const std::vector<std::int32_t>& chain_size, std::size_t n_classes);
+
+// Groups of rows that the chosen conditions do not tell apart. Groups of a single class are left out: they cost nothing, and
+// nothing that is chosen later changes that.
+struct Groups {
+  std::vector<std::int32_t> rows;   // sorted by group
+  std::vector<std::int32_t> begin;  // of each group, and the number of rows at the end
+  std::int64_t cost = 0;            // weight outside the heaviest class, over all groups
+
+  std::size_t size() const { return begin.size() - 1; }
+};
+
+Groups one_group(const SelectionRows& rows);
+Groups split(const SelectionRows& rows, const Groups& groups, std::int32_t condition);
+Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& chosen);
+
+// cost[t]: of the groups after one more condition t, for all conditions in one pass over the rows.
+void costs_of_adding(const SelectionRows& rows, const Groups& groups, std::vector<std::int64_t>& cost);
+
+}  // namespace fcca

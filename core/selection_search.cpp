@@ -1,0 +1,237 @@
+#include "selection_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace fcca {
+
+namespace {
+
+constexpr int passes_at_root = 150, passes_below = 10;
+constexpr double step = 0.3;
+
+// The nearest prices that are shares between 0 and 1 of n conditions in all, those that are not open at 0.
+void project(std::vector<double>& price, const std::vector<Decision>& choice, double n) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (std::size_t t = 0; t < price.size(); ++t) {
+    if (choice[t] == Decision::open) low = std::min(low, price[t] - 1), high = std::max(high, price[t]);
+  }
+  for (int i = 0; i < 40; ++i) {
+    const double shift = (low + high) / 2;
+    double sum = 0;
+    for (std::size_t t = 0; t < price.size(); ++t) {
+      if (choice[t] == Decision::open) sum += std::clamp(price[t] - shift, 0.0, 1.0);
+    }
+    (sum > n ? low : high) = shift;
+  }
+  for (std::size_t t = 0; t < price.size(); ++t) price[t] = choice[t] == Decision::open ? std::clamp(price[t] - high, 0.0, 1.0) : 0;
+}
+
+}  // namespace
+
+void SelectionSearch::offer(const Candidate& candidate) {
+  if (candidate.chosen.size() != n_ || candidate.cost > ceiling_) return;
+  if (!has_best_ || candidate.better_than(best_)) best_ = candidate, has_best_ = true;
+}
+
+// Whether no set of this cost or more, with at most this count, can be better than the best one.
+bool SelectionSearch::hopeless(std::int64_t bound, double most_count) const {
+  if (!has_best_) return bound > ceiling_;
+  return bound > best_.cost || (bound == best_.cost && most_count <= best_.count);
+}
+
+double SelectionSearch::most_count(const Decided& decided, std::size_t left) const {
+  std::vector<double> open;
+  for (std::size_t t = 0; t < decided.choice.size(); ++t) {
+    if (decided.choice[t] == Decision::open) open.push_back(rules_.count[t]);
+  }
+  left = std::min(left, open.size());
+  std::nth_element(open.begin(), open.begin() + left, open.end(), std::greater<>());
+  // Sums in another order may differ in their last bits; never take the smaller one.
+  return std::accumulate(open.begin(), open.begin() + left, decided.count) * (1 + 1e-12);
+}
+
+std::int64_t SelectionSearch::rounded_up(double bound) const {
+  return static_cast<std::int64_t>(std::ceil(bound - 1e-11 * static_cast<double>(rows_.total)));
+}
+
+// At least the largest sum of values of `left` open conditions that are admissible together.
+double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value) {
+  sorted_.clear();
+  for (std::size_t t = 0; t < value.size(); ++t) {
+    if (decided.choice[t] == Decision::open) sorted_.push_back(value[t]);
+  }
+  left = std::min(left, sorted_.size());
+  if (left == 0) return 0;
+  std::nth_element(sorted_.begin(), sorted_.begin() + (left - 1), sorted_.end(), std::greater<>());
+  return std::accumulate(sorted_.begin(), sorted_.begin() + left, 0.0);
+}
+
+// Rules out the conditions without which a set that is better has to do. Returns whether there were any.
+bool SelectionSearch::rule_out(Node& node, const Cut& cut, std::int64_t unavoidable) {
+  const std::size_t left = n_ - node.decided.chosen.size();
+  const double others = best_sum(node.decided, left - 1, cut.cover);
+  bool any = false;
+  for (std::size_t t = 0; t < rows_.n_conditions; ++t) {
+    if (node.decided.choice[t] != Decision::open) continue;
+    const std::int64_t with = rounded_up(static_cast<double>(unavoidable) + cut.pairs - others - cut.cover[t]);
+    if (hopeless(with, std::numeric_limits<double>::infinity())) node.decided.choice[t] = Decision::forbidden, any = true;
+  }
+  return any;
+}
+
+// Plays prices against matchings: the prices move towards the conditions that tell the matched pairs apart, the matching answers,
+// and the mean of all matchings is the bound. Returns whether the node is still of interest.
+bool SelectionSearch::tighten(Node& node, const Groups& groups, std::vector<double>& price, std::vector<double>& mean_price) {
+  const std::size_t left = n_ - node.decided.chosen.size(), T = rows_.n_conditions;
+  const int passes = node.number == 0 ? passes_at_root : passes_below;
+  matcher_.look_at(groups, node.decided.choice);
+  const std::int64_t unavoidable = matcher_.unavoidable();
+  const double floor = static_cast<double>(unavoidable);
+  node.bound = std::max(node.bound, unavoidable);
+  const double count = most_count(node.decided, left);
+  project(price, node.decided.choice, static_cast<double>(left));
+  mean_price = price;
+  if (hopeless(node.bound, count)) return false;
+  if (!matcher_.has_pairs()) return true;
+  Cut mean, answer, mixed;
+  double value = 0, least_answer = std::numeric_limits<double>::infinity();
+  auto value_of = [&](const Cut& cut) { return cut.pairs - best_sum(node.decided, left, cut.cover); };
+  auto mix = [&](double share) {
+    mixed.pairs = (1 - share) * mean.pairs + share * answer.pairs;
+    mixed.cover.resize(T);
+    for (std::size_t t = 0; t < T; ++t) mixed.cover[t] = (1 - share) * mean.cover[t] + share * answer.cover[t];
+    return value_of(mixed);
+  };
+  for (int pass = 0; pass < passes && !stop_.now(); ++pass) {
+    matcher_.match(price, answer);
+    if (pass == 0) {
+      mean = answer;
+      value = value_of(mean);
+    } else {
+      double best_share = 0;
+      for (const double share : {0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.0}) {
+        const double mixed_value = mix(share);
+        if (mixed_value > value) value = mixed_value, best_share = share;
+        else if (mixed_value < value && best_share > 0) break;  // it is concave in the share
+      }
+      if (best_share > 0) mix(best_share), std::swap(mean, mixed);
+    }
+    node.bound = std::max(node.bound, rounded_up(floor + value));
+    if (hopeless(node.bound, count)) return false;
+    double answered = answer.pairs, mean_cover = 0, spread = 0;
+    std::size_t n_open = 0;
+    for (std::size_t t = 0; t < T; ++t) {
+      if (node.decided.choice[t] != Decision::open) continue;
+      answered -= price[t] * answer.cover[t];
+      mean_cover += answer.cover[t], ++n_open;
+    }
+    mean_cover /= static_cast<double>(n_open);
+    for (std::size_t t = 0; t < T; ++t) {
+      if (node.decided.choice[t] == Decision::open) spread += (answer.cover[t] - mean_cover) * (answer.cover[t] - mean_cover);
+    }
+    least_answer = std::min(least_answer, answered);
+    const double gap = std::max(1e-3 * answered, answered - value);
+    if (spread == 0 || gap <= 0) break;
+    for (std::size_t t = 0; t < T; ++t) price[t] += step * gap / spread * answer.cover[t];
+    project(price, node.decided.choice, static_cast<double>(left));
+    for (std::size_t t = 0; t < T; ++t) mean_price[t] += (price[t] - mean_price[t]) / (pass + 2);
+    // The best answer to these prices is about the most that the bound can become.
+    if (node.number > 0 && pass >= 3 && has_best_ && floor + least_answer < static_cast<double>(best_.cost) - 1) break;
+  }
+  rule_out(node, mean, unavoidable);
+  return true;
+}
+
+// One condition is left to choose: all are tried at once.
+void SelectionSearch::finish_last(const Decided& decided, const Groups& groups) {
+  costs_of_adding(rows_, groups, cost_);
+  std::int32_t best = -1;
+  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
+    if (decided.choice[t] != Decision::open) continue;
+    if (best < 0 || cost_[t] < cost_[best] || (cost_[t] == cost_[best] && rules_.count[t] > rules_.count[best])) best = t;
+  }
+  if (best < 0 || hopeless(cost_[best], (decided.count + rules_.count[best]) * (1 + 1e-12))) return;
+  std::vector<std::int32_t> chosen = decided.chosen;
+  chosen.push_back(best);
+  offer(candidate(rows_, rules_, std::move(chosen)));
+}
+
+void SelectionSearch::finish_last_two(Decided decided, const Groups& groups) {
+  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions) && !stop_.now(); ++t) {
+    if (decided.choice[t] != Decision::open) continue;
+    Decided with = decided;
+    choose(rules_, with, t);
+    finish_last(with, split(rows_, groups, t));
+    decided.choice[t] = Decision::forbidden;
+  }
+}
+
+void SelectionSearch::push(Node node) {
+  node.number = ++pushed_;
+  heap_.push_back(std::move(node));
+  std::push_heap(heap_.begin(), heap_.end(), [](const Node& a, const Node& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.number < b.number;  // of equal bounds the newest, which is the deepest
+  });
+}
+
+void SelectionSearch::expand(Node node) {
+  ++nodes_;
+  const std::size_t left = n_ - node.decided.chosen.size();
+  if (room(rules_, node.decided) < left) return;
+  if (hopeless(node.bound, most_count(node.decided, left))) return;
+  const Groups groups = groups_of(rows_, node.decided.chosen);
+  if (left == 0) return offer(candidate(rows_, rules_, node.decided.chosen));
+  if (left == 1) return finish_last(node.decided, groups);
+  if (left == 2) return finish_last_two(std::move(node.decided), groups);
+  auto price = std::make_shared<std::vector<double>>(*node.price);
+  std::vector<double> mean_price;
+  if (!tighten(node, groups, *price, mean_price)) return;
+  if (node.number == 0) offer(with_swaps(rows_, rules_, node.decided, completed_by(rows_, rules_, node.decided, n_, mean_price), stop_));
+  std::int32_t branch = -1;
+  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
+    if (node.decided.choice[t] == Decision::open && (branch < 0 || mean_price[t] > mean_price[branch])) branch = t;
+  }
+  if (branch < 0) return;
+  Node in{node.decided, node.bound, price, 0}, out{std::move(node.decided), node.bound, price, 0};
+  out.decided.choice[branch] = Decision::forbidden;
+  choose(rules_, in.decided, branch);
+  push(std::move(out));
+  push(std::move(in));
+}
+
+void SelectionSearch::start(const Decided& root) {
+  offer(with_swaps(rows_, rules_, root, completed_greedily(rows_, rules_, root, n_), stop_));
+  offer(with_swaps(rows_, rules_, root, completed_by(rows_, rules_, root, n_, rules_.count), stop_));
+}
+
+SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling) {
+  n_ = n, ceiling_ = ceiling, has_best_ = false, nodes_ = pushed_ = 0;
+  heap_.clear();
+  start(root);
+  std::vector<double> price(rows_.n_conditions, 0.0);
+  heap_.push_back({root, 0, std::make_shared<std::vector<double>>(price), 0});
+  auto later = [](const Node& a, const Node& b) { return a.bound != b.bound ? a.bound > b.bound : a.number < b.number; };
+  SelectionAnswer answer;
+  std::int64_t proven = 0;
+  bool stopped = false;
+  while (!heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Node node = std::move(heap_.back());
+    heap_.pop_back();
+    proven = std::max(proven, node.bound);  // the least of all that are open
+    if (stop_.now()) {
+      stopped = true;
+      break;
+    }
+    expand(std::move(node));
+  }
+  answer.found = has_best_, answer.best = best_, answer.nodes = nodes_;
+  answer.optimal = !stopped;
+  answer.bound = stopped ? (has_best_ ? std::min(proven, best_.cost) : proven) : (has_best_ ? best_.cost : ceiling + 1);
+  return answer;
+}
+
+}  // namespace fcca

@@ -1,0 +1,69 @@
+// The cheapest set of k conditions, with proof: best-first branch and bound over which conditions are in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "parallel.hpp"
+#include "selection_pairs.hpp"
+#include "selection_rows.hpp"
+#include "selection_rules.hpp"
+#include "selection_start.hpp"
+
+namespace fcca {
+
+struct SelectionAnswer {
+  bool found = false;
+  Candidate best;
+  std::int64_t bound = 0;  // no admissible set costs less
+  bool optimal = false;    // nothing better, in cost and then in count, is left
+  std::uint64_t nodes = 0;
+};
+
+class SelectionSearch {
+ public:
+  SelectionSearch(const SelectionRows& rows, const SelectionRules& rules, const Stop& stop)
+      : rows_(rows), rules_(rules), stop_(stop), matcher_(rows) {}
+
+  // root: what is kept and forbidden from the start. Sets that cost more than the ceiling are of no interest.
+  SelectionAnswer run(const Decided& root, std::size_t n, std::int64_t ceiling);
+
+ private:
+  struct Node {
+    Decided decided;
+    std::int64_t bound = 0;
+    std::shared_ptr<const std::vector<double>> price;  // where the parent's prices ended
+    std::uint64_t number = 0;
+  };
+
+  void offer(const Candidate& candidate);
+  void start(const Decided& root);
+  bool hopeless(std::int64_t bound, double most_count) const;
+  double most_count(const Decided& decided, std::size_t left) const;
+  double best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value);
+  std::int64_t rounded_up(double bound) const;
+  void expand(Node node);
+  bool tighten(Node& node, const Groups& groups, std::vector<double>& price, std::vector<double>& mean_price);
+  bool rule_out(Node& node, const Cut& cut, std::int64_t unavoidable);
+  void finish_last(const Decided& decided, const Groups& groups);
+  void finish_last_two(Decided decided, const Groups& groups);
+  void push(Node node);
+
+  const SelectionRows& rows_;
+  const SelectionRules& rules_;
+  const Stop& stop_;
+  PairMatcher matcher_;
+  std::size_t n_ = 0;
+  bool has_best_ = false;
+  Candidate best_;
+  std::int64_t ceiling_ = 0;
+  std::uint64_t nodes_ = 0, pushed_ = 0;
+  std::vector<Node> heap_;
+  // of the node at hand
+  std::vector<double> sorted_;
+  std::vector<std::int64_t> cost_;
+};
+
+}  // namespace fcca

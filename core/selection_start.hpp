@@ -1,0 +1,36 @@
+// Good sets of conditions to start the exact search from.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel.hpp"
+#include "selection_rows.hpp"
+#include "selection_rules.hpp"
+
+namespace fcca {
+
+// A set and what it costs; the cheaper one is better, of equals the one with the larger sum of counts.
+struct Candidate {
+  std::vector<std::int32_t> chosen;  // sorted
+  std::int64_t cost = 0;
+  double count = 0;
+
+  bool better_than(const Candidate& other) const { return cost != other.cost ? cost < other.cost : count > other.count; }
+};
+
+Candidate candidate(const SelectionRows& rows, const SelectionRules& rules, std::vector<std::int32_t> chosen);
+
+// Adds, one after the other, the admissible condition that lowers the cost most, until n are chosen; of equals the one of the larger
+// count, then the first.
+std::vector<std::int32_t> greedy_order(const SelectionRows& rows, const SelectionRules& rules, Decided decided, std::size_t n);
+Candidate completed_greedily(const SelectionRows& rows, const SelectionRules& rules, Decided decided, std::size_t n);
+
+// Adds the admissible conditions of the largest values until n are chosen.
+Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, Decided decided, std::size_t n,
+                       const std::vector<double>& value);
+
+// Exchanges one chosen condition for another as long as this makes the set better.
+Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, const Stop& stop);
+
+}  // namespace fcca

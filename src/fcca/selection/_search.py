@@ -1,0 +1,133 @@
+"""The search behind OptimalSelection: a table of conditions and rows as small integers, handed to the core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from fcca import _core
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """What a search ends with; positions are those of the table's conditions, costs are weights of rows."""
+
+    kept: Positions | None  # None where no set costs at most the ceiling, or none was found in time
+    cost: float
+    bound: float
+    is_optimal: bool
+    n_nodes: int
+
+
+@dataclass(frozen=True)
+class SelectionProblem:
+    """Conditions in chains of nested ones, and per row how many conditions of each chain hold.
+
+    Attributes
+    ----------
+    passed : ndarray of shape (n_rows, n_chains)
+    label : ndarray of shape (n_rows,)
+        Codes of the classes.
+    weight : ndarray of shape (n_rows,)
+    n_classes : int
+    chain_size : ndarray of shape (n_chains,)
+    feature, count : ndarray of shape (n_conditions,)
+    """
+
+    passed: NDArray[np.int32]
+    label: NDArray[np.int32]
+    weight: Floats
+    n_classes: int
+    chain_size: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    count: Floats
+
+    @classmethod
+    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: Any) -> SelectionProblem:
+        """The rows on the conditions of a table."""
+        B = table.binarize(X)
+        label = np.unique(column_or_1d(y), return_inverse=True)[1].astype(np.int32)
+        if len(label) != len(B):
+            raise InvalidInputError(f"X has {len(B)} rows and y has {len(label)}. Expected as many.")
+        weight = check_weights(sample_weight, len(B))
+        # Cuts of a column are nested; a set of categories or a gap stands alone.
+        is_cut = table.kind == "cut"
+        first = np.ones(len(table), dtype=bool)
+        first[1:] = ~(is_cut[1:] & is_cut[:-1] & (np.diff(table.feature) == 0))
+        begin = np.flatnonzero(first)
+        passed = np.add.reduceat(B, begin, axis=1, dtype=np.int32) if len(begin) else np.zeros((len(B), 0), dtype=np.int32)
+        size = np.diff(np.append(begin, len(table))).astype(np.int32)
+        return cls(passed, label, weight, int(label.max()) + 1, size, table.feature, table.count)
+
+    def cost(self, kept: Positions) -> float:
+        """Weight of the rows whose label is not the commonest among the rows equal to them."""
+        begin = np.cumsum(self.chain_size) - self.chain_size
+        chain = np.repeat(np.arange(len(begin)), self.chain_size)
+        B = self.passed[:, chain[kept]] > (np.asarray(kept) - begin[chain[kept]])
+        packed = np.packbits(B, axis=1) if B.shape[1] else np.zeros((len(B), 1), dtype=np.uint8)
+        group = np.unique(packed, axis=0, return_inverse=True)[1].ravel()
+        held = np.bincount(group * self.n_classes + self.label, weights=self.weight, minlength=(group.max() + 1) * self.n_classes)
+        return float(held.sum() - held.reshape(-1, self.n_classes).max(axis=1).sum())
+
+    def greedy(self, n: int) -> list[int]:
+        """Conditions in the order in which plain greedy takes them; ties by count, then by position."""
+        order = _core.greedy_thresholds(**self._arrays(), n_thresholds=min(n, len(self.feature)))
+        return [int(condition) for condition in order]
+
+    def _arrays(self) -> dict[str, Any]:
+        return {
+            "passed": self.passed,
+            "label": self.label,
+            "weight": self.weight,
+            "n_classes": self.n_classes,
+            "chain_size": self.chain_size,
+            "count": self.count,
+        }
+
+    def solve(
+        self,
+        n_thresholds: int,
+        *,
+        state: NDArray[np.int8],
+        per_feature: NDArray[np.int32],
+        max_features: int,
+        ceiling: float | None = None,
+        time_limit: float | None = None,
+    ) -> Found:
+        """The cheapest set of so many conditions.
+
+        Parameters
+        ----------
+        n_thresholds : int
+            At most the number of conditions that are not forbidden.
+        state : ndarray of shape (n_conditions,)
+            0 open, 1 to be kept, 2 forbidden.
+        per_feature : ndarray of shape (n_features,)
+            Most conditions of each column.
+        max_features : int
+        ceiling : float, optional
+            Sets that cost more are of no interest.
+        time_limit : float, optional
+            Seconds.
+        """
+        kept, cost, bound, optimal, n_nodes = _core.select_thresholds(
+            **self._arrays(),
+            state=np.ascontiguousarray(state, dtype=np.int32),
+            feature=self.feature,
+            per_feature=np.ascontiguousarray(per_feature, dtype=np.int32),
+            max_features=max_features,
+            n_thresholds=n_thresholds,
+            ceiling=np.inf if ceiling is None else ceiling,
+            time_limit=np.inf if time_limit is None else time_limit,
+        )
+        found = None if np.isnan(cost) else np.asarray(kept, dtype=np.int64)
+        return Found(found, float(cost), float(bound), bool(optimal), int(n_nodes))
