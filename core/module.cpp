@@ -210,6 +210,13 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, 
                          to_numpy(std::move(left)), to_numpy(std::move(right)));
 }
 
+std::vector<std::int64_t> whole_counts(const double* count, std::size_t n) {
+  const double unit = unit_of(count, n);
+  std::vector<std::int64_t> whole(n);
+  for (std::size_t t = 0; t < n; ++t) whole[t] = std::llround(count[t] * unit);
+  return whole;
+}
+
 // One row of counts per row of the table, chains of conditions, and what is asked of a set. Costs are weights of rows; a cost of NaN
 // means that there is no such set, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
@@ -232,7 +239,7 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
     rules.feature.assign(feature.data(), feature.data() + n_conditions);
     rules.per_feature.assign(per_feature.data(), per_feature.data() + per_feature.shape(0));
     rules.max_features = max_features;
-    rules.count.assign(count.data(), count.data() + n_conditions);
+    rules.count = whole_counts(count.data(), n_conditions);
     unit = rows.unit;
     const double most = std::min(std::floor(ceiling * unit), static_cast<double>(rows.total));
     answer = SelectionSearch(rows, rules, stop).run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most));
@@ -248,7 +255,7 @@ auto greedy_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
   const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
                                             {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
   require(rows.n_conditions == count.shape(0), "chains and conditions disagree");
-  const SelectionRules rules = no_rules({count.data(), count.data() + count.shape(0)});
+  const SelectionRules rules = no_rules(whole_counts(count.data(), count.shape(0)));
   return to_numpy(greedy_order(rows, rules, nothing_decided(rules), n_thresholds));
 }
 

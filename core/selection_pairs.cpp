@@ -39,9 +39,9 @@ void PairMatcher::number_open_conditions(const std::vector<Decision>& choice) {
 void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* to) {
   const std::size_t n = to - from, m = chains_.size(), K = rows_.n_classes;
   row_codes_.resize(n * m);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t* passed = rows_.passed.data() + from[i] * rows_.n_chains;
-    for (std::size_t c = 0; c < m; ++c) row_codes_[i * m + c] = code_[c][passed[chains_[c]]];
+  for (std::size_t c = 0; c < m; ++c) {
+    const std::uint16_t* passed = rows_.passed.data() + chains_[c] * rows_.n_rows;
+    for (std::size_t i = 0; i < n; ++i) row_codes_[i * m + c] = code_[c][passed[from[i]]];
   }
   by_code_.resize(n);
   std::iota(by_code_.begin(), by_code_.end(), 0);
@@ -128,7 +128,9 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
           add_pair(begin + i, begin + j);
           for (std::size_t c = 0; c < m; ++c) {
             const Code x = codes_[c * n + i], y = codes_[c * n + j];
-            if (x != y) spans_.push_back({first_slot_[c] + std::min(x, y), first_slot_[c] + std::max(x, y)});
+            const auto first = static_cast<std::uint16_t>(first_slot_[c]);
+            if (x == y) continue;
+            spans_.push_back({static_cast<std::uint16_t>(first + std::min(x, y)), static_cast<std::uint16_t>(first + std::max(x, y))});
           }
         }
       }
@@ -151,7 +153,7 @@ void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& cho
 
 void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
   std::fill(sums_.begin(), sums_.end(), 0);
-  for (std::size_t i = 0; i < open_.size(); ++i) sums_[slot_[i]] = price[open_[i]];
+  for (std::size_t i = 0; i < open_.size(); ++i) sums_[slot_[i]] = static_cast<float>(price[open_[i]]);
   for (std::size_t c = 0; c < first_slot_.size(); ++c) {
     const std::size_t end = c + 1 < first_slot_.size() ? first_slot_[c + 1] : sums_.size();
     for (std::size_t s = first_slot_[c] + 1; s < end; ++s) sums_[s] += sums_[s - 1];
@@ -159,9 +161,9 @@ void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
   std::array<std::uint32_t, n_buckets + 1> begin{};
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     const std::size_t end = p + 1 < pairs_.size() ? pairs_[p + 1].first_span : spans_.size();
-    double between = 0;
+    float between = 0;
     for (std::size_t s = pairs_[p].first_span; s < end; ++s) between += sums_[spans_[s].high] - sums_[spans_[s].low];
-    bucket_[p] = between < 1 ? static_cast<std::uint8_t>(std::max(0.0, between) * n_buckets) : n_buckets;
+    bucket_[p] = between < 1 ? static_cast<std::uint8_t>(std::max(0.0f, between) * n_buckets) : n_buckets;
     ++begin[bucket_[p]];
   }
   std::uint32_t n_before = 0;

@@ -45,10 +45,10 @@ class PairMatcher {
     std::int32_t one, other;
     std::uint32_t first_span;  // where the conditions between them are listed; up to the next pair's
   };
-  struct Span {
-    std::int32_t low, high;  // positions in the running sums of a chain's prices
-  };
   using Code = std::uint16_t;
+  struct Span {
+    std::uint16_t low, high;  // positions in the running sums of a chain's prices
+  };
 
   void number_open_conditions(const std::vector<Decision>& choice);
   void collect_points(const std::int32_t* from, const std::int32_t* to);
@@ -66,7 +66,7 @@ class PairMatcher {
   std::vector<Code> codes_;  // chains × points of the group at hand
   std::vector<Pair> pairs_;
   std::vector<Span> spans_;
-  std::vector<double> sums_;
+  std::vector<float> sums_;
   std::vector<std::int64_t> change_, left_;
   std::vector<std::uint8_t> bucket_;
   std::vector<std::uint32_t> order_;

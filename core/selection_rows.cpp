@@ -10,15 +10,6 @@ namespace {
 
 constexpr double exact_below = 4503599627370496.0;  // 2^52
 
-// Whole weights are taken as they are; others as multiples of a unit that keeps their sum within 52 bits.
-double unit_of(const double* weight, std::size_t n) {
-  double total = 0;
-  bool whole = true;
-  for (std::size_t i = 0; i < n; ++i) total += weight[i], whole = whole && weight[i] == std::floor(weight[i]);
-  if (total <= 0 || (whole && total < exact_below)) return 1;
-  return std::exp2(51 - std::ilogb(total));
-}
-
 std::int64_t cost_of(const std::int64_t* weight, std::size_t n_classes) {
   std::int64_t sum = 0, most = 0;
   for (std::size_t k = 0; k < n_classes; ++k) sum += weight[k], most = std::max(most, weight[k]);
@@ -41,6 +32,19 @@ void append_group(const SelectionRows& rows, const std::int32_t* from, const std
 
 }  // namespace
 
+double unit_of(const double* values, std::size_t n) {
+  double total = 0;
+  for (std::size_t i = 0; i < n; ++i) total += values[i];
+  if (total <= 0) return 1;
+  for (double unit = 1; unit <= 1e6 && total * unit < exact_below; unit *= 10) {
+    const bool whole = std::all_of(values, values + n, [&](double x) {
+      return std::abs(x * unit - std::round(x * unit)) <= 1e-12 * std::abs(x * unit);
+    });
+    if (whole) return unit;
+  }
+  return std::exp2(51 - std::ilogb(total));
+}
+
 SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,
                              const std::vector<std::int32_t>& chain_size, std::size_t n_classes) {
   SelectionRows out;
@@ -52,26 +56,48 @@ SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* lab
   }
   out.n_conditions = out.chain.size();
   out.unit = unit_of(weight, n_rows);
-  // Sorted, so that the order of the table's rows does not matter.
-  std::vector<std::size_t> order(n_rows);
-  std::iota(order.begin(), order.end(), 0);
   const std::size_t m = out.n_chains;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::lexicographical_compare(passed + a * m, passed + (a + 1) * m, passed + b * m, passed + (b + 1) * m);
-  });
-  const std::int32_t* last = nullptr;
-  for (const std::size_t i : order) {
+  std::vector<std::int64_t> found_weight;
+  std::vector<std::size_t> example;  // of each distinct row, one row of the table
+  std::vector<std::uint32_t> slots(1024, UINT32_MAX);  // open addressing; full rows are compared, never only the hash
+  auto row_at = [&](std::size_t i) { return passed + i * m; };
+  auto slot_of = [&](const std::int32_t* row) {
+    std::uint64_t hash = 0x9E3779B97F4A7C15ull;
+    for (std::size_t c = 0; c < m; ++c) hash = (hash ^ static_cast<std::uint64_t>(row[c])) * 0xBF58476D1CE4E5B9ull, hash ^= hash >> 29;
+    std::size_t slot = hash & (slots.size() - 1);
+    while (slots[slot] != UINT32_MAX && !std::equal(row, row + m, row_at(example[slots[slot]]))) slot = (slot + 1) & (slots.size() - 1);
+    return slot;
+  };
+  for (std::size_t i = 0; i < n_rows; ++i) {
     const std::int64_t units = std::llround(weight[i] * out.unit);
     if (units == 0) continue;
-    const std::int32_t* row = passed + i * m;
-    if (last == nullptr || !std::equal(row, row + m, last)) {
-      out.passed.insert(out.passed.end(), row, row + m);
-      out.weight.insert(out.weight.end(), n_classes, 0);
-      ++out.n_rows;
-      last = row;
+    std::size_t slot = slot_of(row_at(i));
+    if (slots[slot] == UINT32_MAX) {
+      slots[slot] = static_cast<std::uint32_t>(example.size());
+      example.push_back(i);
+      found_weight.resize(found_weight.size() + n_classes, 0);
+      if (2 * example.size() > slots.size()) {
+        slots.assign(4 * slots.size(), UINT32_MAX);
+        for (std::size_t r = 0; r < example.size(); ++r) slots[slot_of(row_at(example[r]))] = static_cast<std::uint32_t>(r);
+        slot = slot_of(row_at(i));
+      }
     }
-    out.weight[(out.n_rows - 1) * n_classes + label[i]] += units;
+    found_weight[slots[slot] * n_classes + label[i]] += units;
     out.total += units;
+  }
+  // Sorted, so that the order of the table's rows does not matter.
+  out.n_rows = example.size();
+  std::vector<std::uint32_t> order(out.n_rows);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::lexicographical_compare(row_at(example[a]), row_at(example[a]) + m, row_at(example[b]), row_at(example[b]) + m);
+  });
+  for (const std::uint32_t r : order) {
+    out.weight.insert(out.weight.end(), found_weight.begin() + r * n_classes, found_weight.begin() + (r + 1) * n_classes);
+  }
+  out.passed.resize(m * out.n_rows);
+  for (std::size_t c = 0; c < m; ++c) {
+    for (std::size_t i = 0; i < out.n_rows; ++i) out.passed[c * out.n_rows + i] = static_cast<std::uint16_t>(row_at(example[order[i]])[c]);
   }
   return out;
 }
@@ -110,24 +136,41 @@ Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& cho
   return groups;
 }
 
+namespace {
+
+// One chain in one group: adds the cost of every split. K is the number of classes, 0 where only known at run time.
+template <std::size_t K>
+void add_costs_of_chain(const SelectionRows& rows, const std::uint16_t* passed, const std::int32_t* from, const std::int32_t* to,
+                        std::size_t size, std::vector<std::int64_t>& held, std::int64_t* cost) {
+  const std::size_t n_classes = K ? K : rows.n_classes;
+  held.assign((size + 3) * n_classes, 0);
+  std::int64_t *below = held.data() + (size + 1) * n_classes, *above = below + n_classes;
+  for (const std::int32_t* row = from; row != to; ++row) {
+    std::int64_t* cell = held.data() + passed[*row] * n_classes;
+    const std::int64_t* weight = rows.weight.data() + *row * n_classes;
+    for (std::size_t k = 0; k < n_classes; ++k) cell[k] += weight[k];
+  }
+  for (std::size_t s = 0; s <= size; ++s) {
+    for (std::size_t k = 0; k < n_classes; ++k) above[k] += held[s * n_classes + k];
+  }
+  for (std::size_t s = 0; s < size; ++s) {  // the rows that pass exactly s conditions go below condition s
+    for (std::size_t k = 0; k < n_classes; ++k) below[k] += held[s * n_classes + k], above[k] -= held[s * n_classes + k];
+    if constexpr (K == 2) cost[s] += std::min(below[0], below[1]) + std::min(above[0], above[1]);
+    else cost[s] += cost_of(below, n_classes) + cost_of(above, n_classes);
+  }
+}
+
+}  // namespace
+
 void costs_of_adding(const SelectionRows& rows, const Groups& groups, std::vector<std::int64_t>& cost) {
-  const std::size_t K = rows.n_classes;
   cost.assign(rows.n_conditions, 0);
-  std::vector<std::int64_t> held, above(K), below(K);
+  std::vector<std::int64_t> held;
+  const auto add = rows.n_classes == 2 ? add_costs_of_chain<2> : add_costs_of_chain<0>;
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     const std::size_t first = rows.first_condition[c], size = rows.first_condition[c + 1] - first;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      held.assign((size + 1) * K, 0);
-      std::fill(below.begin(), below.end(), 0), std::fill(above.begin(), above.end(), 0);
-      for (std::int32_t at = groups.begin[g]; at < groups.begin[g + 1]; ++at) {
-        const std::size_t row = groups.rows[at];
-        std::int64_t* cell = held.data() + rows.passed[row * rows.n_chains + c] * K;
-        for (std::size_t k = 0; k < K; ++k) cell[k] += rows.weight[row * K + k], above[k] += rows.weight[row * K + k];
-      }
-      for (std::size_t s = 0; s < size; ++s) {  // the rows that pass exactly s conditions go below condition s
-        for (std::size_t k = 0; k < K; ++k) below[k] += held[s * K + k], above[k] -= held[s * K + k];
-        cost[first + s] += cost_of(below.data(), K) + cost_of(above.data(), K);
-      }
+      const std::int32_t* all = groups.rows.data();
+      add(rows, rows.passed.data() + c * rows.n_rows, all + groups.begin[g], all + groups.begin[g + 1], size, held, cost.data() + first);
     }
   }
 }

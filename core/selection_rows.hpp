@@ -11,7 +11,7 @@ namespace fcca {
 // `passed`. Rows that pass the same ones are one row. Weights are whole numbers of a unit, so that sums are exact.
 struct SelectionRows {
   std::size_t n_rows = 0, n_chains = 0, n_classes = 0, n_conditions = 0;
-  std::vector<std::int32_t> passed;           // n_rows × n_chains
+  std::vector<std::uint16_t> passed;          // n_chains × n_rows
   std::vector<std::int64_t> weight;           // n_rows × n_classes
   std::vector<std::int32_t> first_condition;  // of each chain, and the number of conditions at the end
   std::vector<std::int32_t> chain;            // of each condition
@@ -20,9 +20,12 @@ struct SelectionRows {
 
   bool holds(std::size_t row, std::int32_t condition) const {
     const std::int32_t c = chain[condition];
-    return passed[row * n_chains + c] > condition - first_condition[c];
+    return passed[c * n_rows + row] > condition - first_condition[c];
   }
 };
+
+// Whole numbers are their own unit, and so are those of up to six decimals; others are taken to 52 bits of their sum.
+double unit_of(const double* values, std::size_t n);
 
 SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,
                              const std::vector<std::int32_t>& chain_size, std::size_t n_classes);

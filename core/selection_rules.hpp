@@ -16,13 +16,13 @@ struct SelectionRules {
   std::vector<std::int32_t> feature;      // of each condition
   std::vector<std::int32_t> per_feature;  // most conditions of each feature
   std::int32_t max_features = 0;
-  std::vector<double> count;  // decides between sets that cost the same: the larger sum wins
+  std::vector<std::int64_t> count;  // decides between sets that cost the same: the larger sum wins
 
   std::size_t n_features() const { return per_feature.size(); }
 };
 
 // Any conditions may stand together.
-inline SelectionRules no_rules(std::vector<double> count) {
+inline SelectionRules no_rules(std::vector<std::int64_t> count) {
   SelectionRules rules;
   rules.feature.assign(count.size(), 0);
   rules.per_feature.assign(1, static_cast<std::int32_t>(count.size()));
@@ -37,7 +37,7 @@ struct Decided {
   std::vector<std::int32_t> chosen;   // sorted by time
   std::vector<std::int32_t> used;     // conditions chosen of each feature
   std::int32_t n_features_used = 0;
-  double count = 0;                   // of the chosen ones
+  std::int64_t count = 0;             // of the chosen ones
 };
 
 inline Decided nothing_decided(const SelectionRules& rules) {

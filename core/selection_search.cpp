@@ -9,8 +9,12 @@ namespace fcca {
 
 namespace {
 
-constexpr int passes_at_root = 150, passes_below = 10;
+constexpr int passes_at_root = 150, passes_below = 16, passes_between = 3;
+constexpr int most_branches = 16;  // of one node, before its rows are looked at anew
 constexpr double step = 0.3;
+constexpr std::size_t few_conditions = 64;      // whose pairs are tried one by one as fast as they are bounded
+constexpr std::size_t many_conditions = 2048;   // of which not every branch keeps its own prices
+constexpr std::size_t most_memory = 1ull << 31;  // bytes of open nodes
 
 // The nearest prices that are shares between 0 and 1 of n conditions in all, those that are not open at 0.
 void project(std::vector<double>& price, const std::vector<Decision>& choice, double n) {
@@ -37,20 +41,19 @@ void SelectionSearch::offer(const Candidate& candidate) {
 }
 
 // Whether no set of this cost or more, with at most this count, can be better than the best one.
-bool SelectionSearch::hopeless(std::int64_t bound, double most_count) const {
+bool SelectionSearch::hopeless(std::int64_t bound, std::int64_t most_count) const {
   if (!has_best_) return bound > ceiling_;
   return bound > best_.cost || (bound == best_.cost && most_count <= best_.count);
 }
 
-double SelectionSearch::most_count(const Decided& decided, std::size_t left) const {
-  std::vector<double> open;
+std::int64_t SelectionSearch::most_count(const Decided& decided, std::size_t left) const {
+  std::vector<std::int64_t> open;
   for (std::size_t t = 0; t < decided.choice.size(); ++t) {
     if (decided.choice[t] == Decision::open) open.push_back(rules_.count[t]);
   }
   left = std::min(left, open.size());
   std::nth_element(open.begin(), open.begin() + left, open.end(), std::greater<>());
-  // Sums in another order may differ in their last bits; never take the smaller one.
-  return std::accumulate(open.begin(), open.begin() + left, decided.count) * (1 + 1e-12);
+  return std::accumulate(open.begin(), open.begin() + left, decided.count);
 }
 
 std::int64_t SelectionSearch::rounded_up(double bound) const {
@@ -69,47 +72,41 @@ double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const
   return std::accumulate(sorted_.begin(), sorted_.begin() + left, 0.0);
 }
 
-// Rules out the conditions without which a set that is better has to do. Returns whether there were any.
-bool SelectionSearch::rule_out(Node& node, const Cut& cut, std::int64_t unavoidable) {
+// Rules out the conditions that no better set has.
+void SelectionSearch::rule_out(Node& node) {
   const std::size_t left = n_ - node.decided.chosen.size();
-  const double others = best_sum(node.decided, left - 1, cut.cover);
-  bool any = false;
+  const double without = node.base - best_sum(node.decided, left - 1, *node.cover);
   for (std::size_t t = 0; t < rows_.n_conditions; ++t) {
     if (node.decided.choice[t] != Decision::open) continue;
-    const std::int64_t with = rounded_up(static_cast<double>(unavoidable) + cut.pairs - others - cut.cover[t]);
-    if (hopeless(with, std::numeric_limits<double>::infinity())) node.decided.choice[t] = Decision::forbidden, any = true;
+    if (hopeless(rounded_up(without - (*node.cover)[t]))) {
+      node.decided.choice[t] = Decision::forbidden;
+    }
   }
-  return any;
 }
 
 // Plays prices against matchings: the prices move towards the conditions that tell the matched pairs apart, the matching answers,
 // and the mean of all matchings is the bound. Returns whether the node is still of interest.
-bool SelectionSearch::tighten(Node& node, const Groups& groups, std::vector<double>& price, std::vector<double>& mean_price) {
+bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
   const std::size_t left = n_ - node.decided.chosen.size(), T = rows_.n_conditions;
-  const int passes = node.number == 0 ? passes_at_root : passes_below;
-  matcher_.look_at(groups, node.decided.choice);
-  const std::int64_t unavoidable = matcher_.unavoidable();
-  const double floor = static_cast<double>(unavoidable);
-  node.bound = std::max(node.bound, unavoidable);
-  const double count = most_count(node.decided, left);
-  project(price, node.decided.choice, static_cast<double>(left));
-  mean_price = price;
-  if (hopeless(node.bound, count)) return false;
-  if (!matcher_.has_pairs()) return true;
-  Cut mean, answer, mixed;
-  double value = 0, least_answer = std::numeric_limits<double>::infinity();
+  const auto& choice = node.decided.choice;
+  const std::int64_t count = most_count(node.decided, left);
   auto value_of = [&](const Cut& cut) { return cut.pairs - best_sum(node.decided, left, cut.cover); };
+  Cut answer, mixed;
   auto mix = [&](double share) {
-    mixed.pairs = (1 - share) * mean.pairs + share * answer.pairs;
+    mixed.pairs = (1 - share) * play.mean.pairs + share * answer.pairs;
     mixed.cover.resize(T);
-    for (std::size_t t = 0; t < T; ++t) mixed.cover[t] = (1 - share) * mean.cover[t] + share * answer.cover[t];
+    for (std::size_t t = 0; t < T; ++t) mixed.cover[t] = (1 - share) * play.mean.cover[t] + share * answer.cover[t];
     return value_of(mixed);
   };
+  double value = play.mean.cover.empty() ? -std::numeric_limits<double>::infinity() : value_of(play.mean);
+  double least_answer = std::numeric_limits<double>::infinity();
+  project(play.price, choice, static_cast<double>(left));
+  play.mean_price = play.price;
   for (int pass = 0; pass < passes && !stop_.now(); ++pass) {
-    matcher_.match(price, answer);
-    if (pass == 0) {
-      mean = answer;
-      value = value_of(mean);
+    matcher_.match(play.price, answer);
+    if (play.mean.cover.empty()) {
+      play.mean = answer;
+      value = value_of(play.mean);
     } else {
       double best_share = 0;
       for (const double share : {0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.0}) {
@@ -117,31 +114,30 @@ bool SelectionSearch::tighten(Node& node, const Groups& groups, std::vector<doub
         if (mixed_value > value) value = mixed_value, best_share = share;
         else if (mixed_value < value && best_share > 0) break;  // it is concave in the share
       }
-      if (best_share > 0) mix(best_share), std::swap(mean, mixed);
+      if (best_share > 0) mix(best_share), std::swap(play.mean, mixed);
     }
-    node.bound = std::max(node.bound, rounded_up(floor + value));
+    node.bound = std::max(node.bound, rounded_up(play.unavoidable + value));
     if (hopeless(node.bound, count)) return false;
     double answered = answer.pairs, mean_cover = 0, spread = 0;
     std::size_t n_open = 0;
     for (std::size_t t = 0; t < T; ++t) {
-      if (node.decided.choice[t] != Decision::open) continue;
-      answered -= price[t] * answer.cover[t];
+      if (choice[t] != Decision::open) continue;
+      answered -= play.price[t] * answer.cover[t];
       mean_cover += answer.cover[t], ++n_open;
     }
     mean_cover /= static_cast<double>(n_open);
     for (std::size_t t = 0; t < T; ++t) {
-      if (node.decided.choice[t] == Decision::open) spread += (answer.cover[t] - mean_cover) * (answer.cover[t] - mean_cover);
+      if (choice[t] == Decision::open) spread += (answer.cover[t] - mean_cover) * (answer.cover[t] - mean_cover);
     }
     least_answer = std::min(least_answer, answered);
     const double gap = std::max(1e-3 * answered, answered - value);
     if (spread == 0 || gap <= 0) break;
-    for (std::size_t t = 0; t < T; ++t) price[t] += step * gap / spread * answer.cover[t];
-    project(price, node.decided.choice, static_cast<double>(left));
-    for (std::size_t t = 0; t < T; ++t) mean_price[t] += (price[t] - mean_price[t]) / (pass + 2);
-    // The best answer to these prices is about the most that the bound can become.
-    if (node.number > 0 && pass >= 3 && has_best_ && floor + least_answer < static_cast<double>(best_.cost) - 1) break;
+    for (std::size_t t = 0; t < T; ++t) play.price[t] += step * gap / spread * answer.cover[t];
+    project(play.price, choice, static_cast<double>(left));
+    for (std::size_t t = 0; t < T; ++t) play.mean_price[t] += (play.price[t] - play.mean_price[t]) / (pass + 2);
+    // The answer to the best prices is about the most that the bound can become.
+    if (node.number > 0 && pass >= 3 && has_best_ && play.unavoidable + least_answer < static_cast<double>(best_.cost) - 1) break;
   }
-  rule_out(node, mean, unavoidable);
   return true;
 }
 
@@ -153,23 +149,32 @@ void SelectionSearch::finish_last(const Decided& decided, const Groups& groups) 
     if (decided.choice[t] != Decision::open) continue;
     if (best < 0 || cost_[t] < cost_[best] || (cost_[t] == cost_[best] && rules_.count[t] > rules_.count[best])) best = t;
   }
-  if (best < 0 || hopeless(cost_[best], (decided.count + rules_.count[best]) * (1 + 1e-12))) return;
+  if (best < 0 || hopeless(cost_[best], decided.count + rules_.count[best])) return;
   std::vector<std::int32_t> chosen = decided.chosen;
   chosen.push_back(best);
   offer(candidate(rows_, rules_, std::move(chosen)));
 }
 
-void SelectionSearch::finish_last_two(Decided decided, const Groups& groups) {
-  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions) && !stop_.now(); ++t) {
+bool SelectionSearch::finish_last_two(Node node, const Groups& groups) {
+  Decided& decided = node.decided;
+  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
     if (decided.choice[t] != Decision::open) continue;
+    if (stop_.now()) return false;
+    decided.choice[t] = Decision::forbidden;
     Decided with = decided;
     choose(rules_, with, t);
+    if (node.cover && hopeless(rounded_up(node.base - (*node.cover)[t] - best_sum(with, 1, *node.cover)))) {
+      continue;
+    }
     finish_last(with, split(rows_, groups, t));
-    decided.choice[t] = Decision::forbidden;
   }
+  return true;
 }
 
 void SelectionSearch::push(Node node) {
+  const std::size_t left = n_ - node.decided.chosen.size();
+  if (node.cover) node.bound = std::max(node.bound, rounded_up(node.base - best_sum(node.decided, left, *node.cover)));
+  if (hopeless(node.bound, most_count(node.decided, left))) return;
   node.number = ++pushed_;
   heap_.push_back(std::move(node));
   std::push_heap(heap_.begin(), heap_.end(), [](const Node& a, const Node& b) {
@@ -177,34 +182,58 @@ void SelectionSearch::push(Node node) {
   });
 }
 
-void SelectionSearch::expand(Node node) {
+// Returns whether it got to the end; if not, the node is still open.
+bool SelectionSearch::expand(Node node) {
   ++nodes_;
   const std::size_t left = n_ - node.decided.chosen.size();
-  if (room(rules_, node.decided) < left) return;
-  if (hopeless(node.bound, most_count(node.decided, left))) return;
+  if (room(rules_, node.decided) < left) return true;
+  if (hopeless(node.bound, most_count(node.decided, left))) return true;
   const Groups groups = groups_of(rows_, node.decided.chosen);
-  if (left == 0) return offer(candidate(rows_, rules_, node.decided.chosen));
-  if (left == 1) return finish_last(node.decided, groups);
-  if (left == 2) return finish_last_two(std::move(node.decided), groups);
-  auto price = std::make_shared<std::vector<double>>(*node.price);
-  std::vector<double> mean_price;
-  if (!tighten(node, groups, *price, mean_price)) return;
-  if (node.number == 0) offer(with_swaps(rows_, rules_, node.decided, completed_by(rows_, rules_, node.decided, n_, mean_price), stop_));
-  std::int32_t branch = -1;
-  for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
-    if (node.decided.choice[t] == Decision::open && (branch < 0 || mean_price[t] > mean_price[branch])) branch = t;
+  if (left == 0) return offer(candidate(rows_, rules_, node.decided.chosen)), true;
+  if (left == 1) return finish_last(node.decided, groups), true;
+  const auto n_open = static_cast<std::size_t>(std::count(node.decided.choice.begin(), node.decided.choice.end(), Decision::open));
+  if (left == 2 && n_open <= few_conditions) return finish_last_two(std::move(node), groups);
+  matcher_.look_at(groups, node.decided.choice);
+  Play play;
+  play.price = *node.price;
+  play.unavoidable = static_cast<double>(matcher_.unavoidable());
+  node.bound = std::max(node.bound, matcher_.unavoidable());
+  if (hopeless(node.bound, most_count(node.decided, left))) return true;
+  const bool is_root = node.number == 0;
+  // One branch per condition, the most wanted first: it is in, and those before it are out. The rows stay as they were looked at;
+  // what is out just has no price.
+  for (int n_branches = 0; n_branches < most_branches && room(rules_, node.decided) >= left; ++n_branches) {
+    if (!tighten(node, play, n_branches > 0 ? passes_between : is_root ? passes_at_root : passes_below)) return true;
+    const bool remembered = n_branches == 0 || rows_.n_conditions <= many_conditions;
+    if (!play.mean.cover.empty() && remembered) {
+      node.base = play.unavoidable + play.mean.pairs;
+      node.cover = std::make_shared<std::vector<double>>(play.mean.cover);
+      rule_out(node);
+    }
+    if (is_root && n_branches == 0) {
+      offer(with_swaps(rows_, rules_, node.decided, completed_by(rows_, rules_, node.decided, n_, play.mean_price), stop_));
+    }
+    std::int32_t branch = -1;
+    for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
+      if (node.decided.choice[t] != Decision::open) continue;
+      if (branch < 0 || play.mean_price[t] > play.mean_price[branch]) branch = t;
+    }
+    if (branch < 0) return true;
+    if (remembered) node.price = std::make_shared<std::vector<double>>(play.price);
+    Node in = node;
+    choose(rules_, in.decided, branch);
+    if (in.cover) in.base -= (*in.cover)[branch];
+    push(std::move(in));
+    node.decided.choice[branch] = Decision::forbidden;
+    if (stop_.now()) break;
   }
-  if (branch < 0) return;
-  Node in{node.decided, node.bound, price, 0}, out{std::move(node.decided), node.bound, price, 0};
-  out.decided.choice[branch] = Decision::forbidden;
-  choose(rules_, in.decided, branch);
-  push(std::move(out));
-  push(std::move(in));
+  push(std::move(node));
+  return true;
 }
 
 void SelectionSearch::start(const Decided& root) {
   offer(with_swaps(rows_, rules_, root, completed_greedily(rows_, rules_, root, n_), stop_));
-  offer(with_swaps(rows_, rules_, root, completed_by(rows_, rules_, root, n_, rules_.count), stop_));
+  offer(with_swaps(rows_, rules_, root, completed_by(rows_, rules_, root, n_, {rules_.count.begin(), rules_.count.end()}), stop_));
 }
 
 SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling) {
@@ -212,7 +241,7 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
   heap_.clear();
   start(root);
   std::vector<double> price(rows_.n_conditions, 0.0);
-  heap_.push_back({root, 0, std::make_shared<std::vector<double>>(price), 0});
+  heap_.push_back({root, 0, std::make_shared<std::vector<double>>(price), nullptr, 0, 0});
   auto later = [](const Node& a, const Node& b) { return a.bound != b.bound ? a.bound > b.bound : a.number < b.number; };
   SelectionAnswer answer;
   std::int64_t proven = 0;
@@ -222,11 +251,9 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
     Node node = std::move(heap_.back());
     heap_.pop_back();
     proven = std::max(proven, node.bound);  // the least of all that are open
-    if (stop_.now()) {
-      stopped = true;
-      break;
-    }
-    expand(std::move(node));
+    const bool is_full = heap_.size() * (rows_.n_conditions + sizeof(Node)) > most_memory;
+    stopped = stop_.now() || is_full || !expand(std::move(node));
+    if (stopped) break;
   }
   answer.found = has_best_, answer.best = best_, answer.nodes = nodes_;
   answer.optimal = !stopped;

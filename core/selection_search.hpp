@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -35,20 +36,30 @@ class SelectionSearch {
     Decided decided;
     std::int64_t bound = 0;
     std::shared_ptr<const std::vector<double>> price;  // where the parent's prices ended
+    // The parent's last cut holds here too: a set costs at least base − the cover of what is still to be chosen.
+    std::shared_ptr<const std::vector<double>> cover;
+    double base = 0;
     std::uint64_t number = 0;
+  };
+
+  // Prices of the conditions against matchings of the rows: where they stand, and the mean of all matchings.
+  struct Play {
+    std::vector<double> price, mean_price;
+    Cut mean;
+    double unavoidable = 0;
   };
 
   void offer(const Candidate& candidate);
   void start(const Decided& root);
-  bool hopeless(std::int64_t bound, double most_count) const;
-  double most_count(const Decided& decided, std::size_t left) const;
+  bool hopeless(std::int64_t bound, std::int64_t most_count = std::numeric_limits<std::int64_t>::max()) const;
+  std::int64_t most_count(const Decided& decided, std::size_t left) const;
   double best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value);
   std::int64_t rounded_up(double bound) const;
-  void expand(Node node);
-  bool tighten(Node& node, const Groups& groups, std::vector<double>& price, std::vector<double>& mean_price);
-  bool rule_out(Node& node, const Cut& cut, std::int64_t unavoidable);
+  bool expand(Node node);
+  bool tighten(Node& node, Play& play, int passes);
+  void rule_out(Node& node);
   void finish_last(const Decided& decided, const Groups& groups);
-  void finish_last_two(Decided decided, const Groups& groups);
+  bool finish_last_two(Node node, const Groups& groups);
   void push(Node node);
 
   const SelectionRows& rows_;

@@ -21,7 +21,7 @@ Candidate candidate(const SelectionRows& rows, const SelectionRules& rules, std:
   Candidate made;
   std::sort(chosen.begin(), chosen.end());
   made.cost = groups_of(rows, chosen).cost;
-  for (const std::int32_t t : chosen) made.count += rules.count[t];  // in the order of the conditions: one set, one sum
+  for (const std::int32_t t : chosen) made.count += rules.count[t];
   made.chosen = std::move(chosen);
   return made;
 }

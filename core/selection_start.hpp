@@ -14,7 +14,7 @@ namespace fcca {
 struct Candidate {
   std::vector<std::int32_t> chosen;  // sorted
   std::int64_t cost = 0;
-  double count = 0;
+  std::int64_t count = 0;
 
   bool better_than(const Candidate& other) const { return cost != other.cost ? cost < other.cost : count > other.count; }
 };

@@ -134,6 +134,30 @@ def solve_tree(
     max_depth: int,
     time_limit: float,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
+def select_thresholds(
+    passed: _Ints,
+    label: _Ints,
+    weight: _Floats,
+    n_classes: int,
+    chain_size: _Ints,
+    count: _Floats,
+    state: _Ints,
+    feature: _Ints,
+    per_feature: _Ints,
+    max_features: int,
+    n_thresholds: int,
+    ceiling: float,
+    time_limit: float,
+) -> tuple[_Ints, float, float, bool, int]: ...
+def greedy_thresholds(
+    passed: _Ints,
+    label: _Ints,
+    weight: _Floats,
+    n_classes: int,
+    chain_size: _Ints,
+    count: _Floats,
+    n_thresholds: int,
+) -> _Ints: ...
 def score_additive(rows: _Floats, cells: Cells, values: _Floats, base: _Floats, out: _Floats) -> None: ...
 def score_trees(
     rows: _Floats,

@@ -80,8 +80,9 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     weight = check_weights(sample_weight, len(groups))
     n_labels = labels.max() + 1
     table = np.bincount(groups * n_labels + labels, weights=weight, minlength=(groups.max() + 1) * n_labels)
-    commonest = table.reshape(-1, n_labels).max(axis=1)
-    return float(max(0.0, 1 - commonest.sum() / weight.sum()))
+    held = table.reshape(-1, n_labels)
+    # Group by group, so that a table without inconsistency has exactly none.
+    return float((held.sum(axis=1) - held.max(axis=1)).sum() / weight.sum())
 
 
 def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

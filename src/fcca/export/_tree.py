@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcca._columns import Columns
 from fcca._frames import check_columns, column_names
+from fcca._proof import proof_in_words
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
-from fcca.trees import TreeStructure, proof_in_words
+from fcca.trees import TreeStructure
 
 Label = str | int | float | bool
 

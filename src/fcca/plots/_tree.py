@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fcca._columns import Columns
+from fcca._proof import proof_in_words
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.plots._sources import one_row
@@ -32,7 +33,7 @@ from fcca.plots._style import (
     text_width,
     wrapped,
 )
-from fcca.trees import OptimalTreeClassifier, TreeStructure, proof_in_words
+from fcca.trees import OptimalTreeClassifier, TreeStructure
 
 PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0  # points
 SWATCH = 10.0

@@ -1,5 +1,8 @@
 """Which conditions of a threshold table to keep."""
 
 from fcca.selection._frequency import most_frequent
+from fcca.selection._frontier import Frontier
+from fcca.selection._optimal import OptimalSelection
+from fcca.selection._result import Selection
 
-__all__ = ["most_frequent"]
+__all__ = ["Frontier", "OptimalSelection", "Selection", "most_frequent"]

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from fcca import _core
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
+
+MOST_CONDITIONS = 65_000  # the core numbers them with 16 bits
+FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small to count units in
 
 
 class Found(NamedTuple):
@@ -41,6 +42,8 @@ class SelectionProblem:
     n_classes : int
     chain_size : ndarray of shape (n_chains,)
     feature, count : ndarray of shape (n_conditions,)
+    scale : float
+        What the weights that were given are multiplied by.
     """
 
     passed: NDArray[np.int32]
@@ -50,23 +53,33 @@ class SelectionProblem:
     chain_size: NDArray[np.int32]
     feature: NDArray[np.int32]
     count: Floats
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: Any) -> SelectionProblem:
-        """The rows on the conditions of a table."""
-        B = table.binarize(X)
-        label = np.unique(column_or_1d(y), return_inverse=True)[1].astype(np.int32)
-        if len(label) != len(B):
-            raise InvalidInputError(f"X has {len(B)} rows and y has {len(label)}. Expected as many.")
-        weight = check_weights(sample_weight, len(B))
+    def of(cls, table: ThresholdTable, B: NDArray[np.int8], y: Any, weight: Floats) -> SelectionProblem:
+        """The conditions of a table, the 0/1 columns that rows have on them, and the rows' labels and weights."""
         # Cuts of a column are nested; a set of categories or a gap stands alone.
         is_cut = table.kind == "cut"
         first = np.ones(len(table), dtype=bool)
         first[1:] = ~(is_cut[1:] & is_cut[:-1] & (np.diff(table.feature) == 0))
         begin = np.flatnonzero(first)
-        passed = np.add.reduceat(B, begin, axis=1, dtype=np.int32) if len(begin) else np.zeros((len(B), 0), dtype=np.int32)
+        if len(table) + len(begin) > MOST_CONDITIONS:
+            raise InvalidInputError(
+                f"The table has {len(table):,} conditions; the search takes about {MOST_CONDITIONS:,}. Leave some out, "
+                "for example with MidpointDiscretizer(max_thresholds=…)."
+            )
+        passed = np.add.reduceat(B, begin, axis=1, dtype=np.int32)
         size = np.diff(np.append(begin, len(table))).astype(np.int32)
-        return cls(passed, label, weight, int(label.max()) + 1, size, table.feature, table.count)
+        label = np.unique(y, return_inverse=True)[1].astype(np.int32)
+        # By a power of two, nothing is rounded.
+        exponent = np.frexp(weight.sum())[1]
+        scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0
+        return cls(passed, label, weight * scale, int(label.max()) + 1, size, table.feature, table.count, scale)
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
         """Weight of the rows whose label is not the commonest among the rows equal to them."""
@@ -75,8 +88,10 @@ class SelectionProblem:
         B = self.passed[:, chain[kept]] > (np.asarray(kept) - begin[chain[kept]])
         packed = np.packbits(B, axis=1) if B.shape[1] else np.zeros((len(B), 1), dtype=np.uint8)
         group = np.unique(packed, axis=0, return_inverse=True)[1].ravel()
-        held = np.bincount(group * self.n_classes + self.label, weights=self.weight, minlength=(group.max() + 1) * self.n_classes)
-        return float(held.sum() - held.reshape(-1, self.n_classes).max(axis=1).sum())
+        n_cells = (int(group.max()) + 1) * self.n_classes
+        cells = np.bincount(group * self.n_classes + self.label, weights=self.weight, minlength=n_cells)
+        held = cells.reshape(-1, self.n_classes)
+        return float((held.sum(axis=1) - held.max(axis=1)).sum() / self.scale)
 
     def greedy(self, n: int) -> list[int]:
         """Conditions in the order in which plain greedy takes them; ties by count, then by position."""
@@ -126,8 +141,8 @@ class SelectionProblem:
             per_feature=np.ascontiguousarray(per_feature, dtype=np.int32),
             max_features=max_features,
             n_thresholds=n_thresholds,
-            ceiling=np.inf if ceiling is None else ceiling,
+            ceiling=np.inf if ceiling is None else ceiling * self.scale,
             time_limit=np.inf if time_limit is None else time_limit,
         )
         found = None if np.isnan(cost) else np.asarray(kept, dtype=np.int64)
-        return Found(found, float(cost), float(bound), bool(optimal), int(n_nodes))
+        return Found(found, float(cost / self.scale), float(bound / self.scale), bool(optimal), int(n_nodes))

@@ -16,11 +16,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from fcca import _core
+from fcca._proof import proof_in_words
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import questions
-from fcca.trees._proof import proof_in_words
 from fcca.trees._structure import TreeStructure
 
 Floats = NDArray[np.float64]

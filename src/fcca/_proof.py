@@ -1,4 +1,4 @@
-"""What is proven about a tree, in words."""
+"""What is proven about the best that a search found, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fcca._decimals import plain
 
 
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
-    """``proven optimal``, or by how much a tree may be worse than the best: ``within 3.1 % of optimal``, rounded up."""
+    """``proven optimal``, or by how much it may be worse than the best: ``within 3.1 % of optimal``, rounded up."""
     if is_optimal:
         return "proven optimal"
     if not lower_bound > 0:

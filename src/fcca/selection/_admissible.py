@@ -1,0 +1,181 @@
+"""Which sets of conditions may be taken: what has to be in, what may not, and how many of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.constraints._lookup import close_to
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+KEPT, FORBIDDEN = 1, 2  # 0 is open
+
+
+@dataclass(frozen=True)
+class Admissible:
+    """The sets that may be taken, as the search wants them told.
+
+    Attributes
+    ----------
+    state : ndarray of shape (n_conditions,)
+        0 open, 1 to be kept, 2 forbidden.
+    per_feature : ndarray of shape (n_features,)
+        Most conditions of each column.
+    max_features : int
+    largest : tuple of int
+        Sizes of the sets that nothing can be added to, ascending. Several where the number of columns is bounded.
+    """
+
+    state: NDArray[np.int8]
+    per_feature: NDArray[np.int32]
+    max_features: int
+    largest: tuple[int, ...]
+
+    @property
+    def most(self) -> int:
+        """Conditions in the largest set."""
+        return self.largest[-1]
+
+    @property
+    def n_kept(self) -> int:
+        """How many conditions have to be in."""
+        return int((self.state == KEPT).sum())
+
+    @property
+    def fewest(self) -> int:
+        """Conditions in the smallest set that is of interest."""
+        return max(1, self.n_kept)
+
+    @classmethod
+    def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
+        """Find what was named in a table, and refuse what does not go together."""
+        if len(table) == 0:
+            raise InvalidInputError("The table has no conditions to choose from.")
+        state = np.zeros(len(table), dtype=np.int8)
+        forbidden = _positions("forbid", forbid, table, columns=True)
+        state[forbidden] = FORBIDDEN
+        kept = _positions("keep", keep, table, columns=False)
+        both = [at for at in kept if state[at] == FORBIDDEN]
+        if both:
+            raise InvalidInputError(f"keep and forbid both name {table.names()[both[0]]!r}. Expected one of them.")
+        state[kept] = KEPT
+        n_features = len(table.feature_names)
+        caps = _caps(per_feature, table)
+        kept_of = np.bincount(table.feature[state == KEPT], minlength=n_features)
+        for j in np.flatnonzero(kept_of > caps).tolist():
+            raise InvalidInputError(
+                f"keep names {kept_of[j]} conditions of column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
+            )
+        open_of = np.bincount(table.feature[state != FORBIDDEN], minlength=n_features)
+        takes = np.minimum(open_of, caps)
+        columns = n_features
+        if max_features is not None:
+            columns = min(n_features, whole_number("max_features", max_features))
+        begun = int((kept_of > 0).sum())
+        if begun > columns:
+            raise InvalidInputError(f"keep names conditions of {begun} columns, but max_features={max_features}.")
+        sizes = _sums_of(takes[(kept_of == 0) & (takes > 0)].tolist(), columns - begun)
+        largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
+        if largest[-1] == 0:
+            raise InvalidInputError("No condition may be taken: forbid and per_feature leave none.")
+        return cls(state, caps, columns, tuple(largest))
+
+
+def _sums_of(sizes: list[int], n: int) -> set[int]:
+    """All sums of n of these numbers, or of all where there are fewer."""
+    n = min(n, len(sizes))
+    sums: list[set[int]] = [{0}, *(set() for _ in range(n))]
+    for size in sizes:
+        for taken in range(n, 0, -1):
+            sums[taken] |= {one + size for one in sums[taken - 1]}
+    return sums[n]
+
+
+def whole_number(name: str, given: Any, least: int = 1) -> int:
+    """The number, or an error where it is none or too small."""
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {given!r}.")
+    return int(given)
+
+
+def whole_numbers(name: str, given: Any) -> list[int]:
+    """Numbers of conditions, each at least 1; at least one of them."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidInputError(f"{name} must be numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}.")
+    numbers = [whole_number(name, n) for n in given]
+    if not numbers:
+        raise InvalidInputError(f"{name} must name at least one number of conditions.")
+    return numbers
+
+
+def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
+    """Most conditions of every column: as many as there are, where nothing else was said."""
+    caps = np.bincount(table.feature, minlength=len(table.feature_names)).astype(np.int32)
+    if per_feature is None:
+        return caps
+    if not isinstance(per_feature, Mapping):
+        if isinstance(per_feature, bool) or not isinstance(per_feature, Integral):
+            raise InvalidInputError(
+                f"per_feature must be a whole number, or one for each of some columns, such as {{'age': 2}}; got "
+                f"{per_feature!r}."
+            )
+        return np.minimum(caps, whole_number("per_feature", per_feature))
+    for name, cap in per_feature.items():
+        if name not in table.feature_names:
+            words = close_to(str(name), table.feature_names)
+            raise InvalidInputError(f"per_feature names {name!r}, which is no column. {words}")
+        j = table.feature_names.index(name)
+        caps[j] = min(int(caps[j]), whole_number(f"per_feature[{name!r}]", cap, least=0))
+    return caps
+
+
+def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bool) -> list[int]:
+    """Positions of the conditions that a list names, each once."""
+    if given is None:
+        return []
+    if isinstance(given, (str, bytes, tuple, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidInputError(
+            f"{parameter} must be a list of conditions, such as ['age > 30'] or [('age', 30)]; got {given!r}."
+        )
+    found: list[int] = []
+    for entry in given:
+        found += _found(parameter, entry, table, columns)
+    return sorted(set(found))
+
+
+def _found(parameter: str, entry: Any, table: ThresholdTable, columns: bool) -> list[int]:
+    names = table.names()
+    if isinstance(entry, Integral) and not isinstance(entry, bool):
+        if not -len(names) <= int(entry) < len(names):
+            raise InvalidInputError(
+                f"{parameter} holds position {entry}, but there are {len(names)} conditions; the first is 0."
+            )
+        return [int(entry) % len(names)]
+    name = entry
+    if isinstance(entry, tuple):
+        if len(entry) != 2 or not isinstance(entry[0], str):
+            _refuse(parameter, entry)
+        feature_names = table.columns if table.columns is not None else table.feature_names
+        name = ThresholdTable.from_list([entry], feature_names).renamed(table.feature_names).names()[0]
+    if not isinstance(name, str):
+        _refuse(parameter, entry)
+    if name in names:
+        return [names.index(name)]
+    if columns and name in table.feature_names:
+        # A column without a condition is as good as forbidden already.
+        return np.flatnonzero(table.feature == table.feature_names.index(name)).tolist()
+    known = [*names, *table.feature_names] if columns else names
+    raise InvalidInputError(f"{parameter} names {name!r}, which is none of the conditions. {close_to(name, known)}")
+
+
+def _refuse(parameter: str, entry: Any) -> NoReturn:
+    raise InvalidInputError(
+        f"{parameter} holds {entry!r}. Expected the name of a condition, such as 'age > 30', its position, or a column and "
+        "a threshold, such as ('age', 30)."
+    )

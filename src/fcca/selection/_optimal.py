@@ -1,0 +1,229 @@
+"""OptimalSelection: the few conditions that tell the labels apart best, with proof."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from fcca._progress import progress_bar
+from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
+from fcca.selection._admissible import Admissible, whole_number, whole_numbers
+from fcca.selection._frontier import Frontier
+from fcca.selection._result import Selection
+from fcca.selection._rows import Clock, Rows
+from fcca.thresholds import ThresholdTable
+
+#: Numbers of conditions to look at where nothing else is said.
+NUMBERS_OF_THRESHOLDS = range(1, 17)
+
+
+class OptimalSelection(BaseEstimator):
+    """Choose the conditions of least inconsistency, proven: the best k, or the fewest that are good enough.
+
+    The inconsistency is the share of rows that no classifier can get right that sees these conditions only
+    (:func:`fcca.metrics.inconsistency_rate`). Of sets with the same inconsistency, the one whose conditions are crossed
+    most often is taken.
+
+    Parameters
+    ----------
+    n_thresholds : int, default=None
+        How many conditions to take; all that may be taken where there are fewer. For :meth:`select` give this or
+        ``max_inconsistency``.
+    max_inconsistency : float, default=None
+        Take the fewest conditions whose inconsistency is at most this share.
+    max_features : int, default=None
+        Most columns that carry a condition.
+    keep : list, default=None
+        Conditions that have to be among them: names such as ``"RM > 6.94"``, positions in the table, or tuples such as
+        ``("RM", 6.94)``, as in :meth:`ThresholdTable.from_list`.
+    forbid : list, default=None
+        Conditions that may not be among them; the name of a column stands for all of its conditions.
+    per_feature : int or dict, default=None
+        Most conditions of a column; or of some columns, by their names.
+    against : {"labels", "target"}, default="labels"
+        What the discretizers measure the inconsistency against: the labels, or the answers of the classifier whose
+        thresholds these are. :meth:`select` and :meth:`frontier` take what they are given as y.
+    time_limit : float, default=None
+        Seconds for the whole call. Then it is the best set so far, with a lower bound, and a warning.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    See Also
+    --------
+    most_frequent : the paper's choice, by how often a condition is crossed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCADiscretizer
+    >>> from fcca.selection import OptimalSelection
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> table = FCCADiscretizer().fit(X, y).thresholds_
+    >>> best = OptimalSelection(n_thresholds=3).select(table, X, y)
+    >>> best.n_thresholds, best.proof
+    (3, 'proven optimal')
+
+    The fewest with an inconsistency of at most 5 %:
+
+    >>> few = OptimalSelection(max_inconsistency=0.05).select(table, X, y)
+    >>> few.inconsistency <= 0.05, few.n_thresholds <= best.n_thresholds
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_thresholds: int | None = None,
+        *,
+        max_inconsistency: float | None = None,
+        max_features: int | None = None,
+        keep: Iterable[Any] | None = None,
+        forbid: Iterable[Any] | None = None,
+        per_feature: int | dict[str, int] | None = None,
+        against: str = "labels",
+        time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_thresholds = n_thresholds
+        self.max_inconsistency = max_inconsistency
+        self.max_features = max_features
+        self.keep = keep
+        self.forbid = forbid
+        self.per_feature = per_feature
+        self.against = against
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    def select(self, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Selection:
+        """The best conditions of a table.
+
+        Parameters
+        ----------
+        table : ThresholdTable
+            The conditions to choose from.
+        X : array-like or data frame of shape (n_rows, n_features)
+            With the table's columns.
+        y : array-like of shape (n_rows,)
+            Labels, or the answers of a classifier.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+
+        Returns
+        -------
+        Selection
+        """
+        self.check_parameters()
+        clock = Clock.started(self.time_limit)
+        admissible = self._admissible(table)
+        n = self.n_thresholds
+        if n is not None and n < admissible.n_kept:
+            raise InvalidInputError(f"keep names {admissible.n_kept} conditions, but n_thresholds={n}.")
+        rows = Rows.of(table, X, y, sample_weight)
+        with progress_bar("Best thresholds", None, bool(self.verbose)):
+            if n is not None:
+                selection = rows.best(admissible, min(n, admissible.most), clock.left())
+            else:
+                selection = rows.fewest(admissible, self.max_inconsistency or 0.0, clock)
+        if not selection.is_optimal:
+            warnings.warn(
+                f"The time limit of {self.time_limit} s ended the search; the {selection.n_thresholds} conditions are "
+                f"{selection.proof}.",
+                UnfinishedSearchWarning,
+                stacklevel=2,
+            )
+        return selection
+
+    def frontier(
+        self,
+        table: ThresholdTable,
+        X: Any,
+        y: Any,
+        k: Iterable[int] = NUMBERS_OF_THRESHOLDS,
+        sample_weight: ArrayLike | None = None,
+    ) -> Frontier:
+        """The best one condition, the best two, and so on; ``n_thresholds`` and ``max_inconsistency`` play no part.
+
+        Parameters
+        ----------
+        table, X, y, sample_weight : as in select
+        k : iterable of int, default=range(1, 17)
+            Numbers of conditions. More than may be taken is all that may be taken; fewer than ``keep`` names are left out.
+
+        Returns
+        -------
+        Frontier
+        """
+        self.check_parameters(for_frontier=True)
+        clock = Clock.started(self.time_limit)
+        asked = whole_numbers("k", k)
+        admissible = self._admissible(table)
+        numbers = sorted({min(n, admissible.most) for n in asked if n >= admissible.n_kept})
+        if not numbers:
+            raise InvalidInputError(
+                f"k names fewer conditions than keep, which names {admissible.n_kept}. Expected at least one number from "
+                "that on."
+            )
+        rows = Rows.of(table, X, y, sample_weight)
+        selections = []
+        with progress_bar("Best thresholds", len(numbers), bool(self.verbose)) as progress:
+            for done, n in enumerate(numbers):
+                selections.append(rows.best(admissible, n, clock.left(shared_by=len(numbers) - done)))
+                if progress is not None:
+                    progress(done + 1)
+        if unfinished := sum(not selection.is_optimal for selection in selections):
+            warnings.warn(
+                f"The time limit of {self.time_limit} s ended {unfinished} of {len(numbers)} searches before their proof.",
+                UnfinishedSearchWarning,
+                stacklevel=2,
+            )
+        frequent = np.argsort(-table.count, kind="stable").tolist()
+        greedy = rows.problem.greedy(numbers[-1])
+        return Frontier(
+            tuple(selections),
+            tuple(rows.inconsistency(frequent[:n]) for n in numbers),
+            tuple(rows.inconsistency(greedy[:n]) for n in numbers),
+        )
+
+    def check_parameters(self, *, for_frontier: bool = False) -> None:
+        """Refuse parameters that cannot be used, whatever the table.
+
+        Parameters
+        ----------
+        for_frontier : bool, default=False
+            Whether they are for :meth:`frontier`, which needs neither ``n_thresholds`` nor ``max_inconsistency``.
+        """
+        if not for_frontier:
+            self._check_what_is_asked()
+        if self.max_features is not None:
+            whole_number("max_features", self.max_features)
+        if self.against not in ("labels", "target"):
+            raise InvalidInputError(f"against must be 'labels' or 'target', got {self.against!r}.")
+        if self.time_limit is not None and not _is_number(self.time_limit, 0, np.inf):
+            raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
+
+    def _check_what_is_asked(self) -> None:
+        if (self.n_thresholds is None) == (self.max_inconsistency is None):
+            given = f"n_thresholds={self.n_thresholds!r} and max_inconsistency={self.max_inconsistency!r}"
+            raise InvalidInputError(f"Expected one of n_thresholds and max_inconsistency, got {given}.")
+        if self.n_thresholds is not None:
+            whole_number("n_thresholds", self.n_thresholds)
+        elif not _is_number(self.max_inconsistency, 0, 1):
+            raise InvalidInputError(f"max_inconsistency must be a share from 0 to 1, got {self.max_inconsistency!r}.")
+
+    def _admissible(self, table: ThresholdTable) -> Admissible:
+        if not isinstance(table, ThresholdTable):
+            raise InvalidInputError(
+                f"table must be a ThresholdTable, such as thresholds_ of a fitted discretizer, got {type(table).__name__}."
+            )
+        return Admissible.of(
+            table, keep=self.keep, forbid=self.forbid, per_feature=self.per_feature, max_features=self.max_features
+        )
+
+
+def _is_number(given: Any, least: float, most: float) -> bool:
+    return isinstance(given, Real) and not isinstance(given, bool) and bool(least <= float(given) <= most)

@@ -1,0 +1,109 @@
+"""What a selection ends with: the conditions kept, and what is proven of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._html import html_table, paragraph
+from fcca._proof import proof_in_words
+from fcca._text import printable
+from fcca.thresholds import ThresholdTable
+
+CONDITIONS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """Conditions of a table, and what is proven of their inconsistency.
+
+    Attributes
+    ----------
+    candidates : ThresholdTable
+        The table that was given.
+    kept : ndarray of bool, shape (n_candidates,)
+        Which of its conditions are kept.
+    inconsistency : float
+        Share of the rows whose label is not the commonest among the rows that look the same on the conditions kept, see
+        :func:`fcca.metrics.inconsistency_rate`.
+    lower_bound : float
+        Proven: no admissible set of as many conditions has a smaller one.
+    is_optimal : bool
+        Whether all is proven: that no other set of as many is better, and, where the inconsistency was given and their
+        number asked for, that fewer do not suffice.
+    n_nodes : int
+        Size of the search.
+    n_thresholds_bound : int
+        Where the inconsistency was given: proven that fewer than this do not suffice. Else the number of conditions.
+
+    See Also
+    --------
+    OptimalSelection : finds it.
+    """
+
+    candidates: ThresholdTable
+    kept: NDArray[np.bool_]
+    inconsistency: float
+    lower_bound: float
+    is_optimal: bool
+    n_nodes: int
+    n_thresholds_bound: int
+
+    def __post_init__(self) -> None:
+        kept = np.array(self.kept, dtype=np.bool_)
+        kept.flags.writeable = False
+        object.__setattr__(self, "kept", kept)
+
+    @property
+    def thresholds(self) -> ThresholdTable:
+        """The conditions kept."""
+        return self.candidates.select(self.kept)
+
+    @property
+    def n_thresholds(self) -> int:
+        """How many conditions are kept."""
+        return int(self.kept.sum())
+
+    @property
+    def gap(self) -> float:
+        """By how much of itself the inconsistency may be above the least; 0 where there is none."""
+        return (self.inconsistency - self.lower_bound) / self.inconsistency if self.inconsistency > 0 else 0.0
+
+    @property
+    def proof(self) -> str:
+        """What is proven, in words: ``proven optimal``, or ``within 3.1 % of optimal``."""
+        if self.n_thresholds_bound < self.n_thresholds:
+            return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
+        if not self.is_optimal and self.lower_bound == self.inconsistency:
+            return "proven optimal, but for the choice among equals"
+        return proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Selection):
+            return NotImplemented
+        plain = ("inconsistency", "lower_bound", "is_optimal", "n_nodes", "n_thresholds_bound", "candidates")
+        return np.array_equal(self.kept, other.kept) and all(getattr(self, name) == getattr(other, name) for name in plain)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _title(self) -> str:
+        many = "condition" if len(self.candidates) == 1 else "conditions"
+        return (
+            f"{self.n_thresholds:,} of {len(self.candidates):,} {many}, inconsistency "
+            f"{100 * self.inconsistency:.4g} % ({self.proof})"
+        )
+
+    def __repr__(self) -> str:
+        names = [printable(name) for name in self.thresholds.names()]
+        more = [f"  … {len(names) - CONDITIONS_SHOWN:,} more"] if len(names) > CONDITIONS_SHOWN else []
+        return "\n".join([f"Selection of {self._title()}", *(f"  {name}" for name in names[:CONDITIONS_SHOWN]), *more])
+
+    def _repr_html_(self) -> str:
+        table = self.thresholds
+        names = table.names()
+        lines = [(name, f"{count:,.6g}") for name, count in zip(names, table.count.tolist(), strict=True)]
+        more = paragraph(f"… {len(names) - CONDITIONS_SHOWN:,} more") if len(names) > CONDITIONS_SHOWN else ""
+        shown = html_table(("condition", "crossed"), lines[:CONDITIONS_SHOWN], numbers=(1,))
+        return paragraph(self._title()) + shown + more

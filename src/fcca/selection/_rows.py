@@ -1,0 +1,165 @@
+"""The rows that a selection is measured on, and the searches on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, _num_samples
+
+from fcca._decimals import plain
+from fcca._frames import check_columns, column_names
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+from fcca.metrics import inconsistency_rate
+from fcca.selection._admissible import FORBIDDEN, Admissible
+from fcca.selection._result import Selection
+from fcca.selection._search import Found, SelectionProblem
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+# Sums of weights may differ in their last digits; a set is not refused for these.
+SAME_SHARE = 1e-9
+
+
+class Clock(NamedTuple):
+    """The time that is left of a whole call."""
+
+    ends: float | None
+
+    @classmethod
+    def started(cls, limit: float | None) -> Clock:
+        """One that ends in so many seconds, or never."""
+        return cls(None if limit is None else perf_counter() + limit)
+
+    def left(self, *, shared_by: int = 1) -> float | None:
+        """Seconds, of which each of so many searches gets its share; None where there is no end."""
+        return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
+
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.left() == 0.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows on the conditions of a table."""
+
+    table: ThresholdTable
+    B: NDArray[np.int8]
+    y: NDArray[Any]
+    weight: Floats
+    problem: SelectionProblem
+
+    @classmethod
+    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None) -> Rows:
+        """Checked, without the rows of weight 0."""
+        n_rows = _num_samples(X)
+        if n_rows == 0:
+            raise InvalidInputError("X has no rows. Give at least one.")
+        y = _check_y(y)
+        check_classification_targets(y)
+        if n_rows != len(y):
+            raise InvalidInputError(f"X has {n_rows} rows and y has {len(y)}. Expected as many.")
+        given, known = column_names(X), list(table.feature_names)
+        if given is not None and known != [f"x{j}" for j in range(len(known))]:
+            check_columns(given, len(given), known, len(known), knower="the conditions are on")
+        weight = check_weights(sample_weight, n_rows)
+        rows = np.flatnonzero(weight > 0)
+        if len(rows) < n_rows:  # the others may hold categories that no row has that counts
+            X, y, weight = _safe_indexing(X, rows), y[rows], weight[rows]
+        B = table.binarize(X)
+        return cls(table, B, y, weight, SelectionProblem.of(table, B, y, weight))
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return self.problem.total
+
+    def inconsistency(self, kept: Any) -> float:
+        """Share of the rows, by weight, that these conditions leave undecided."""
+        return inconsistency_rate(self.B[:, kept], self.y, self.weight)
+
+    def best(self, admissible: Admissible, n: int, time_limit: float | None) -> Selection:
+        """The best n conditions."""
+        return self._selection(self._solved(admissible, n, None, time_limit), n)
+
+    def fewest(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> Selection:
+        """The fewest conditions that are good enough, of these the best."""
+        ceiling = (max_inconsistency + SAME_SHARE) * self.total
+        # No set is better than all conditions together.
+        bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
+        if bound > ceiling:
+            raise self._unreachable(admissible, max_inconsistency, clock)
+        n_nodes = 0
+        for n in range(admissible.fewest, admissible.most + 1):
+            if clock.is_over():
+                break
+            found = self._solved(admissible, n, ceiling, clock.left())
+            n_nodes += found.n_nodes
+            if found.kept is not None:
+                return self._selection(found._replace(n_nodes=n_nodes), n)
+            if not found.is_optimal:
+                break
+        else:
+            raise self._unreachable(admissible, max_inconsistency, clock)
+        found = self._quickly(admissible, n, ceiling)
+        if found.cost > ceiling:
+            raise InvalidInputError(
+                "The time limit ended the search before it had conditions with an inconsistency of at most "
+                f"{plain(max_inconsistency)}; the best so far have {found.cost / self.total:.4g}. Raise time_limit or "
+                "max_inconsistency."
+            )
+        return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
+
+    def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> Found:
+        """Few conditions that are good enough, without proof; where none are found, the best that there are."""
+        largest = [self._solved(admissible, n, None, 0.0) for n in admissible.largest]
+        best = min(largest, key=lambda found: found.cost)
+        if best.cost > ceiling or best.kept is None:
+            return best
+        # What the search starts with gets better as it gets larger.
+        low, high = fewest, len(best.kept)
+        while low < high:
+            middle = (low + high) // 2
+            found = self._solved(admissible, middle, None, 0.0)
+            if found.cost <= ceiling:
+                best, high = found, middle
+            else:
+                low = middle + 1
+        return best
+
+    def _solved(self, admissible: Admissible, n: int, ceiling: float | None, time_limit: float | None) -> Found:
+        return self.problem.solve(
+            n,
+            state=admissible.state,
+            per_feature=admissible.per_feature,
+            max_features=admissible.max_features,
+            ceiling=ceiling,
+            time_limit=time_limit,
+        )
+
+    def _selection(self, found: Found, fewest: int) -> Selection:
+        kept = np.zeros(len(self.table), dtype=np.bool_)
+        kept[found.kept] = True
+        inconsistency = self.inconsistency(kept)
+        lower_bound = inconsistency if found.is_optimal else max(0.0, min(found.bound / self.total, inconsistency))
+        return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
+
+    def _unreachable(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> InvalidInputError:
+        """What to say where no admissible set is good enough."""
+        # A set that nothing can be added to is as good as any of its parts.
+        sizes = admissible.largest
+        found = [self._solved(admissible, n, None, clock.left(shared_by=len(sizes) - done)) for done, n in enumerate(sizes)]
+        least = min(one.cost if one.is_optimal else one.bound for one in found) / self.total
+        about = "is" if all(one.is_optimal for one in found) else "is not below"
+        return InvalidInputError(
+            f"No conditions that may be taken have an inconsistency of at most {plain(max_inconsistency)}: the least that "
+            f"can be reached {about} {least:.6g}."
+        )
