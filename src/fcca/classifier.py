@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, _safe_indexing, get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from fcca._columns import Columns
+from fcca._paths import (
+    choose_granularity,
+    choose_n_thresholds,
+    folds,
+    granularities_of_fold,
+    path_frame,
+    selections_of_fold,
+)
 from fcca._weights import check_weights
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.metrics import fidelity
+from fcca.selection import OptimalSelection
+from fcca.selection._admissible import whole_numbers
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 
-__all__ = ["FCCAClassifier", "TrainingTable", "choose_granularity"]
+__all__ = ["FCCAClassifier", "TrainingTable", "choose_granularity", "choose_n_thresholds"]
 
 Floats = NDArray[np.float64]
 
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: How many thresholds ``n_thresholds="auto"`` chooses from.
+NUMBERS_OF_THRESHOLDS = range(1, 17)
 
 
 class TrainingTable(NamedTuple):
@@ -53,6 +64,10 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         The tree on the 0/1 columns; None is ``OptimalTreeClassifier(max_depth=3)``.
     fit_to : {"labels", "target"}, default="labels"
         What the tree learns: the labels, or the answers of the black box.
+    n_thresholds : int or "auto", default=None
+        Give the tree so many thresholds, those that tell best what it learns, with proof: an
+        :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
+        16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
 
     Attributes
     ----------
@@ -64,6 +79,10 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
     fidelity_ : float
         Share of the training weight that the tree answers as the black box does.
+    n_thresholds_ : int
+        How many thresholds the tree was given.
+    selection_path_ : DataFrame
+        What :meth:`selection_path` found; only with ``n_thresholds="auto"``.
     classes_ : ndarray
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -79,18 +98,34 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     True
     >>> classifier.score(X, y) > 0.95
     True
+
+    With the best four thresholds only:
+
+    >>> small = FCCAClassifier(n_thresholds=4).fit(X, y)
+    >>> small.n_thresholds_, small.discretizer_.selection_.proof
+    (4, 'proven optimal')
     """
+
+    selection_path_: pd.DataFrame
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "discretizer": [HasMethods(["fit", "transform", "predict_target"]), None],
         "tree": [HasMethods(["fit", "predict"]), None],
         "fit_to": [StrOptions({"labels", "target"})],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
     }
 
-    def __init__(self, discretizer: Any = None, tree: Any = None, fit_to: str = "labels") -> None:
+    def __init__(
+        self,
+        discretizer: Any = None,
+        tree: Any = None,
+        fit_to: str = "labels",
+        n_thresholds: int | str | None = None,
+    ) -> None:
         self.discretizer = discretizer
         self.tree = tree
         self.fit_to = fit_to
+        self.n_thresholds = n_thresholds
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -108,7 +143,21 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self
         """
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.discretizer_ = self._new_discretizer().fit(X, y, **weights)
+        if hasattr(self, "selection_path_"):
+            del self.selection_path_
+        discretizer = self._new_discretizer()
+        if self.n_thresholds is not None:
+            if getattr(discretizer, "selection", None) is not None:
+                raise InvalidInputError(
+                    f"n_thresholds={self.n_thresholds!r} was given, and the discretizer has a selection. Give one of them."
+                )
+            _check_selects(discretizer)
+            n: Any = self.n_thresholds
+            if n == "auto":
+                self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
+                n = choose_n_thresholds(self.selection_path_)
+            discretizer.set_params(selection=OptimalSelection(n, against=self.fit_to))
+        self.discretizer_ = discretizer.fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
         self._training = _weighted_rows(X, y, sample_weight)
         self._grow(self._training)
@@ -124,11 +173,14 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         structure: TreeStructure = self.tree_.tree_.with_conditions(self.discretizer_.thresholds_)
         self.structure_ = structure
         self.fidelity_ = fidelity(self.tree_.predict(B), answers, **weights)
+        self.n_thresholds_ = len(self.discretizer_.thresholds_)
 
     def at_granularity(
         self, Q: float, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> FCCAClassifier:
         """The classifier at another granularity: same black box, same counterfactuals, only the tree is grown anew.
+
+        A selection is dropped: this is the paper's choice, by frequency.
 
         Parameters
         ----------
@@ -145,9 +197,41 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         rows = self.training_data(X, y, sample_weight)
         if not hasattr(self.discretizer_, "set_granularity"):
             raise InvalidInputError(f"{type(self.discretizer_).__name__} has no granularity; FCCADiscretizer has.")
-        other: FCCAClassifier = clone(self)
-        other.discretizer = (FCCADiscretizer() if self.discretizer is None else other.discretizer).set_params(Q=Q)
-        other.discretizer_ = copy(self.discretizer_).set_granularity(Q)
+        return self._with(copy(self.discretizer_).set_granularity(Q), rows, Q=Q, selection=None)
+
+    def at_selection(
+        self,
+        selection: OptimalSelection | None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> FCCAClassifier:
+        """The classifier on other of its thresholds: same black box, same counterfactuals, only the tree is grown anew.
+
+        Parameters
+        ----------
+        selection : OptimalSelection or None
+            Chooses among the thresholds of the discretizer; None keeps them all.
+        X, y, sample_weight : as in fit, optional
+            The training rows; see :meth:`training_data`.
+
+        Returns
+        -------
+        FCCAClassifier
+            A new one; this one stays as it is.
+        """
+        rows = self.training_data(X, y, sample_weight)
+        _check_selects(self.discretizer_)
+        discretizer = copy(self.discretizer_).set_selection(selection, rows.X, rows.y, rows.sample_weight)
+        return self._with(discretizer, rows, selection=selection)
+
+    def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
+        """The classifier on a fitted discretizer that differs from its own in some parameters."""
+        other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
+        other.discretizer = FCCADiscretizer() if self.discretizer is None else other.discretizer
+        known = other.discretizer.get_params(deep=False)
+        other.discretizer.set_params(**{name: value for name, value in parameters.items() if name in known})
+        other.discretizer_ = discretizer
         validate_data(other, rows.X, skip_check_array=True)
         other._training = rows
         other._grow(rows)
@@ -280,7 +364,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     ) -> pd.DataFrame:
         """What becomes of the tree as the discretization gets coarser, by cross-validation.
 
-        The black box is fitted once per fold, the counterfactuals are computed once per fold and ``lambda0``.
+        The black box is fitted once per fold, the counterfactuals are computed once per fold and ``lambda0``. The thresholds
+        are those crossed most often: a selection plays no part.
 
         Parameters
         ----------
@@ -308,59 +393,76 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         levels = list(Q)
         if not levels:
             raise InvalidInputError("Q must name at least one level.")
-        y = column_or_1d(y)
-        weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
         lines = [
-            line | {"fold": fold}
-            for fold, (train, test) in enumerate(check_cv(cv, y, classifier=True).split(X, y))
-            for line in self._path_of_fold(X, y, weight, train, test, levels, lambda0)
+            line | {"fold": fold.number}
+            for fold in folds(X, y, sample_weight, cv)
+            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, levels, lambda0)
         ]
-        frame = pd.DataFrame(lines)
-        if per_fold:
-            return frame[["lambda0", "Q", "fold", *frame.columns.drop(["lambda0", "Q", "fold"])]]
-        groups = frame.drop(columns="fold").groupby(["lambda0", "Q"])
-        path = groups.mean()
-        path["accuracy_se"] = groups["accuracy"].sem(ddof=1)
-        return path.reset_index()
+        return path_frame(lines, ["lambda0", "Q"], per_fold=per_fold)
 
-    def _path_of_fold(
+    def selection_path(
         self,
         X: Any,
-        y: NDArray[np.generic],
-        weight: Floats | None,
-        train: NDArray[np.int64],
-        test: NDArray[np.int64],
-        levels: list[float],
-        lambda0: Sequence[float] | None,
-    ) -> Iterator[dict[str, float]]:
-        X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
-        weights = {} if weight is None else {"sample_weight": weight[train]}
-        test_weight = None if weight is None else weight[test]
-        first = self._new_discretizer().fit(X_train, y[train], **weights)
-        answers = first.predict_target(X_test)
-        learned = y[train] if self.fit_to == "labels" else first.predict_target(X_train)
-        for cost in [first.lambda0] if lambda0 is None else lambda0:
-            discretizer = first
-            if cost != first.lambda0:
-                discretizer = clone(first).set_params(estimator=FrozenEstimator(first.estimator_), lambda0=cost)
-                discretizer.set_output(transform="default").fit(X_train, y[train], **weights)
-            for Q in levels:
-                discretizer.set_granularity(Q)
-                B, B_test = discretizer.transform(X_train), discretizer.transform(X_test)
-                tree = self._new_tree().fit(B, learned, **weights)
-                predicted = tree.predict(B_test)
-                yield {
-                    "lambda0": cost,
-                    "Q": Q,
-                    "thresholds": len(discretizer.thresholds_),
-                    "features": len(discretizer.thresholds_.features_used),
-                    "compression": compression_rate(B, **weights),
-                    "inconsistency": inconsistency_rate(B, y[train], **weights),
-                    "accuracy": fidelity(predicted, y[test], test_weight),
-                    "fidelity": fidelity(predicted, answers, test_weight),
-                    "leaves": getattr(tree, "n_leaves_", np.nan),
-                    "optimal": float(getattr(tree, "is_optimal_", np.nan)),
-                }
+        y: Any,
+        *,
+        n_thresholds: Iterable[int] = NUMBERS_OF_THRESHOLDS,
+        selection: OptimalSelection | None = None,
+        cv: Any = 5,
+        sample_weight: ArrayLike | None = None,
+        per_fold: bool = False,
+    ) -> pd.DataFrame:
+        """What becomes of the tree as it is given fewer thresholds, the best of them, by cross-validation.
+
+        Black box and counterfactuals are computed once per fold.
+
+        Parameters
+        ----------
+        X, y : as in fit
+        n_thresholds : iterable of int, default=range(1, 17)
+            How many thresholds to keep; all, where a fold has fewer.
+        selection : OptimalSelection, optional
+            Chooses them; its ``n_thresholds`` and ``max_inconsistency`` play no part. Default is the discretizer's own, or
+            one against what the tree learns. Conditions that it names must be there in every fold.
+        cv : int or splitter, default=5
+        sample_weight : array-like of shape (n_rows,), optional
+        per_fold : bool, default=False
+            One line per fold instead of their means.
+
+        Returns
+        -------
+        DataFrame
+            Per ``n_thresholds``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on training
+            rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose tree is
+            proven, and ``selection_optimal``, of those whose thresholds are. Means over folds, with the standard error of
+            the accuracy as ``accuracy_se``.
+
+        See Also
+        --------
+        choose_n_thresholds : ways to choose from it.
+        """
+        numbers = sorted(set(whole_numbers("n_thresholds", n_thresholds)))
+        discretizer = self._new_discretizer()
+        _check_selects(discretizer)
+        selection = discretizer.selection if selection is None else selection
+        selection = OptimalSelection(against=self.fit_to) if selection is None else selection
+        if not isinstance(selection, OptimalSelection):
+            raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
+        selection.check_parameters(for_frontier=True)
+        lines = [
+            line | {"fold": fold.number}
+            for fold in folds(X, y, sample_weight, cv)
+            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, numbers, selection)
+        ]
+        return path_frame(lines, ["n_thresholds"], per_fold=per_fold)
+
+    def _without_selection(self) -> Any:
+        discretizer = self._new_discretizer()
+        return discretizer.set_params(selection=None) if hasattr(discretizer, "selection") else discretizer
+
+
+def _check_selects(discretizer: Any) -> None:
+    if not hasattr(discretizer, "set_selection"):
+        raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")
 
 
 def _weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
@@ -375,35 +477,3 @@ def _weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingT
     if len(kept) == len(y):
         return TrainingTable(X, y, weight, kept)
     return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept], kept)
-
-
-def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:
-    """Choose a line of a granularity path.
-
-    Parameters
-    ----------
-    path : DataFrame
-        What :meth:`FCCAClassifier.granularity_path` returns.
-    rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
-        The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
-        paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
-    tradeoff : float, default=0.8
-        Weight of the inconsistency.
-
-    Returns
-    -------
-    dict
-        ``lambda0`` and ``Q``.
-    """
-    if rule == "best":
-        chosen = path.sort_values(["accuracy", "thresholds"], ascending=[False, True], kind="stable")
-    elif rule == "one_standard_error":
-        best = path.sort_values(["accuracy", "thresholds"], ascending=[False, True], kind="stable").iloc[0]
-        close = path[path["accuracy"] >= best["accuracy"] - np.nan_to_num(best["accuracy_se"])]
-        chosen = close.sort_values(["thresholds", "accuracy"], ascending=[True, False], kind="stable")
-    elif rule == "tradeoff":
-        gain = (1 - tradeoff) * path["compression"] - tradeoff * path["inconsistency"]
-        chosen = path.loc[gain.sort_values(ascending=False, kind="stable").index]
-    else:
-        raise InvalidInputError(f"rule must be 'best', 'one_standard_error' or 'tradeoff', got {rule!r}.")
-    return {"lambda0": float(chosen.iloc[0]["lambda0"]), "Q": float(chosen.iloc[0]["Q"])}

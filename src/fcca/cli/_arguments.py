@@ -86,6 +86,16 @@ Granularity = Annotated[
         "--q", help="Keep thresholds crossed at least as often as this quantile of all counts.", rich_help_panel=SEARCH
     ),
 ]
+Thresholds = Annotated[
+    str | None,
+    typer.Option(
+        metavar="INT|auto",
+        help="Give the tree so many of the thresholds that --q keeps: those of least inconsistency, proven. auto: as few as "
+        "cross-validation allows.",
+        show_default=False,
+        rich_help_panel=SEARCH,
+    ),
+]
 P0 = Annotated[
     float, typer.Option("--p0", help="Ask for rows predicted with at least this probability.", rich_help_panel=SEARCH)
 ]

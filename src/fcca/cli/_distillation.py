@@ -23,7 +23,7 @@ from fcca._frames import listed_rows
 from fcca._known_rows import known_rows
 from fcca._progress import step
 from fcca._weights import heaviest_label
-from fcca.classifier import FCCAClassifier
+from fcca.classifier import FCCAClassifier, choose_n_thresholds
 from fcca.cli._columns import as_json, one_type_per_column
 from fcca.cli._data import Dataset, check_split
 from fcca.cli._models import fitting, model_from_file, target_model
@@ -35,6 +35,7 @@ from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.export import to_json
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.models import decide_at
+from fcca.selection import OptimalSelection
 from fcca.trees import OptimalTreeClassifier
 
 Rows = NDArray[np.int64]
@@ -170,7 +171,7 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
             fit_to=str(settings.fit_to),
         )
         with step(f"Thresholds and tree{'; --time-limit bounds them' if settings.time_limit is None else ''}"):
-            _, fcca_seconds = _timed(lambda: classifier.fit(X, y))
+            _, fcca_seconds = _timed(lambda: _with_selection(classifier, settings, X, y).fit(X, y))
 
     held_out = data if test is None else test
     held_out_rows = held_out_rows if test is None else np.arange(len(test.y))
@@ -213,6 +214,21 @@ def _discretizer(target: Any, settings: DistillSettings, rules: tuple[Constraint
         constraints=rules or None,
         n_jobs=settings.jobs,
     )
+
+
+def _with_selection(
+    classifier: FCCAClassifier, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]
+) -> FCCAClassifier:
+    """The classifier, told how many thresholds to choose, where this was asked for."""
+    if settings.thresholds is None:
+        return classifier
+    selection = OptimalSelection(against=str(settings.fit_to), time_limit=settings.time_limit)
+    if settings.thresholds == "auto":
+        n = choose_n_thresholds(classifier.selection_path(X, y, selection=selection))
+    else:
+        n = int(settings.thresholds)
+    classifier.set_params(discretizer__selection=selection.set_params(n_thresholds=n))
+    return classifier
 
 
 def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic], commonest: Any) -> Scores:

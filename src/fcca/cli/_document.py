@@ -40,6 +40,7 @@ def distill_document(found: Distillation, written: Sequence[Path], report_second
         "thresholds": {
             "Q": float(found.discretizer.Q),
             "found": len(every),
+            "selection": _selection(found),
             "columns_used": kept.features_used,
             "kept": [
                 {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
@@ -60,6 +61,14 @@ def distill_document(found: Distillation, written: Sequence[Path], report_second
         "seconds": {"target": found.target_seconds, "fcca": found.fcca_seconds, "report": report_seconds},
         "notes": list(found.notes),
     }
+
+
+def _selection(found: Distillation) -> dict[str, Any] | None:
+    chosen = getattr(found.discretizer, "selection_", None)
+    if chosen is None:
+        return None
+    names = ("n_thresholds", "inconsistency", "lower_bound", "is_optimal", "proof")
+    return {"candidates": len(chosen.candidates)} | {name: getattr(chosen, name) for name in names}
 
 
 def _rates(scores: dict[str, Any]) -> dict[str, Any]:

@@ -196,9 +196,13 @@ class DistillSettings(SearchSettings):
     depth: int
     regularization: float | None
     fit_to: FitTo
+    thresholds: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.thresholds is not None:
+            fits = self.thresholds == "auto" or re.fullmatch(r"0*[1-9]\d{0,8}", self.thresholds) is not None
+            check("--thresholds", self.thresholds, fits, "'auto' or a whole number of at least 1, such as 5")
         check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
         check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
         check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")

@@ -52,7 +52,8 @@ def report(
         float,
         typer.Option(
             "--q",
-            help="Where the slider stands at first: thresholds crossed at least as often as this quantile of all counts.",
+            help="Where the slider of frequency stands at first: thresholds crossed at least as often as this quantile of "
+            "all counts.",
             rich_help_panel=arguments.SEARCH,
         ),
     ] = 0.0,
@@ -60,11 +61,12 @@ def report(
         str | None,
         typer.Option(
             metavar="Q,Q,…",
-            help="The steps of the slider, such as 0,0.5,0.9. Without it: 0, 0.1, … 0.9, 0.95.",
+            help="The steps of the slider of frequency, such as 0,0.5,0.9. Without it: 0, 0.1, … 0.9, 0.95.",
             show_default=False,
             rich_help_panel=arguments.SEARCH,
         ),
     ] = None,
+    thresholds: arguments.Thresholds = None,
     p0: arguments.P0 = 0.5,
     p1: arguments.P1 = 1.0,
     lambda0: arguments.Lambda0 = 0.1,
@@ -108,6 +110,7 @@ def report(
             depth=depth,
             regularization=regularization,
             fit_to=fit_to,
+            thresholds=thresholds,
             jobs=jobs,
             time_limit=time_limit,
             time_limit_per_row=time_limit_per_row,

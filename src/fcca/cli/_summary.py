@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from fcca._proof import proof_in_words
 from fcca.cli._distillation import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
 from fcca.cli._running import file_link
 from fcca.cli._words import classes_in_words, number, percent, printable, seconds, status_counts
 from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
-from fcca.trees import proof_in_words
 
 THRESHOLDS_SHOWN = 10
 SMALL_TREE = 2  # leaves up to which it is said why there are not more
@@ -85,9 +85,21 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
             f"{number(len(kept))} kept of {number(len(every))} found, "
             f"on {number(len(kept.features_used))} of {number(n_columns)} columns",
         ),
+        *_selection(found),
         ("Tree", _certificate(found)),
         ("Time", f"{target}, {seconds(found.fcca_seconds)} for all that fcca adds"),
     ]
+
+
+def _selection(found: Distillation) -> list[tuple[str, str]]:
+    """How good the thresholds are that were chosen, where a number of them was asked for."""
+    chosen = getattr(found.discretizer, "selection_", None)
+    if chosen is None:
+        return []
+    n, every = number(chosen.n_thresholds), number(len(chosen.candidates))
+    against = "" if found.classifier.fit_to == "labels" else " with the black box's answers"
+    rate = f"{n} of {every} thresholds, inconsistency{against} {percent(chosen.inconsistency, 2)}"
+    return [("Selection", f"{chosen.proof}: {rate}; no {n} of them are below {percent(chosen.lower_bound, 2)}")]
 
 
 def _model(found: Distillation) -> str:

@@ -49,7 +49,8 @@ from fcca.exceptions import (
     UnverifiedCounterfactualWarning,
 )
 from fcca.models import check_supported
-from fcca.selection import most_frequent
+from fcca.selection import OptimalSelection, most_frequent
+from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
@@ -101,13 +102,17 @@ class FCCADiscretizer(TargetThresholdTransformer):
         Threads; None is 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
+    selection : OptimalSelection, default=None
+        Chooses the best of the thresholds that ``Q`` keeps, with proof; see also :meth:`set_selection`. None keeps them all.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
-        The conditions kept at ``Q``.
+        The conditions kept: at ``Q``, and by the selection where there is one.
     all_thresholds_ : ThresholdTable
-        The conditions before selection.
+        The conditions before any choice.
+    selection_ : Selection
+        The choice with its proof; only where there is a selection.
     counterfactuals_ : Counterfactuals
         The certified answers, one per row that was asked for.
     estimator_ : classifier
@@ -152,6 +157,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         "time_limit_per_point": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
+        "selection": [OptimalSelection, None],
     }
 
     def __init__(
@@ -172,6 +178,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         time_limit_per_point: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        selection: OptimalSelection | None = None,
     ) -> None:
         self.estimator = estimator
         self.p0 = p0
@@ -188,6 +195,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self.time_limit_per_point = time_limit_per_point
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.selection = selection
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -215,7 +223,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
         if self.estimator is not None:
             check_supported(self.estimator)
-        self._forget()
+        self._begin()
         data = check_training_data(self, X, y, sample_weight)
         self.estimator_ = self._fit_estimator(data)
 
@@ -264,7 +272,8 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self._collect_thresholds(engine, X, found, data.weight, gaps)
         # From here on rows are rows of the caller's X, those of weight 0 included.
         self.counterfactuals_ = replace(found, rows=data.rows[found.rows])
-        return self.set_granularity(self.Q)
+        self._choose(X, data.y, data.weight)
+        return self
 
     def _fit_estimator(self, data: TrainingData) -> Any:
         if self.estimator is not None:
@@ -370,7 +379,9 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self._first_crossing = np.searchsorted(condition[order], np.arange(len(table) + 1))
 
     def set_granularity(self, Q: float) -> Self:
-        """Keep another share of the thresholds found, without computing anything anew.
+        """Keep another share of the thresholds found, the most frequent ones, without computing anything anew.
+
+        A selection is dropped: this is the paper's choice.
 
         Parameters
         ----------
@@ -382,9 +393,12 @@ class FCCADiscretizer(TargetThresholdTransformer):
         self
         """
         check_is_fitted(self, "all_thresholds_")
-        self.thresholds_ = self.all_thresholds_.select(most_frequent(self.all_thresholds_, Q))
+        most_frequent(self.all_thresholds_, Q)  # refuses a Q that is no share
         self.Q = Q
-        return self
+        return self.set_selection(None)
+
+    def _candidates(self) -> ThresholdTable:
+        return self.all_thresholds_.select(most_frequent(self.all_thresholds_, self.Q))
 
     def rows_crossing(self, condition: str | int) -> NDArray[np.int64]:
         """Rows of the training table whose counterfactual crosses a threshold.

@@ -33,6 +33,7 @@ from fcca.discretizers._validation import (
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import TreeEnsemble, check_supported, read_model, weight_parameters
 from fcca.models._labels import labelled
+from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -72,11 +73,19 @@ class GTREDiscretizer(TargetThresholdTransformer):
     random_state : int, RandomState instance or None, default=0
         Seed of the default ensemble, and of one given without a seed of its own. It decides between columns that are
         equally good. None draws another one each time.
+    selection : OptimalSelection, default=None
+        Chooses the best of the thresholds that the elimination leaves, with proof; see also :meth:`set_selection`. None
+        keeps them all.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
-        The conditions kept; ``count`` is their importance for the ensemble fitted on exactly these columns, with a sum of 1.
+        The conditions kept.
+    all_thresholds_ : ThresholdTable
+        The conditions before selection; ``count`` is their importance for the ensemble fitted on exactly these columns, with
+        a sum of 1.
+    selection_ : Selection
+        The choice with its proof; only where there is a selection.
     estimator_ : classifier
         The reference ensemble, fitted on X.
     reference_score_ : float
@@ -131,6 +140,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         "as_gosdt": ["boolean"],
         "round_thresholds": ["boolean"],
         "random_state": ["random_state"],
+        "selection": [OptimalSelection, None],
     }
 
     def __init__(
@@ -141,12 +151,14 @@ class GTREDiscretizer(TargetThresholdTransformer):
         as_gosdt: bool = True,
         round_thresholds: bool = True,
         random_state: Any = 0,
+        selection: OptimalSelection | None = None,
     ) -> None:
         self.estimator = estimator
         self.column_elimination = column_elimination
         self.as_gosdt = as_gosdt
         self.round_thresholds = round_thresholds
         self.random_state = random_state
+        self.selection = selection
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -167,7 +179,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         """
         if self.estimator is not None:
             check_supported(self.estimator)
-        self._forget()
+        self._begin()
         data = check_training_data(self, X, y, sample_weight)
         seed = self.random_state
         if not isinstance(seed, Integral):
@@ -197,7 +209,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
         kept, importance = self._eliminate(_refits(refitter, B, data.y, data.weight), len(table))
         table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
         table = _with_values_around(X, table)
-        self.thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self._choose(X, data.y, data.weight)
         return self
 
     def _fit_reference(self, data: TrainingData, seed: int) -> Any:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in
 from fcca.discretizers._base import ThresholdTransformer
 from fcca.discretizers._validation import TrainingData, check_table
 from fcca.exceptions import ConstantFeatureWarning, InvalidInputError
+from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -38,11 +39,17 @@ class MidpointDiscretizer(ThresholdTransformer):
     boundary_only : bool, default=False
         Only between numbers whose labels differ: not where the rows of both values are of one and the same class. A
         single split loses nothing by it; a tree of several may.
+    selection : OptimalSelection, default=None
+        Chooses the best of these thresholds, with proof; see also :meth:`set_selection`. None keeps them all.
 
     Attributes
     ----------
     thresholds_ : ThresholdTable
-        The conditions; every ``count`` is 1.
+        The conditions kept; every ``count`` is 1.
+    all_thresholds_ : ThresholdTable
+        The conditions before selection.
+    selection_ : Selection
+        The choice with its proof; only where there is a selection.
     constant_features_ : list of str
         Columns with one value, which were left out.
     n_features_in_ : int
@@ -68,14 +75,21 @@ class MidpointDiscretizer(ThresholdTransformer):
         "round_thresholds": ["boolean"],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), None],
         "boundary_only": ["boolean"],
+        "selection": [OptimalSelection, None],
     }
 
     def __init__(
-        self, *, round_thresholds: bool = True, max_thresholds: int | None = None, boundary_only: bool = False
+        self,
+        *,
+        round_thresholds: bool = True,
+        max_thresholds: int | None = None,
+        boundary_only: bool = False,
+        selection: OptimalSelection | None = None,
     ) -> None:
         self.round_thresholds = round_thresholds
         self.max_thresholds = max_thresholds
         self.boundary_only = boundary_only
+        self.selection = selection
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -86,7 +100,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         X : array-like or data frame of shape (n_rows, n_features)
             Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
         y : array-like of shape (n_rows,), optional
-            Labels; asked for with ``boundary_only`` only.
+            Labels; asked for with ``boundary_only`` and for a selection only.
         sample_weight : array-like of shape (n_rows,), optional
             Weight 2 is the same as the row twice, weight 0 as leaving it out.
 
@@ -94,13 +108,14 @@ class MidpointDiscretizer(ThresholdTransformer):
         -------
         self
         """
-        self._forget()
-        if self.boundary_only and y is None:
-            raise InvalidInputError("boundary_only=True requires y to be passed, but the target y is None.")
-        data = check_table(self, X, y, sample_weight, labels=bool(self.boundary_only))
+        self._begin()
+        if self._needs_labels and y is None:
+            reason = "boundary_only=True" if self.boundary_only else "A selection"
+            raise InvalidInputError(f"{reason} requires y to be passed, but the target y is None.")
+        data = check_table(self, X, y, sample_weight, labels=self._needs_labels)
         names = [str(name) for name in _check_feature_names_in(self)]
         self._note_constant_features(data, names)
-        label = None if data.y is None else np.unique(data.y, return_inverse=True)[1]
+        label = np.unique(data.y, return_inverse=True)[1] if self.boundary_only else None
         weight = np.ones(len(data.X)) if data.weight is None else data.weight
         table = _all_conditions(data, names, label, weight, self.max_thresholds)
         if len(table) == 0:
@@ -108,8 +123,13 @@ class MidpointDiscretizer(ThresholdTransformer):
                 f"No column has two different values {'of different labels ' if label is not None else ''}in "
                 f"{len(data.X)} sample(s), so there is nothing to put a threshold between."
             )
-        self.thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
+        self._choose(data.X, data.y, data.weight)
         return self
+
+    @property
+    def _needs_labels(self) -> bool:
+        return bool(self.boundary_only) or self.selection is not None
 
     def _note_constant_features(self, data: TrainingData, names: list[str]) -> None:
         # A gap is a value of its own: the least of a column that has one is NaN, which equals nothing.
@@ -125,7 +145,7 @@ class MidpointDiscretizer(ThresholdTransformer):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = bool(self.boundary_only)
+        tags.target_tags.required = self._needs_labels
         return tags
 
 

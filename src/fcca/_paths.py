@@ -1,0 +1,207 @@
+"""What becomes of the tree as thresholds are left out, by cross-validation; and ways to choose from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.selection import OptimalSelection
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+
+class Fold(NamedTuple):
+    """Rows to learn from, and rows held out."""
+
+    number: int
+    X: Any
+    y: NDArray[np.generic]
+    weight: Floats | None
+    X_test: Any
+    y_test: NDArray[np.generic]
+    test_weight: Floats | None
+
+    @property
+    def weights(self) -> dict[str, Floats]:
+        """The weights as a parameter of ``fit``, where there are any."""
+        return {} if self.weight is None else {"sample_weight": self.weight}
+
+
+def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
+    """The folds of a cross-validation."""
+    y = column_or_1d(y)
+    weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
+    try:
+        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    except ValueError as error:  # more folds than rows of a class
+        raise InvalidInputError(f"The rows cannot be split for cross-validation: {error}") from error
+    for number, (train, test) in enumerate(splits):
+        yield Fold(
+            number,
+            *(_safe_indexing(X, train), y[train], None if weight is None else weight[train]),
+            *(_safe_indexing(X, test), y[test], None if weight is None else weight[test]),
+        )
+
+
+class FoldTrees:
+    """Grows trees on the 0/1 columns of one fold.
+
+    Parameters
+    ----------
+    fold : Fold
+    new_tree : callable
+        Makes a tree that is not fitted yet.
+    discretizer : discretizer
+        Fitted on the fold.
+    fit_to : {"labels", "target"}
+        What the trees learn.
+    """
+
+    def __init__(self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str) -> None:
+        self.fold, self.new_tree = fold, new_tree
+        self.answers = discretizer.predict_target(fold.X_test)
+        self.learned = fold.y if fit_to == "labels" else discretizer.predict_target(fold.X)
+
+    def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
+        """How a tree does on these columns."""
+        fold, weights = self.fold, self.fold.weights
+        tree = self.new_tree().fit(B, self.learned, **weights)
+        predicted = tree.predict(B_test)
+        return {
+            "thresholds": len(thresholds),
+            "features": len(thresholds.features_used),
+            "compression": compression_rate(B, **weights),
+            "inconsistency": inconsistency_rate(B, fold.y, **weights),
+            "accuracy": fidelity(predicted, fold.y_test, fold.test_weight),
+            "fidelity": fidelity(predicted, self.answers, fold.test_weight),
+            "leaves": getattr(tree, "n_leaves_", np.nan),
+            "optimal": float(getattr(tree, "is_optimal_", np.nan)),
+        }
+
+
+def granularities_of_fold(
+    fold: Fold,
+    discretizer: Any,
+    new_tree: Callable[[], Any],
+    fit_to: str,
+    levels: Sequence[float],
+    lambda0: Sequence[float] | None,
+) -> Iterator[dict[str, float]]:
+    """The trees at every level of granularity; the discretizer is not fitted yet."""
+    first = discretizer.fit(fold.X, fold.y, **fold.weights)
+    trees = FoldTrees(fold, new_tree, first, fit_to)
+    for cost in [first.lambda0] if lambda0 is None else lambda0:
+        discretizer = first
+        if cost != first.lambda0:
+            discretizer = clone(first).set_params(estimator=FrozenEstimator(first.estimator_), lambda0=cost)
+            discretizer.set_output(transform="default").fit(fold.X, fold.y, **fold.weights)
+        for Q in levels:
+            kept = discretizer.set_granularity(Q).thresholds_
+            line = trees.line(kept, discretizer.transform(fold.X), discretizer.transform(fold.X_test))
+            yield {"lambda0": cost, "Q": Q} | line
+
+
+def selections_of_fold(
+    fold: Fold,
+    discretizer: Any,
+    new_tree: Callable[[], Any],
+    fit_to: str,
+    numbers: Sequence[int],
+    selection: OptimalSelection,
+) -> Iterator[dict[str, float]]:
+    """The trees on the best so many thresholds; the discretizer is not fitted yet."""
+    discretizer.fit(fold.X, fold.y, **fold.weights)
+    trees = FoldTrees(fold, new_tree, discretizer, fit_to)
+    measured = fold.y if selection.against == "labels" else discretizer.predict_target(fold.X)
+    frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
+    B, B_test = discretizer.transform(fold.X), discretizer.transform(fold.X_test)
+    for n in numbers:
+        # All that there are, where there are fewer; none, where more have to be kept.
+        for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
+            line = trees.line(one.thresholds, B[:, one.kept], B_test[:, one.kept])
+            yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)}
+
+
+def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
+    """One line per fold, or the means over folds with the standard error of the accuracy."""
+    frame = pd.DataFrame(lines)
+    if per_fold:
+        first = [*keys, "fold"]
+        return frame[[*first, *frame.columns.drop(first)]]
+    groups = frame.drop(columns="fold").groupby(keys)
+    path = groups.mean()
+    path["accuracy_se"] = groups["accuracy"].sem(ddof=1)
+    return path.reset_index()
+
+
+def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:
+    """Choose a line of a granularity path.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What :meth:`FCCAClassifier.granularity_path` returns.
+    rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
+        The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
+        paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
+    tradeoff : float, default=0.8
+        Weight of the inconsistency.
+
+    Returns
+    -------
+    dict
+        ``lambda0`` and ``Q``.
+    """
+    if rule == "tradeoff":
+        gain = (1 - tradeoff) * path["compression"] - tradeoff * path["inconsistency"]
+        chosen = path.loc[gain.sort_values(ascending=False, kind="stable").index].iloc[0]
+    elif rule in ("best", "one_standard_error"):
+        chosen = _most_accurate(path, rule, "thresholds")
+    else:
+        raise InvalidInputError(f"rule must be 'best', 'one_standard_error' or 'tradeoff', got {rule!r}.")
+    return {"lambda0": float(chosen["lambda0"]), "Q": float(chosen["Q"])}
+
+
+def choose_n_thresholds(path: pd.DataFrame, rule: str = "one_standard_error") -> int:
+    """Choose how many thresholds to keep from a selection path.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What :meth:`FCCAClassifier.selection_path` returns.
+    rule : {"best", "one_standard_error"}, default="one_standard_error"
+        The number with the most accurate tree, or the smallest within one standard error of it.
+
+    Returns
+    -------
+    int
+    """
+    if rule not in ("best", "one_standard_error"):
+        raise InvalidInputError(f"rule must be 'best' or 'one_standard_error', got {rule!r}.")
+    if not {"n_thresholds", "accuracy", "accuracy_se"} <= set(path.columns):
+        raise InvalidInputError(
+            "path must be what selection_path returns with per_fold=False; it lacks n_thresholds, accuracy or accuracy_se."
+        )
+    return int(_most_accurate(path, rule, "n_thresholds")["n_thresholds"])
+
+
+def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
+    """The most accurate line, of equals the smallest; or the smallest within one standard error of it."""
+    best = path.sort_values(["accuracy", size], ascending=[False, True], kind="stable").iloc[0]
+    if rule == "best":
+        return best
+    close = path[path["accuracy"] >= best["accuracy"] - np.nan_to_num(best["accuracy_se"])]
+    return close.sort_values([size, "accuracy"], ascending=[True, False], kind="stable").iloc[0]
