@@ -1,5 +1,6 @@
 """Small fitted estimators to draw, each made once."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,9 +9,18 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier
+from fcca import (
+    CounterfactualExplainer,
+    FCCAClassifier,
+    FCCADiscretizer,
+    GTREDiscretizer,
+    MidpointDiscretizer,
+    OptimalTreeClassifier,
+)
 from fcca.fairness import distill_without, group_metrics, recourse_by_group
 from fcca.robustness import margin_effect
+from fcca.selection import OptimalSelection
+from fcca.stability import bootstrap, drift
 
 HOSTILE = [
     "$x_1$ & $y$ <script>alert(1)</script>",
@@ -165,3 +175,68 @@ def effect():
     X, y = cancer()
     forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
     return margin_effect(forest, X, X[:5], y=y, n_refits=1, margins=(1e-4, "10%", "20%"))
+
+
+@cache
+def frontier():
+    X, y = cancer()
+    table = MidpointDiscretizer(max_thresholds=2).fit(X.iloc[:, :8]).thresholds_
+    return OptimalSelection().frontier(table, X.iloc[:, :8], y, k=range(1, 7))
+
+
+@cache
+def unproven_frontier():
+    """As one that a time limit ended: nothing proven between 3 and 5, and rules that the simpler choices do not keep."""
+    found = frontier()
+    selections = [
+        replace(one, lower_bound=0.6 * one.inconsistency, is_optimal=False) if 3 <= one.n_thresholds <= 5 else one
+        for one in found
+    ]
+    return replace(found, selections=tuple(selections), greedy=tuple(0.5 * rate for rate in found.greedy))
+
+
+@cache
+def stability():
+    X, y = cancer()
+    return bootstrap(MidpointDiscretizer(max_thresholds=2, boundary_only=True), X.iloc[:, :6], y, n_samples=12)
+
+
+@cache
+def mixed_stability():
+    X, y = loans()
+    found = bootstrap(MidpointDiscretizer(max_thresholds=3), X, y, n_samples=6)
+    return replace(found, failures={6: "NoCounterfactualError: nothing"}, n_samples=7)
+
+
+@cache
+def hostile_stability():
+    X, y = cancer()
+    X = X.iloc[:, :6].set_axis(HOSTILE, axis=1)
+    return bootstrap(MidpointDiscretizer(max_thresholds=5), X, y, n_samples=3)
+
+
+@cache
+def drifted():
+    X, _ = loans()
+    new = X.iloc[::3].assign(income=X["income"] * 1.4, purpose=X["purpose"].replace({"tv": "phone"}))
+    return drift(mixed(), X, new)
+
+
+@cache
+def many_drifted():
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(size=(2, 400, 166))
+    return drift(many_columns(), old, new * np.linspace(1, 2, 166))
+
+
+@cache
+def hostile_drifted():
+    X, _ = cancer()
+    X = X.iloc[:, [20, 21, 22, 23, 27, 7]].set_axis(HOSTILE, axis=1)
+    return drift(hostile(), X, 1.3 * X.iloc[:60])
+
+
+@cache
+def undrifted():
+    X = pd.DataFrame({"only": [1.0, 2.0, 3.0, 4.0] * 10})
+    return drift(one_threshold().discretizer_, X, X)

@@ -51,6 +51,16 @@ CASES = {
     "metrics of groups": lambda ax: plots.GroupMetricsDisplay.from_metrics(made.metrics(), ax=ax),
     "recourse": lambda ax: plots.RecourseDisplay.from_recourse(made.recourse(), ax=ax),
     "margins": lambda ax: plots.MarginEffectDisplay.from_effect(made.effect(), ax=ax),
+    "frontier": lambda ax: plots.FrontierDisplay.from_frontier(made.frontier(), ax=ax),
+    "frontier that is not all proven": lambda ax: plots.FrontierDisplay.from_frontier(made.unproven_frontier(), ax=ax),
+    "stability": lambda ax: plots.StabilityDisplay.from_stability(made.stability(), ax=ax),
+    "stability of categories": lambda ax: plots.StabilityDisplay.from_stability(made.mixed_stability(), ax=ax),
+    "stability of hostile names": lambda ax: plots.StabilityDisplay.from_stability(made.hostile_stability(), ax=ax),
+    "drift": lambda ax: plots.DriftDisplay.from_drift(made.drifted(), ax=ax),
+    "drift of the leaves": lambda ax: plots.DriftDisplay.from_drift(made.drifted(), column="leaves of the tree", ax=ax),
+    "drift of many columns": lambda ax: plots.DriftDisplay.from_drift(made.many_drifted(), ax=ax),
+    "drift of hostile names": lambda ax: plots.DriftDisplay.from_drift(made.hostile_drifted(), ax=ax),
+    "no drift": lambda ax: plots.DriftDisplay.from_drift(made.undrifted(), ax=ax),
 }
 
 

@@ -12,10 +12,13 @@ from fcca.plots import (
     CounterfactualImportanceDisplay,
     CounterfactualMovesDisplay,
     DecisionRegionsDisplay,
+    DriftDisplay,
+    FrontierDisplay,
     GranularityDisplay,
     GroupMetricsDisplay,
     MarginEffectDisplay,
     RecourseDisplay,
+    StabilityDisplay,
     ThresholdHeatmapDisplay,
     TreeDisplay,
 )
@@ -89,6 +92,21 @@ def test_what_is_not_fitted_is_refused(draw):
         (lambda: RecourseDisplay.from_recourse(made.metrics()), "what recourse_by_group returns, got DataFrame"),
         (lambda: MarginEffectDisplay.from_effect(pd.DataFrame()), "it lacks margin"),
         (lambda: MarginEffectDisplay.from_effect(made.effect().head(0)), "it has no line"),
+        (lambda: FrontierDisplay.from_frontier(made.path()), "what OptimalSelection.frontier returns, got DataFrame"),
+        (lambda: FrontierDisplay(made.frontier().to_frame().drop(columns="greedy")).plot(), "it lacks greedy"),
+        (lambda: FrontierDisplay(made.frontier().to_frame().head(0)).plot(), "it has no line"),
+        (lambda: StabilityDisplay.from_stability(made.drifted()), "fcca.stability.bootstrap returns, got Drift"),
+        (
+            lambda: StabilityDisplay.from_stability(made.stability(), max_thresholds=0),
+            "max_thresholds must be a whole number",
+        ),
+        (lambda: DriftDisplay.from_drift(made.stability()), "fcca.stability.drift returns, got Stability"),
+        (lambda: DriftDisplay.from_drift(made.drifted(), max_bins=0), "max_bins must be a whole number of at least 1"),
+        (lambda: DriftDisplay.from_drift(made.drifted(), max_columns=1.5), "max_columns must be a whole number"),
+        (
+            lambda: DriftDisplay.from_drift(made.drifted(), column="wealth"),
+            "column must be one that was compared, got 'wealth'. Compared were 'income', 'purpose', 'leaves of the tree'",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_words(draw, message):

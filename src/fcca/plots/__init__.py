@@ -4,6 +4,8 @@ Each Display keeps what it has drawn, so that ``.plot(ax=…)`` draws it again e
 They need matplotlib, which is imported when something is drawn: ``pip install "fcca[plots]"``.
 """
 
+from fcca.plots._drift import DriftDisplay
+from fcca.plots._frontier import FrontierDisplay
 from fcca.plots._granularity import GranularityDisplay
 from fcca.plots._groups import GroupMetricsDisplay, RecourseDisplay
 from fcca.plots._heatmap import ThresholdHeatmapDisplay
@@ -11,16 +13,20 @@ from fcca.plots._importance import CounterfactualImportanceDisplay
 from fcca.plots._margins import MarginEffectDisplay
 from fcca.plots._moves import CounterfactualMovesDisplay
 from fcca.plots._regions import DecisionRegionsDisplay
+from fcca.plots._stability import StabilityDisplay
 from fcca.plots._tree import TreeDisplay
 
 __all__ = [
     "CounterfactualImportanceDisplay",
     "CounterfactualMovesDisplay",
     "DecisionRegionsDisplay",
+    "DriftDisplay",
+    "FrontierDisplay",
     "GranularityDisplay",
     "GroupMetricsDisplay",
     "MarginEffectDisplay",
     "RecourseDisplay",
+    "StabilityDisplay",
     "ThresholdHeatmapDisplay",
     "TreeDisplay",
 ]

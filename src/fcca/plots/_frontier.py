@@ -1,0 +1,191 @@
+"""How much fewer thresholds lose, and how much of that is proven."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from fcca.exceptions import InvalidInputError
+from fcca.plots._style import (
+    NARROW,
+    SMALL,
+    TITLE,
+    class_style,
+    draw_key,
+    is_narrow,
+    panels,
+    plain_frame,
+    room_of,
+    tint,
+    wrapped,
+)
+from fcca.selection import Frontier
+
+WIDTH, HEIGHT = 7.0, 4.2  # inches
+NEEDED = ("n_thresholds", "inconsistency", "lower_bound", "optimal", "frequency", "greedy")
+PROVEN, FOUND, BAND = "optimal: proven to be the least", "the best found, not proven", "the least lies in here"
+OTHERS = (("greedy", "one after the other (greedy)", "--"), ("frequency", "the most crossed", ":"))
+SHORT = {
+    PROVEN: "proven least",
+    FOUND: "best found",
+    BAND: "least is in here",
+    "one after the other (greedy)": "greedy",
+    "the most crossed": "most crossed",
+}  # where there is little room
+SLACK = 1e-12
+
+
+class FrontierDisplay:
+    """The least inconsistency of so many thresholds, what is proven of it, and what simpler choices of as many give.
+
+    Points are filled where they are proven to be the least; of the others the least lies somewhere in the band below.
+
+    It is recommended to use :meth:`from_frontier`.
+
+    Parameters
+    ----------
+    frontier : DataFrame
+        What ``Frontier.to_frame`` returns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fcca import MidpointDiscretizer
+    >>> from fcca.plots import FrontierDisplay
+    >>> from fcca.selection import OptimalSelection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> table = MidpointDiscretizer(max_thresholds=3).fit(X).thresholds_
+    >>> display = FrontierDisplay.from_frontier(OptimalSelection().frontier(table, X, y, k=range(1, 5)))
+    >>> display.ax_.get_xlabel()
+    'thresholds kept'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, frontier: pd.DataFrame) -> None:
+        self.frontier = frontier
+
+    @classmethod
+    def from_frontier(cls, frontier: Frontier, *, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        frontier : Frontier
+            What :meth:`fcca.selection.OptimalSelection.frontier` returns.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        FrontierDisplay
+        """
+        if not isinstance(frontier, Frontier):
+            raise InvalidInputError(f"Expected what OptimalSelection.frontier returns, got {type(frontier).__name__}.")
+        return cls(frontier.to_frame()).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        lacking = [name for name in NEEDED if name not in getattr(self.frontier, "columns", ())]
+        if lacking or len(self.frontier) == 0:
+            what = f"it lacks {', '.join(lacking)}" if lacking else "it has no line"
+            raise InvalidInputError(f"frontier must be what Frontier.to_frame returns; {what}.")
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+        small = is_narrow(ax)
+        figure, grid, key = panels(ax, 1, 1, WIDTH, HEIGHT)
+        panel = grid[0, 0]
+        wide, _ = room_of(panel)
+        entries = [*self._optimal(panel, small), *self._others(panel, small)]
+        k = self.frontier["n_thresholds"].to_numpy()
+        most = float(self.frontier[["inconsistency", "greedy", "frequency"]].to_numpy().max())
+        panel.set_ylim(0, 1.08 * most if most > 0 else 0.01)
+        panel.set_xlim(k.min() - 0.5, k.max() + 0.5)
+        panel.xaxis.set_major_locator(MaxNLocator(6 if small else 16, integer=True))
+        panel.yaxis.set_major_locator(MaxNLocator(4 if small else 6))
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g} %"))
+        panel.set_xlabel("thresholds kept", fontsize=SMALL)
+        panel.set_ylabel(
+            "inconsistency" if small else "inconsistency: rows that\nno classifier can get right", fontsize=SMALL
+        )
+        title = wrapped(self._title(k), 0.85 * wide, SMALL if wide < NARROW else TITLE, 2)
+        panel.set_title("\n".join(title), fontsize=SMALL if wide < NARROW else TITLE)
+        plain_frame(panel, grid="y")
+        draw_key(key, [handle for handle, _ in entries], [label for _, label in entries], columns=2)
+        self.ax_, self.figure_ = panel, figure
+        return self
+
+    def _title(self, k: Any) -> str:
+        proven = self.frontier["optimal"].to_numpy(dtype=bool)
+        if proven.all():
+            return "The best thresholds of each number, all of them proven"
+        if not proven.any():
+            return "The best thresholds found of each number, none of them proven"
+        return f"The best thresholds of each number, proven for {_runs(k[proven].tolist(), k.tolist())}"
+
+    def _optimal(self, ax: Any, small: bool) -> list[tuple[Any, str]]:
+        frame, style = self.frontier, class_style(0)
+        k, found = frame["n_thresholds"].to_numpy(), frame["inconsistency"].to_numpy()
+        bound, proven = frame["lower_bound"].to_numpy(), frame["optimal"].to_numpy(dtype=bool)
+        drawn = []
+        ax.plot(k, found, color=style.color, linewidth=1.6, zorder=3)
+        for at, label in ((proven, PROVEN), (~proven, FOUND)):
+            if at.any():
+                face = style.color if at is proven else "white"
+                (points,) = ax.plot(k[at], found[at], style.marker, color=style.color, mfc=face, markersize=6, zorder=4)
+                drawn.append((points, SHORT[label] if small else label))
+        if not proven.all():
+            # What is proven has no band, but the band has to reach it.
+            low = np.where(proven, found, bound)
+            band = ax.fill_between(k, low, found, color=tint(style.color, 0.25), linewidth=0, zorder=1)
+            ax.vlines(k[~proven], low[~proven], found[~proven], color=style.color, linewidth=0.8, zorder=2)
+            drawn.append((band, SHORT[BAND] if small else BAND))
+        return drawn
+
+    def _others(self, ax: Any, small: bool) -> list[tuple[Any, str]]:
+        drawn = []
+        for at, (name, label, dashes) in enumerate(OTHERS, start=1):
+            style = class_style(at)
+            values = self.frontier[name].to_numpy()
+            # A choice that need not keep the rules may be better than the best one that keeps them.
+            free = bool((values < self.frontier["lower_bound"].to_numpy() - SLACK).any())
+            (line,) = ax.plot(
+                self.frontier["n_thresholds"],
+                values,
+                color=style.color,
+                marker=style.marker,
+                linestyle=dashes,
+                markersize=4,
+                linewidth=1.3,
+                zorder=2.5,
+            )
+            drawn.append((line, f"{SHORT[label] if small else label}{', without the rules' if free else ''}"))
+        return drawn
+
+
+def _runs(some: list[int], among: list[int]) -> str:
+    """``1 to 4 and 6``: some of several numbers, three or more neighbours among them joined."""
+    runs: list[list[int]] = []
+    for at, k in enumerate(among):
+        if k in some:
+            joins = at > 0 and runs and runs[-1][-1] == among[at - 1]
+            runs = [*runs[:-1], [*runs[-1], k]] if joins else [*runs, [k]]
+    texts = [text for run in runs for text in (map(str, run) if len(run) < 3 else [f"{run[0]} to {run[-1]}"])]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,0 +1,189 @@
+"""Which thresholds come back in other samples, and how far they move."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.exceptions import InvalidInputError
+from fcca.plots._style import (
+    BLUE,
+    GREY,
+    INK,
+    NAME_WIDTH,
+    ORANGE,
+    SMALL,
+    TITLE,
+    checked_count,
+    draw_key,
+    fitting,
+    is_narrow,
+    number,
+    panels,
+    percent,
+    plain_frame,
+    room_of,
+    several,
+    shortened,
+    shown,
+    text_width,
+    tint,
+    wrapped,
+)
+from fcca.stability import Stability
+
+WIDTH, LINE = 9.0, 0.28  # inches
+TIGHT = 580.0  # points below which texts are short
+AROUND = 95.0  # points above and below the bars
+MOVES_LABEL = "rows between it and the nearest cut of a sample; at the right, the median in the column's units"
+LOWEST = 0.005  # the least share of rows that the right panel's axis shows
+
+
+class StabilityDisplay:
+    """Bars of how often each threshold is found again in bootstrap samples, and ranges of how far it moves.
+
+    It is recommended to use :meth:`from_stability`.
+
+    Parameters
+    ----------
+    stability : Stability
+    max_thresholds : int, default=20
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes of shape (2,)
+        How often, and how far. Of shape (1,) where there is little room: the latter is left out.
+    ax_ : matplotlib Axes
+        The first of them.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fcca import MidpointDiscretizer
+    >>> from fcca.plots import StabilityDisplay
+    >>> from fcca.stability import bootstrap
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = bootstrap(MidpointDiscretizer(max_thresholds=1), X, y, n_samples=10)
+    >>> len(StabilityDisplay.from_stability(found).axes_)
+    2
+    """
+
+    ax_: Any
+    axes_: NDArray[Any]
+    figure_: Any
+
+    def __init__(self, stability: Stability, *, max_thresholds: int = 20) -> None:
+        self.stability = stability
+        self.max_thresholds = max_thresholds
+
+    @classmethod
+    def from_stability(cls, stability: Stability, *, max_thresholds: int = 20, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        stability : Stability
+            What :func:`fcca.stability.bootstrap` returns.
+        max_thresholds : int, default=20
+            How many to show, those found again most often.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        if not isinstance(stability, Stability):
+            raise InvalidInputError(f"Expected what fcca.stability.bootstrap returns, got {type(stability).__name__}.")
+        return cls(stability, max_thresholds=max_thresholds).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Its place is divided between the two panels. None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        most = checked_count("max_thresholds", self.max_thresholds)
+        small = is_narrow(ax)
+        everything = self.stability.to_frame()
+        n = min(most, len(everything))
+        figure, grid, key = panels(ax, 1, 1 if small else 2, WIDTH, 1.9 + LINE * max(3, n))
+        tight = ax is not None and room_of(ax)[0] < TIGHT
+        axes = grid.ravel()
+        wide, high = room_of(axes[0])
+        frame = everything.sort_values(["chosen", "exact", "column"], ascending=False, kind="stable")
+        frame = frame.head(min(n, fitting(high, AROUND / 2)))
+        entries = self._shares(axes[0], frame, tight)
+        width = 0.35 * wide if small else min(NAME_WIDTH, 0.5 * wide)
+        axes[0].set_yticks(range(len(frame)), _names(frame, width), fontsize=SMALL)
+        left_out = len(everything) - len(frame)
+        label = f"share of {several(len(self.stability.tables), 'sample')}"
+        label += f"; {several(len(self.stability.failures), 'sample')} not fitted" if self.stability.failures else ""
+        label += f"; {several(left_out, 'threshold')} left out" if left_out else ""
+        axes[0].set_xlabel("\n".join(wrapped(label, 0.5 * wide if tight else 0.9 * wide, SMALL, 3)), fontsize=SMALL)
+        axes[0].set_title("found again", fontsize=SMALL if tight else TITLE)
+        if not small:
+            entries += self._moves(axes[1], frame, tight)
+        for panel in axes:
+            panel.set_ylim(len(frame) - 0.4, -0.6)
+            plain_frame(panel, grid="x")
+        draw_key(key, [handle for handle, _ in entries], [text for _, text in entries], columns=2 if tight else 3)
+        self.axes_, self.ax_, self.figure_ = axes, axes[0], figure
+        return self
+
+    def _shares(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[tuple[Any, str]]:
+        places = np.arange(len(frame))
+        near = ax.barh(places, frame["chosen"], height=0.7, color=tint(BLUE, 0.45), edgecolor=BLUE, linewidth=0.6)
+        exact = ax.barh(places, frame["exact"], height=0.7, color=BLUE)
+        (column,) = ax.plot(frame["column"], places, "|", color=INK, markersize=11, markeredgewidth=1.8, clip_on=False)
+        ax.set_xlim(0, 1.02)
+        ax.set_xticks([0, 0.5, 1] if tight else [0, 0.25, 0.5, 0.75, 1])
+        ax.xaxis.set_major_formatter(lambda share, _: percent(share))
+        reach = "" if tight else f", at most {percent(self.stability.tolerance)} of the rows between"
+        return [(exact, "exactly"), (near, f"nearly{reach}"), (column, "any on its column")]
+
+    def _moves(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[tuple[Any, str]]:
+        from matplotlib.ticker import MaxNLocator
+
+        is_cut = frame["rows_median"].notna().to_numpy()
+        places, median, far = np.flatnonzero(is_cut), frame["rows_median"][is_cut], frame["rows_90"][is_cut]
+        entries: list[tuple[Any, str]] = []
+        top = max([LOWEST, 1.15 * self.stability.tolerance, *far])
+        if len(places):
+            line = ax.hlines(places, 0, far, color=ORANGE, linewidth=2.2)
+            (points,) = ax.plot(median, places, "D", color=ORANGE, mec=INK, mew=0.6, markersize=5.5, clip_on=False, zorder=4)
+            entries = [(points, "moved by, median"), (line, "90 % of the samples")]
+        border = ax.axvline(self.stability.tolerance, color=GREY, linestyle="--", linewidth=1)
+        entries.append((border, f"{percent(self.stability.tolerance)} of the rows"))
+        for place, moved, cut in zip(range(len(frame)), frame["moved_median"], is_cut, strict=True):
+            words = f"± {number(moved)}" if cut and moved else "0" if cut else "–"
+            ax.annotate(words, (1, place), (6, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=SMALL)
+        ax.set_xlim(0, 1.05 * top)
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
+        ax.set_yticks(range(len(frame)), [""] * len(frame))
+        ax.tick_params(axis="y", length=0)
+        label = "rows between, and median move" if tight else MOVES_LABEL
+        ax.set_xlabel("\n".join(wrapped(label, 0.7 * room_of(ax)[0], SMALL, 3)), fontsize=SMALL)
+        ax.set_title("how far it moves", fontsize=SMALL if tight else TITLE)
+        if tight:
+            ax.xaxis.set_major_locator(MaxNLocator(3))
+        return entries
+
+
+def _names(frame: pd.DataFrame, width: float) -> list[str]:
+    """Conditions in so many points; where they are too long it is the column's name that is cut, not the threshold."""
+    names = []
+    for condition, feature in zip(frame["condition"], frame["feature"], strict=True):
+        asked = condition.removeprefix(feature)
+        left = width - text_width(asked, SMALL)
+        names.append(shortened(feature, left) + asked if left > 0.25 * width else shortened(condition, width))
+    return [shown(name) for name in names]

@@ -1,0 +1,57 @@
+"""How much several choices among the same things agree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+Floats = NDArray[np.float64]
+Choices = NDArray[np.bool_]
+
+
+def agreement(chosen: Choices) -> tuple[float, float]:
+    """Nogueira, Sechidis and Brown's stability of a choice, and the variance of this estimate.
+
+    1 where all choices are the same, about 0 where they agree as much as chance would have it. NaN where there is one
+    choice only, or where everything or nothing was chosen throughout, so that there was nothing to agree on.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (n_choices, n_things)
+
+    References
+    ----------
+    S. Nogueira, K. Sechidis, G. Brown: On the stability of feature selection algorithms. Journal of Machine Learning
+    Research 18 (174), 2018: Definition 4 and Corollary 9.
+    """
+    z = chosen.astype(np.float64)
+    m, d = z.shape
+    frequency, size = z.mean(axis=0), z.sum(axis=1)
+    mean_share = float(frequency.mean()) if d else 0.0  # the paper's k̄/d
+    spread = mean_share * (1 - mean_share)
+    if m < 2 or spread <= 0:
+        return float("nan"), float("nan")
+    value = 1 - float((m / (m - 1) * frequency * (1 - frequency)).mean()) / spread
+    share = size / d
+    part = (z @ frequency) / d - share * mean_share + value / 2 * (2 * mean_share * share - share - mean_share + 1)
+    part /= spread
+    return value, float(4 / m**2 * np.square(part - part.mean()).sum())
+
+
+def interval(value: float, variance: float, level: float) -> tuple[float, float]:
+    """An approximate confidence interval, by the normal distribution; not wider than from -1 to 1."""
+    reach = float(norm.ppf(0.5 + level / 2)) * float(np.sqrt(variance))
+    return max(-1.0, value - reach), min(1.0, value + reach)
+
+
+def mean_jaccard(chosen: Choices) -> float:
+    """Of what two choices have between them, the share that they have in common, averaged over all pairs."""
+    z = chosen.astype(np.float64)
+    if len(z) < 2:
+        return float("nan")
+    common = z @ z.T
+    size = np.diag(common)
+    either = size[:, None] + size[None, :] - common
+    shares = np.divide(common, either, out=np.ones_like(common), where=either > 0)
+    return float(shares[np.triu_indices(len(z), 1)].mean())

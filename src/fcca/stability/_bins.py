@@ -1,0 +1,161 @@
+"""The bins that thresholds make of a column, and in which of them rows lie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from fcca._columns import Columns
+from fcca._conditions import condition_in_words, negation_in_words
+from fcca._decimals import plain
+from fcca._frames import check_columns, column_names
+from fcca._known_rows import known_rows
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+
+class Encoded(NamedTuple):
+    """Rows as numbers, with NaN for missing values and for categories that nobody knows; and where the latter are."""
+
+    X: Floats
+    unseen: Booleans
+
+    def answers(self, table: ThresholdTable) -> NDArray[np.int8]:
+        """The 0/1 columns. A category that nobody knows is in no set, and not missing."""
+        answers = table.binarize(self.X)
+        answers[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
+        return answers
+
+
+def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> Encoded:
+    """Rows in the codes of a threshold table, whatever they hold in columns without a condition.
+
+    Parameters
+    ----------
+    table : ThresholdTable
+    X : array-like or data frame of shape (n_rows, n_features)
+    called : str
+        What messages call it.
+    as_codes : bool
+        Whether categories in an array of numbers are positions in the column's ``categories``, rather than labels.
+    """
+    names = table.feature_names
+    shape = np.shape(X) if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
+    if len(shape) != 2:
+        raise InvalidInputError(f"{called} must be a table of rows and columns, got shape {tuple(shape)}.")
+    if _num_samples(X) == 0:
+        raise InvalidInputError(f"{called} has no rows, so there is nothing to compare. Give at least one.")
+    nobody_named = names == tuple(f"x{j}" for j in range(len(names)))
+    given = None if nobody_named else column_names(X)
+    check_columns(given, shape[1], names, len(names), table=called, knower="the thresholds are on")
+    asked = np.unique(table.feature).tolist()
+    columns = (table.columns or Columns.numbers(len(names))).for_answers(asked)
+    unseen = np.zeros(tuple(shape), dtype=bool)
+    try:
+        if as_codes and columns.has_categories and isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+            return _of_codes(columns, X, asked, unseen)
+        for j in asked:
+            if columns[j].categories is not None:
+                unseen[:, j] = ~known_rows(_alone(columns, j), X)
+        return Encoded(columns.encode(_without(X, unseen)), unseen)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"In {called}: {error}") from error
+
+
+def _alone(columns: Columns, asked: int) -> Columns:
+    """The same columns, of which only one is looked at."""
+    others = (c if j == asked else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
+    return Columns(tuple(others))
+
+
+def _of_codes(columns: Columns, X: NDArray[Any], asked: list[int], unseen: Booleans) -> Encoded:
+    table = np.array(X, dtype=np.float64)
+    for j in asked:
+        if (categories := columns[j].categories) is not None:
+            unseen[:, j] = table[:, j] >= len(categories)
+    table[unseen] = np.nan
+    return Encoded(table, unseen)
+
+
+def _without(X: Any, unseen: Booleans) -> Any:
+    """X with gaps in some places."""
+    if not unseen.any():
+        return X
+    if type(X).__module__.startswith("polars"):
+        X = pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
+    frame = pd.DataFrame(X)
+    parts = [frame.iloc[:, j].where(~gaps) if gaps.any() else frame.iloc[:, j] for j, gaps in enumerate(unseen.T)]
+    return pd.concat(parts, axis=1)
+
+
+# --- bins -----------------------------------------------------------------------------------------------------------------
+
+
+class ColumnBins(NamedTuple):
+    """What a column's bins are called, and which of them is for what."""
+
+    names: tuple[str, ...]
+    edges: Floats  # of a column of numbers
+    of_category: NDArray[np.intp] | None  # of a column of categories: the bin of each
+
+    @property
+    def missing(self) -> int:
+        """The bin of missing values, the last but one."""
+        return len(self.names) - 2
+
+    @property
+    def unseen(self) -> int:
+        """The bin of categories that nobody knows, the last."""
+        return len(self.names) - 1
+
+    def place(self, values: Floats, unseen: Booleans) -> NDArray[np.intp]:
+        """The bin of every row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+        unseen : ndarray of bool of shape (n_rows,)
+        """
+        gap = np.isnan(values)
+        if self.of_category is None:
+            place = np.searchsorted(self.edges, values, side="left")
+        else:
+            place = self.of_category[np.where(gap, 0, values).astype(np.intp)]
+        return np.where(unseen, self.unseen, np.where(gap, self.missing, place))
+
+
+def bins_of(table: ThresholdTable, j: int) -> ColumnBins:
+    """The bins of a column: intervals between cuts, or categories that no set tells apart; and two for the rest."""
+    name = table.feature_names[j]
+    rest = (f"{name} is missing", f"{name}: not seen before")
+    categories = None if table.columns is None else table.columns[j].categories
+    mine = table.feature == j
+    if categories is None:
+        edges = table.threshold[mine & (table.kind == "cut")]
+        return ColumnBins((*_intervals(name, edges), *rest), edges, None)
+    sets = [codes for codes in (table.codes[at] for at in np.flatnonzero(mine).tolist()) if codes is not None]
+    member = np.array([[code in codes for codes in sets] for code in range(len(categories))]).reshape(len(categories), -1)
+    patterns: dict[tuple[bool, ...], int] = {}
+    of_category = np.array([patterns.setdefault(tuple(line), len(patterns)) for line in member.tolist()], dtype=np.intp)
+    texts = [
+        condition_in_words(name, "set", np.nan, [categories[code] for code in np.flatnonzero(of_category == at)])
+        for at in range(len(patterns))
+    ]
+    names = texts if len(texts) > 1 else [negation_in_words(name, "missing", np.nan, None)]
+    return ColumnBins((*names, *rest), np.zeros(0), of_category)
+
+
+def _intervals(name: str, edges: Floats) -> list[str]:
+    if len(edges) == 0:
+        return [negation_in_words(name, "missing", np.nan, None)]
+    inner = [f"{plain(low)} < {name} ≤ {plain(high)}" for low, high in pairwise(edges.tolist())]
+    return [f"{name} ≤ {plain(edges[0])}", *inner, f"{name} > {plain(edges[-1])}"]

@@ -1,0 +1,228 @@
+"""The same discretizer on samples of its rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from fcca._progress import progress_bar
+from fcca._weights import check_weights
+from fcca.classifier import FCCAClassifier
+from fcca.discretizers._base import ThresholdTransformer
+from fcca.exceptions import ConstantFeatureWarning, InvalidInputError, NoCounterfactualError
+from fcca.stability._matching import Matcher
+from fcca.stability._result import Stability
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 0.05
+SAMPLES_PER_JOB = 4  # handed out at once, between two looks at the progress
+
+
+def bootstrap(
+    discretizer: Any,
+    X: Any,
+    y: ArrayLike | None,
+    *,
+    n_samples: int = 100,
+    sample_weight: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Stability:
+    """Fit on all rows and on bootstrap samples of them, and find the thresholds again.
+
+    A sample has as many rows of every class as there are, drawn with replacement, and each has its own seed: the result does
+    not depend on ``n_jobs``, and more samples leave the first ones as they are. A row that is drawn twice has twice its
+    weight; one that is not drawn has none, so that its values and categories are not there.
+
+    A threshold is said to be found again where the sample has a condition on the same column that says nearly the same: for
+    a cut, another one with at most ``tolerance`` of the training rows between the two; for a set of categories or a gap, the
+    same one, as far as the sample has the categories. Several thresholds may be found again in the same one.
+
+    Parameters
+    ----------
+    discretizer : FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer or FCCAClassifier
+        Fitted or not; it stays as it is. Usually one with a ``selection``: how often a threshold comes back says little
+        where all are kept. Seeds of its classifier should be fixed, or they are a part of what varies; a frozen classifier
+        is the same in all samples, so that only what is made of it varies.
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+        Labels; None where the discretizer asks for none, and then all rows are drawn alike.
+    n_samples : int, default=100
+    sample_weight : array-like of shape (n_rows,), optional
+        A row is drawn as often whatever its weight, and then counts as much as it weighs. Rows of weight 0 are left out.
+    tolerance : float, default=0.05
+        Share of the training rows.
+    random_state : int, default=0
+    n_jobs : int, optional
+        How many samples to fit at a time: None is one, -1 as many as there are cores.
+    verbose : int, default=0
+        Above 0 to show progress.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    NoCounterfactualError
+        Where none of the samples could be fitted. Where some could not, the result says which.
+
+    See Also
+    --------
+    fcca.plots.StabilityDisplay : the same as bars and ranges.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fcca import MidpointDiscretizer
+    >>> from fcca.stability import bootstrap
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = bootstrap(MidpointDiscretizer(max_thresholds=1), X, y, n_samples=20)
+    >>> found.to_frame()[["condition", "chosen", "exact"]]
+                     condition  chosen  exact
+    0  sepal length (cm) > 5.7    0.85   0.55
+    1     sepal width (cm) > 3    0.85   0.85
+    2  petal length (cm) > 4.3    1.00   0.40
+    3   petal width (cm) > 1.3    0.70   0.70
+    """
+    _check_numbers(n_samples, tolerance, random_state, n_jobs)
+    if not isinstance(discretizer, (ThresholdTransformer, FCCAClassifier)):
+        shown = discretizer.__name__ if isinstance(discretizer, type) else type(discretizer).__name__
+        raise InvalidInputError(f"Expected a discretizer such as FCCADiscretizer(), or an FCCAClassifier, got {shown}.")
+    n_rows = _num_samples(X)
+    weight = check_weights(sample_weight, n_rows)
+    labels = None if y is None else column_or_1d(y)
+    if labels is not None and len(labels) != n_rows:
+        raise InvalidInputError(f"X has {n_rows} row(s) and y {len(labels)}: give one label per row.")
+    if not (weight > 0).all():
+        rows = np.flatnonzero(weight > 0)
+        X, weight, labels = _safe_indexing(X, rows), weight[rows], None if labels is None else labels[rows]
+    fresh = clone(discretizer)
+    full = _thresholds(clone(fresh).fit(X, labels, sample_weight=None if sample_weight is None else weight))
+    match = Matcher(full, X, weight)
+    code = np.zeros(len(weight), dtype=np.intp) if labels is None else np.unique(labels, return_inverse=True)[1].ravel()
+
+    outcomes: list[_Outcome] = []
+    with progress_bar("Bootstrap samples", n_samples, bool(verbose)) as progress:
+        for outcome in _outcomes(fresh, X, labels, weight, code, n_samples, random_state, n_jobs):
+            outcomes.append(outcome)
+            if progress is not None:
+                progress(len(outcomes))
+    failures = {at: outcome.failure for at, outcome in enumerate(outcomes) if outcome.failure is not None}
+    tables = tuple(outcome.table for outcome in outcomes if outcome.table is not None)
+    if not tables:
+        raise NoCounterfactualError(f"None of the {n_samples} samples could be fitted. The first: {failures[0]}")
+    _warn_once(outcomes)
+    found = [match(table) for table in tables]
+    return Stability(
+        thresholds=full,
+        tables=tables,
+        failures=failures,
+        n_samples=int(n_samples),
+        tolerance=float(tolerance),
+        same=np.array([one.same for one in found]),
+        rows_between=np.array([one.rows for one in found]),
+        distance=np.array([one.distance for one in found]),
+    )
+
+
+def _check_numbers(n_samples: Any, tolerance: Any, random_state: Any, n_jobs: Any) -> None:
+    for name, value, least in (("n_samples", n_samples, 1), ("random_state", random_state, 0)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < 1:
+        raise InvalidInputError(f"tolerance must be a share of the rows, from 0 to below 1, got {tolerance!r}.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise InvalidInputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+
+
+def _thresholds(fitted: Any) -> ThresholdTable:
+    table: ThresholdTable = getattr(fitted, "discretizer_", fitted).thresholds_
+    return table
+
+
+# --- samples --------------------------------------------------------------------------------------------------------------
+
+
+class _Outcome(NamedTuple):
+    """Thresholds of a sample, or why there are none; and what was warned of."""
+
+    table: ThresholdTable | None
+    failure: str | None
+    warned: list[tuple[type[Warning], str]]
+
+
+def _outcomes(
+    fresh: Any,
+    X: Any,
+    y: Any,
+    weight: Floats,
+    code: NDArray[np.intp],
+    n_samples: int,
+    random_state: int,
+    n_jobs: int | None,
+) -> Iterator[_Outcome]:
+    at_once = SAMPLES_PER_JOB * effective_n_jobs(n_jobs)
+    with Parallel(n_jobs=n_jobs) as pool:
+        for first in range(0, n_samples, at_once):
+            numbers = range(first, min(n_samples, first + at_once))
+            yield from pool(delayed(_fitted)(clone(fresh), X, y, weight, code, (random_state, at)) for at in numbers)
+
+
+def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.intp], seed: tuple[int, int]) -> _Outcome:
+    times = drawn(code, seed)
+    table, failure = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # A sample may well lack all but one value of a column, and then there is no threshold on it.
+        warnings.simplefilter("ignore", ConstantFeatureWarning)
+        try:
+            table = _thresholds(discretizer.fit(X, y, sample_weight=weight * times))
+        except (InvalidInputError, NoCounterfactualError) as error:
+            failure = f"{type(error).__name__}: {error}"
+    return _Outcome(table, failure, [(one.category, str(one.message)) for one in caught])
+
+
+def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
+    """How often each row is drawn, class by class as often as the class has rows.
+
+    Parameters
+    ----------
+    code : ndarray of shape (n_rows,)
+        Class of every row.
+    seed : tuple of int
+        Of all samples, and the number of this one.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=(seed[1],)))
+    times = np.zeros(len(code), dtype=np.int64)
+    for one in range(int(code.max()) + 1):
+        rows = np.flatnonzero(code == one)
+        times += np.bincount(rng.choice(rows, size=len(rows)), minlength=len(code))
+    return times
+
+
+def _warn_once(outcomes: list[_Outcome]) -> None:
+    """Say once, with the number of samples, what each of them would say for itself."""
+    first: dict[type[Warning], str] = {}
+    samples: Counter[type[Warning]] = Counter()
+    for outcome in outcomes:
+        samples.update({category for category, _ in outcome.warned})
+        for category, message in outcome.warned:
+            first.setdefault(category, message)
+    for category, times in samples.items():
+        warnings.warn(f"In {times} of {len(outcomes)} samples: {first[category]}", category, stacklevel=3)

@@ -1,0 +1,412 @@
+"""How far new rows have drifted from old ones, over the bins that thresholds make."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+from sklearn.utils.validation import check_is_fitted
+
+from fcca._html import bar, html_table, number, paragraph
+from fcca._weights import check_weights
+from fcca.classifier import FCCAClassifier
+from fcca.discretizers._base import ThresholdTransformer
+from fcca.exceptions import InvalidInputError, LightWeightsWarning
+from fcca.stability._bins import Encoded, bins_of, encoded
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+STABLE, SHIFTED = 0.1, 0.25
+HALF_A_ROW = 0.5
+LINES_IN_HTML = 30
+LEAVES = "leaves of the tree"
+NO_ANSWER = "no answer: not seen before"
+
+
+@dataclass(frozen=True)
+class BinShares:
+    """Rows of old and new in the same bins, and how much they differ.
+
+    Attributes
+    ----------
+    name : str
+        The column, the condition, or ``"leaves of the tree"``.
+    bins : tuple of str
+    reference, new : ndarray of shape (n_bins,)
+        Weight of the rows in each.
+    is_unseen : ndarray of bool of shape (n_bins,)
+        Whether a bin is for what was never seen: categories that the thresholds do not know.
+
+    Notes
+    -----
+    A bin that is empty on one side, on which the logarithm would be infinite, counts as half a row there. One that is
+    empty on both does not count at all.
+    """
+
+    name: str
+    bins: tuple[str, ...]
+    reference: Floats
+    new: Floats
+    is_unseen: NDArray[np.bool_]
+
+    @property
+    def reference_share(self) -> Floats:
+        """Share of the old rows in each bin, as it is."""
+        return _normalized(self.reference)
+
+    @property
+    def new_share(self) -> Floats:
+        """Share of the new rows in each bin, as it is."""
+        return _normalized(self.new)
+
+    @property
+    def contribution(self) -> Floats:
+        """What each bin adds to the index: (q − p) · ln(q / p), of the shares p of old and q of new."""
+        is_used = self._is_used
+        old, new = (np.where(is_used & (rows == 0), HALF_A_ROW, rows) for rows in (self.reference, self.new))
+        p, q = _normalized(old), _normalized(new)
+        terms = np.zeros(len(self.bins))
+        terms[is_used] = (q[is_used] - p[is_used]) * np.log(q[is_used] / p[is_used])
+        return terms
+
+    @property
+    def psi(self) -> float:
+        """The population stability index, the sum of all contributions."""
+        return float(self.contribution.sum())
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins have a row of old or new."""
+        return int(self._is_used.sum())
+
+    @property
+    def expected(self) -> float:
+        """About what the index would be without any drift, of so many bins and rows: (B − 1) · (1/n + 1/m)."""
+        return (self.n_bins - 1) * self._noise
+
+    @property
+    def p_value(self) -> float:
+        """About how likely an index as large is without any drift; NaN where there is one bin only."""
+        return float(chi2.sf(self.psi / self._noise, self.n_bins - 1)) if self.n_bins > 1 else float("nan")
+
+    @property
+    def by_chance(self) -> float:
+        """About how large the index gets in 95 of 100 cases without any drift."""
+        return float(chi2.ppf(0.95, self.n_bins - 1)) * self._noise if self.n_bins > 1 else 0.0
+
+    @property
+    def reading(self) -> str:
+        """``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above, as is usual."""
+        return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
+
+    @property
+    def unseen_share(self) -> float:
+        """Share of the new rows with something that was never seen."""
+        return float(self.new_share[self.is_unseen].sum())
+
+    @property
+    def _is_used(self) -> NDArray[np.bool_]:
+        used: NDArray[np.bool_] = (self.reference > 0) | (self.new > 0)
+        return used
+
+    @property
+    def _noise(self) -> float:
+        return float(1 / self.reference.sum() + 1 / self.new.sum())
+
+
+@dataclass(frozen=True, repr=False)
+class Drift:
+    """The population stability index of every column that carries a condition, and of what is made of them.
+
+    Attributes
+    ----------
+    columns : tuple of BinShares
+        One per column, in the order of the table: over the intervals between its cuts, or the categories that no set tells
+        apart; with a bin for missing values and one for categories that are not known, where there are any.
+    conditions : tuple of BinShares
+        One per condition, over its two answers.
+    leaves : BinShares or None
+        Over the leaves of the tree, where there is one.
+    """
+
+    columns: tuple[BinShares, ...]
+    conditions: tuple[BinShares, ...]
+    leaves: BinShares | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per column, the most drifted first; and, last, one for the leaves of the tree.
+
+        Returns
+        -------
+        DataFrame
+            ``column``; ``bins``, how many have a row; ``psi``; ``expected``, about what it would be without any drift;
+            ``p_value``, about how likely one as large would be then; ``reading``, the usual word; and ``unseen``, the share
+            of the new rows whose category is not known.
+        """
+        ordered = sorted(self.columns, key=lambda one: -one.psi)
+        return _frame([*ordered, *([] if self.leaves is None else [self.leaves])], "column")
+
+    def conditions_frame(self) -> pd.DataFrame:
+        """The same with one line per condition, each over its two answers, in the order of the table.
+
+        Returns
+        -------
+        DataFrame
+            As :meth:`to_frame`, with ``reference`` and ``new``, the shares of rows for which the condition holds. A category
+            that is not known is in no set.
+        """
+        frame = _frame(self.conditions, "condition").drop(columns=["bins", "unseen"])
+        frame.insert(1, "reference", [float(one.reference_share[1]) for one in self.conditions])
+        frame.insert(2, "new", [float(one.new_share[1]) for one in self.conditions])
+        return frame
+
+    def bins_frame(self) -> pd.DataFrame:
+        """One line per bin of every column, and of the leaves.
+
+        Returns
+        -------
+        DataFrame
+            ``column``, ``bin``; ``reference`` and ``new``, the shares of rows; ``contribution`` to the column's index; and
+            ``note``: ``"not seen before"`` for categories that are not known, and where bins are empty.
+        """
+        lines = [
+            {"column": one.name, "bin": name, "reference": p, "new": q, "contribution": term, "note": _note(p, q, unseen)}
+            for one in (*self.columns, *([] if self.leaves is None else [self.leaves]))
+            for name, p, q, term, unseen in zip(
+                one.bins,
+                one.reference_share.tolist(),
+                one.new_share.tolist(),
+                one.contribution.tolist(),
+                one.is_unseen.tolist(),
+                strict=True,
+            )
+        ]
+        return pd.DataFrame(lines, columns=["column", "bin", "reference", "new", "contribution", "note"])
+
+    def sentences(self) -> list[str]:
+        """What the figures say, in words."""
+        counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
+        old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
+        texts = [
+            f"{new:,.6g} new rows beside {old:,.6g}, columns: {counts['stable']:,} stable (below {STABLE}), "
+            f"{counts['look']:,} to look at (up to {SHIFTED}), {counts['shifted']:,} shifted."
+        ]
+        noisy = [one for one in self.columns if one.reading != "stable" and one.p_value > 0.05]
+        if noisy:
+            texts.append(
+                f"There are too few rows to tell drift from chance in {', '.join(one.name for one in noisy)}: an index as "
+                "large would not be rare without any."
+            )
+        unseen = [one for one in self.columns if one.unseen_share > 0]
+        if unseen:
+            shares = ", ".join(f"{one.name} in {one.unseen_share:.1%} of the new rows" for one in unseen)
+            texts.append(f"Categories that are not known: {shares}.")
+        if self.leaves is not None:
+            texts.append(f"The leaves of the tree: {self.leaves.psi:.3f}, {self.leaves.reading}.")
+        return texts
+
+    def __repr__(self) -> str:
+        return "\n".join(["Population stability", *(f"  {text}" for text in self.sentences())])
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        shown = ["column", "bins", "psi", "reading", "expected"]
+        most = max(SHIFTED, float(frame["psi"].max()))
+        lines = [
+            (name, bins, number(psi), bar(psi / most), reading, number(expected))
+            for name, bins, psi, reading, expected in frame[shown].head(LINES_IN_HTML).to_numpy().tolist()
+        ]
+        head = ("column", "bins", "stability index", "", "usually read as", "by chance alone")
+        more = paragraph(f"… {len(frame) - len(lines):,} more") if len(frame) > len(lines) else ""
+        texts = "".join(paragraph(text) for text in self.sentences())
+        return html_table(head, lines, numbers=(1, 2, 5)) + more + texts
+
+
+def drift(
+    table: Any,
+    X_reference: Any,
+    X_new: Any,
+    *,
+    sample_weight: ArrayLike | None = None,
+    sample_weight_new: ArrayLike | None = None,
+) -> Drift:
+    """Compare new rows with old ones, bin by bin.
+
+    The bins of a column are those that its thresholds make, and the population stability index sums over them
+    (q − p) · ln(q / p), where p is a bin's share of the old rows and q of the new ones.
+
+    Parameters
+    ----------
+    table : ThresholdTable, fitted discretizer, or fitted FCCAClassifier
+        Of the last, the leaves of the tree are bins too.
+    X_reference : array-like or data frame of shape (n_rows, n_features)
+        The old rows, such as those that the thresholds were found on.
+    X_new : array-like or data frame of shape (n_new_rows, n_features)
+        The new ones. Missing values may be anywhere; categories that the thresholds do not know have a bin of their own.
+    sample_weight, sample_weight_new : array-like of shape (n_rows,), optional
+        Weights of old and new rows. Weight 2 is the same as the row twice, so the sum of weights is the number of rows.
+
+    Returns
+    -------
+    Drift
+
+    See Also
+    --------
+    fcca.plots.DriftDisplay : the same as bars.
+
+    Notes
+    -----
+    An index below 0.1 is usually read as no change to speak of, up to 0.25 as a small one to look at, above as a shift
+    (Siddiqi, Credit Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). These words know nothing of the
+    number of rows. Without any drift the index of B bins, n old and m new rows is about (1/n + 1/m) times a chi-square
+    variable with B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
+    Western Michigan University, 2018): its mean is ``expected``, and ``p_value`` is how likely it is to be as large as it
+    is. Of few rows a large index may be chance; of many, a small one may be real and matter to nobody. A p-value is one
+    column's: of 20 columns without any drift, one is expected to have one below 0.05. Where bins hold few rows, it is
+    rough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fcca import ThresholdTable
+    >>> from fcca.stability import drift
+    >>> table = ThresholdTable.from_list([("income", 2.0), ("income", 3.5)], ["income", "age"])
+    >>> old, new = np.random.default_rng(0).normal([3, 40], [1, 9], (2, 500, 2))
+    >>> drift(table, old, new + [1, 0]).to_frame()[["column", "bins", "reading"]]
+       column  bins  reading
+    0  income     3  shifted
+    """
+    thresholds, tree = _source(table)
+    is_table = isinstance(table, ThresholdTable)
+    old = encoded(thresholds, X_reference, "X_reference", as_codes=is_table)
+    new = encoded(thresholds, X_new, "X_new", as_codes=is_table)
+    weights = (
+        _weights(sample_weight, len(old.X), "sample_weight"),
+        _weights(sample_weight_new, len(new.X), "sample_weight_new"),
+    )
+    both = (old, new)
+    return Drift(
+        columns=tuple(_of_column(thresholds, j, both, weights) for j in np.unique(thresholds.feature).tolist()),
+        conditions=_of_conditions(thresholds, both, weights),
+        leaves=None if tree is None else _of_leaves(tree, both, weights),
+    )
+
+
+def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
+    """The thresholds, and the classifier whose tree uses them."""
+    tree = None
+    if isinstance(given, ThresholdTable):
+        table = given
+    elif isinstance(given, FCCAClassifier):
+        check_is_fitted(given)
+        table, tree = given.discretizer_.thresholds_, given
+    elif isinstance(given, ThresholdTransformer):
+        check_is_fitted(given, "thresholds_")
+        table = given.thresholds_
+    else:
+        shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise InvalidInputError(f"Expected a ThresholdTable, a fitted discretizer or a fitted FCCAClassifier, got {shown}.")
+    if len(table) == 0:
+        raise InvalidInputError("There is no threshold, so there are no bins to compare.")
+    return table, tree
+
+
+def _weights(given: ArrayLike | None, n_rows: int, name: str) -> Floats:
+    try:
+        weight = check_weights(given, n_rows)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace("sample_weight", name)) from error
+    total = float(weight.sum())
+    if total < n_rows / 10:
+        warnings.warn(
+            f"{name} of {n_rows} rows sums to {total:.4g}, and so they count as so few: what is expected by chance, and an "
+            "empty bin's half a row, will be too large. Scale the weights to mean 1.",
+            LightWeightsWarning,
+            stacklevel=3,
+        )
+    return weight
+
+
+# --- shares ---------------------------------------------------------------------------------------------------------------
+
+Both = tuple[Encoded, Encoded]
+Weights = tuple[Floats, Floats]
+
+
+def _shares(
+    name: str, bins: Sequence[str], places: Sequence[NDArray[np.intp]], weights: Weights, *, unseen: int | None = None
+) -> BinShares:
+    old, new = (np.bincount(at, w, len(bins)).astype(np.float64) for at, w in zip(places, weights, strict=True))
+    return BinShares(name, tuple(bins), old, new, np.arange(len(bins)) == unseen)
+
+
+def _without_empty(shares: BinShares, optional: Sequence[int]) -> BinShares:
+    """The same without those of some bins that nobody is in."""
+    empty = (shares.reference == 0) & (shares.new == 0) & np.isin(np.arange(len(shares.bins)), optional)
+    names = tuple(name for name, gone in zip(shares.bins, empty.tolist(), strict=True) if not gone)
+    return BinShares(shares.name, names, shares.reference[~empty], shares.new[~empty], shares.is_unseen[~empty])
+
+
+def _of_column(table: ThresholdTable, j: int, both: Both, weights: Weights) -> BinShares:
+    bins = bins_of(table, j)
+    places = [bins.place(rows.X[:, j], rows.unseen[:, j]) for rows in both]
+    shares = _shares(table.feature_names[j], bins.names, places, weights, unseen=bins.unseen)
+    asks = bool(((table.feature == j) & (table.kind == "missing")).any())
+    return _without_empty(shares, [bins.unseen] if asks else [bins.missing, bins.unseen])
+
+
+def _of_conditions(table: ThresholdTable, both: Both, weights: Weights) -> tuple[BinShares, ...]:
+    answers = [rows.answers(table).astype(np.intp) for rows in both]
+    return tuple(
+        _shares(name, ("does not hold", "holds"), [rows[:, at] for rows in answers], weights)
+        for at, name in enumerate(table.names())
+    )
+
+
+def _of_leaves(classifier: FCCAClassifier, both: Both, weights: Weights) -> BinShares:
+    structure = classifier.structure_
+    is_leaf = structure.feature < 0
+    asked = np.unique(structure.feature[~is_leaf])
+    position = np.cumsum(is_leaf) - 1
+    rules, none = classifier.rules(), int(is_leaf.sum())
+    places = []
+    for rows in both:
+        unknown = rows.unseen[:, asked].any(axis=1)
+        if classifier.discretizer_.thresholds_.columns is None:
+            unknown |= np.isnan(rows.X[:, asked]).any(axis=1)  # it was fitted without gaps, and answers none
+        places.append(np.where(unknown, none, position[structure.leaf_of(rows.X)]))
+    return _without_empty(_shares(LEAVES, (*rules, NO_ANSWER), places, weights, unseen=none), [none])
+
+
+def _normalized(rows: Floats) -> Floats:
+    return np.asarray(rows / rows.sum())
+
+
+# --- frames ---------------------------------------------------------------------------------------------------------------
+
+
+def _frame(shares: Sequence[BinShares], what: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            what: [one.name for one in shares],
+            "bins": [one.n_bins for one in shares],
+            "psi": [one.psi for one in shares],
+            "expected": [one.expected for one in shares],
+            "p_value": [one.p_value for one in shares],
+            "reading": [one.reading for one in shares],
+            "unseen": [one.unseen_share for one in shares],
+        }
+    )
+
+
+def _note(p: float, q: float, is_unseen: bool) -> str:
+    if is_unseen:
+        return "not seen before"
+    return "empty" if p == q == 0 else "empty before" if p == 0 else "empty now" if q == 0 else ""

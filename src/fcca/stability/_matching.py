@@ -1,0 +1,108 @@
+"""Where the thresholds of one fit are found again in those of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._columns import Columns
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RankedColumn:
+    """The values of a column of the training rows, sorted, with the share of rows up to each."""
+
+    values: Floats
+    share: Floats  # one longer: 0 first
+
+    def rank(self, at: Floats) -> NDArray[np.intp]:
+        """How many rows are not above some values."""
+        return np.searchsorted(self.values, at, side="right")
+
+
+class Match(NamedTuple):
+    """Per threshold of the full fit, what another fit has of it."""
+
+    same: Booleans  # no training row tells the two apart
+    rows: Floats  # share of the training rows between it and the nearest cut of its column; NaN without one
+    distance: Floats  # the same in the column's units
+
+
+class Matcher:
+    """Finds the thresholds of a full fit again.
+
+    Parameters
+    ----------
+    table : ThresholdTable
+        Of the full fit.
+    X : array-like or data frame of shape (n_rows, n_features)
+        The training rows.
+    weight : ndarray of shape (n_rows,)
+    """
+
+    def __init__(self, table: ThresholdTable, X: Any, weight: Floats) -> None:
+        self.table = table
+        cut_columns = np.unique(table.feature[table.kind == "cut"]).tolist()
+        columns = table.columns or Columns.numbers(len(table.feature_names))
+        encoded = columns.for_answers(cut_columns).encode(X)
+        self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
+
+    def __call__(self, other: ThresholdTable) -> Match:
+        """What another fit has of each threshold.
+
+        Parameters
+        ----------
+        other : ThresholdTable
+            On the same columns; categories that its rows did not have may be lacking.
+        """
+        n = len(self.table)
+        same, rows, distance = np.zeros(n, dtype=bool), np.full(n, np.nan), np.full(n, np.nan)
+        for j, ranked in self._ranked.items():
+            mine = np.flatnonzero((self.table.feature == j) & (self.table.kind == "cut"))
+            cuts = other.threshold[(other.feature == j) & (other.kind == "cut")]
+            if len(cuts):
+                same[mine], rows[mine], distance[mine] = _nearest(self.table.threshold[mine], cuts, ranked)
+        for at in np.flatnonzero(self.table.kind != "cut").tolist():
+            theirs = np.flatnonzero(other.feature == self.table.feature[at])
+            same[at] = any(self._is_same(at, other, its) for its in theirs.tolist())
+        return Match(same, rows, distance)
+
+    def _is_same(self, at: int, other: ThresholdTable, its: int) -> bool:
+        if self.table.kind[at] != other.kind[its]:
+            return False
+        if self.table.kind[at] == "missing":
+            return True
+        assert other.columns is not None
+        # A category that the other fit never saw may stand on either side there.
+        seen = set(other.columns[int(other.feature[its])].categories or ())
+        mine, theirs = set(self.table.labels[at] or ()) & seen, set(other.labels[its] or ())
+        return theirs in (mine, seen - mine)
+
+
+def _ranked(values: Floats, weight: Floats) -> RankedColumn:
+    """Rows without a weight, or a value, lie between no two cuts."""
+    told = (weight > 0) & ~np.isnan(values)
+    order = np.argsort(values[told], kind="stable")
+    share = np.concatenate([[0.0], np.cumsum(weight[told][order])]) / weight.sum()
+    return RankedColumn(values[told][order], share)
+
+
+def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
+    """For every cut the nearest of some sorted others: with the fewest rows between, and of equals the closest value."""
+    rank, their_rank = column.rank(mine), column.rank(theirs)
+    right = np.searchsorted(theirs, mine)
+    # Shares rise with the cuts, so no cut further off than the two neighbours has fewer rows between.
+    sides = np.stack([np.clip(right - 1, 0, None), np.clip(right, None, len(theirs) - 1)])
+    rows = np.abs(column.share[their_rank[sides]] - column.share[rank])
+    distance = np.abs(theirs[sides] - mine)
+    left_wins = (rows[0] < rows[1]) | ((rows[0] == rows[1]) & (distance[0] <= distance[1]))
+    side, at = np.where(left_wins, 0, 1), np.arange(len(mine))
+    same = np.any(their_rank[sides] == rank, axis=0)
+    return same, rows[side, at], distance[side, at]

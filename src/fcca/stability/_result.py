@@ -1,0 +1,218 @@
+"""What fitting on samples of the rows says of the thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca._html import bar, html_table, number, paragraph
+from fcca.stability._agreement import agreement, interval, mean_jaccard
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+FAR = 0.9
+LINES_IN_HTML = 30
+# Shares are sums of weights: what is equal but for the last digits is equal.
+SLACK = 1e-12
+
+
+@dataclass(frozen=True, repr=False)
+class Stability:
+    """Thresholds of a fit on all rows, and what became of them on samples of the rows.
+
+    Attributes
+    ----------
+    thresholds : ThresholdTable
+        Of the fit on all rows.
+    tables : tuple of ThresholdTable
+        Of every sample that could be fitted.
+    failures : mapping of int to str
+        The samples that could not, by their number, and why not. They count in no share.
+    n_samples : int
+        How many were drawn: those of ``tables`` and of ``failures``.
+    tolerance : float
+        Up to which share of the training rows may lie between two cuts that say nearly the same.
+    same : ndarray of bool of shape (n_tables, n_thresholds)
+        Whether the sample has the same condition: a cut that no training row tells from this one, the same set of
+        categories, the same gap.
+    rows_between : ndarray of shape (n_tables, n_thresholds)
+        Share of the training rows between a cut and the sample's nearest one of the same column, nearest by this share. NaN
+        where there is none, and for sets and gaps.
+    distance : ndarray of shape (n_tables, n_thresholds)
+        How far apart these two are in the column's units.
+    """
+
+    thresholds: ThresholdTable
+    tables: tuple[ThresholdTable, ...]
+    failures: Mapping[int, str]
+    n_samples: int
+    tolerance: float
+    same: NDArray[np.bool_]
+    rows_between: Floats
+    distance: Floats
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Of shape (n_tables, n_columns): whether the sample has any condition on the column."""
+        n = len(self.thresholds.feature_names)
+        return np.array([np.bincount(table.feature, minlength=n) > 0 for table in self.tables]).reshape(-1, n)
+
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Of shape (n_tables, n_thresholds): whether the sample has a condition that says nearly the same."""
+        with np.errstate(invalid="ignore"):
+            return self.same | (self.rows_between <= self.tolerance + SLACK)
+
+    @property
+    def chosen(self) -> Floats:
+        """Per threshold, in which share of the samples there is one that says nearly the same."""
+        return np.asarray(self.near.mean(axis=0))
+
+    @property
+    def exact(self) -> Floats:
+        """Per threshold, in which share of the samples the same one came back."""
+        return np.asarray(self.same.mean(axis=0))
+
+    @property
+    def column(self) -> Floats:
+        """Per threshold, in which share of the samples its column has any condition."""
+        return np.asarray(self.used.mean(axis=0)[self.thresholds.feature])
+
+    @property
+    def stability(self) -> float:
+        """How much the samples agree on the columns: 1 wholly, about 0 no more than by chance, NaN if all or none are used.
+
+        Nogueira, Sechidis and Brown's measure, On the stability of feature selection algorithms, Journal of Machine Learning
+        Research 18 (174), 2018, over all columns of the table.
+        """
+        return agreement(self.used)[0]
+
+    @property
+    def stability_interval(self) -> tuple[float, float]:
+        """Its approximate confidence interval of 95 %, by the same authors.
+
+        It is about the number of samples, as if there were ever more of them; not about other data.
+        """
+        return interval(*agreement(self.used), LEVEL)
+
+    @property
+    def jaccard(self) -> float:
+        """Of the columns that two samples use between them, the share that both use, averaged over all pairs."""
+        return mean_jaccard(self.used)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One line per threshold of the fit on all rows.
+
+        Returns
+        -------
+        DataFrame
+            ``condition``, ``feature`` and ``kind``; the shares ``chosen``, ``exact`` and ``column``; and, over the samples
+            that have a cut on the column, how far the nearest one is: ``moved_median`` and ``moved_90``, the median and the
+            quantile of 90 %, in the column's units, and ``rows_median`` and ``rows_90`` as a share of the training rows.
+        """
+        table = self.thresholds
+        return pd.DataFrame(
+            {
+                "condition": table.names(),
+                "feature": [table.feature_names[j] for j in table.feature],
+                "kind": table.kind.tolist(),
+                "chosen": self.chosen,
+                "exact": self.exact,
+                "column": self.column,
+                "moved_median": _quantile(self.distance, 0.5),
+                "moved_90": _quantile(self.distance, FAR),
+                "rows_median": _quantile(self.rows_between, 0.5),
+                "rows_90": _quantile(self.rows_between, FAR),
+            }
+        )
+
+    def columns_frame(self) -> pd.DataFrame:
+        """One line per column that has a condition in the fit on all rows or in any sample, the most used first.
+
+        Returns
+        -------
+        DataFrame
+            ``column``; ``conditions`` of the fit on all rows, 0 for a column that only samples use; ``share`` of the samples
+            that use it; and ``mean_conditions`` of these.
+        """
+        names = self.thresholds.feature_names
+        n = len(names)
+        full = np.bincount(self.thresholds.feature, minlength=n)
+        total = np.sum([np.bincount(table.feature, minlength=n) for table in self.tables], axis=0)
+        times = self.used.sum(axis=0)
+        frame = pd.DataFrame(
+            {
+                "column": list(names),
+                "conditions": full,
+                "share": times / len(self.tables),
+                "mean_conditions": np.divide(total, times, out=np.full(n, np.nan), where=times > 0),
+            }
+        )
+        order = np.lexsort((-full, -times))
+        lines = order[((full > 0) | (times > 0))[order]]
+        return frame.take(lines).reset_index(drop=True)
+
+    def sentences(self) -> list[str]:
+        """What the figures say, in words."""
+        chosen = self.chosen
+        least, most = f"{chosen.min():.0%}", f"{chosen.max():.0%}"
+        shares = least if least == most else f"{least} to {most}"
+        texts = [
+            f"{len(chosen):,} threshold{'s' if len(chosen) > 1 else ''}, found again in {shares} of {len(self.tables):,} "
+            f"bootstrap samples, with at most {self.tolerance:.1%} of the rows between."
+        ]
+        others = self.columns_frame().query("conditions == 0")
+        if len(others):
+            name, share = others["column"].iloc[0], others["share"].iloc[0]
+            texts.append(
+                f"{len(others):,} column{'s' if len(others) > 1 else ''} without a threshold in the fit on all rows "
+                f"{'have' if len(others) > 1 else 'has'} one in some samples, {name} in {share:.0%}."
+            )
+        value, (low, high) = self.stability, self.stability_interval
+        if not np.isnan(value):
+            texts.append(
+                f"Agreement on the columns: {value:.2f} ({low:.2f} to {high:.2f}), where 1 is the same in all samples and "
+                "0 is chance."
+            )
+        if self.failures:
+            first = min(self.failures)
+            texts.append(
+                f"{len(self.failures):,} of {self.n_samples:,} samples could not be fitted and count nowhere. Sample "
+                f"{first}: {self.failures[first]}"
+            )
+        return texts
+
+    def __repr__(self) -> str:
+        return "\n".join(["Stability of thresholds", *(f"  {text}" for text in self.sentences())])
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        shown = ["condition", "chosen", "exact", "column", "moved_median", "rows_90"]
+        lines = [
+            (
+                condition,
+                f"{chosen:.0%}",
+                bar(chosen),
+                f"{exact:.0%}",
+                f"{column:.0%}",
+                "–" if np.isnan(moved) else f"{moved:.4g}",
+                number(rows),
+            )
+            for condition, chosen, exact, column, moved, rows in frame[shown].head(LINES_IN_HTML).to_numpy().tolist()
+        ]
+        head = ("condition", "found again", "", "exactly", "its column", "moved, median", "rows between, 90 %")
+        more = paragraph(f"… {len(frame) - len(lines):,} more") if len(frame) > len(lines) else ""
+        texts = "".join(paragraph(text) for text in self.sentences())
+        return html_table(head, lines, numbers=(1, 3, 4, 5, 6)) + more + texts
+
+
+def _quantile(values: Floats, q: float) -> Floats:
+    """Of every column, without what is NaN; NaN where nothing else is there."""
+    return np.array([np.quantile(known, q) if len(known := one[~np.isnan(one)]) else np.nan for one in values.T])
