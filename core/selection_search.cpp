@@ -33,6 +33,14 @@ void project(std::vector<double>& price, const std::vector<Decision>& choice, do
   for (std::size_t t = 0; t < price.size(); ++t) price[t] = choice[t] == Decision::open ? std::clamp(price[t] - high, 0.0, 1.0) : 0;
 }
 
+// The values are not in order afterwards.
+double sum_of_largest(std::vector<double>& values, std::size_t n) {
+  n = std::min(n, values.size());
+  if (n == 0) return 0;
+  std::nth_element(values.begin(), values.begin() + (n - 1), values.end(), std::greater<>());
+  return std::accumulate(values.begin(), values.begin() + n, 0.0);
+}
+
 }  // namespace
 
 void SelectionSearch::offer(const Candidate& candidate) {
@@ -62,14 +70,36 @@ std::int64_t SelectionSearch::rounded_up(double bound) const {
 
 // At least the largest sum of values of `left` open conditions that are admissible together.
 double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value) {
+  if (is_limited_) return best_sum_within_limits(decided, left, value);
   sorted_.clear();
   for (std::size_t t = 0; t < value.size(); ++t) {
     if (decided.choice[t] == Decision::open) sorted_.push_back(value[t]);
   }
-  left = std::min(left, sorted_.size());
-  if (left == 0) return 0;
-  std::nth_element(sorted_.begin(), sorted_.begin() + (left - 1), sorted_.end(), std::greater<>());
-  return std::accumulate(sorted_.begin(), sorted_.begin() + left, 0.0);
+  return sum_of_largest(sorted_, left);
+}
+
+// Of every feature its best as far as its cap goes; of all these the best; or all of the features that are in use and the best of
+// as many others as may come into use. Each is at least the sum of any admissible set.
+double SelectionSearch::best_sum_within_limits(const Decided& decided, std::size_t left, const std::vector<double>& value) {
+  by_feature_.resize(rules_.n_features());
+  for (auto& values : by_feature_) values.clear();
+  for (std::size_t t = 0; t < value.size(); ++t) {
+    if (decided.choice[t] == Decision::open) by_feature_[rules_.feature[t]].push_back(value[t]);
+  }
+  std::vector<double> fresh;
+  sorted_.clear();
+  double in_use = 0;
+  for (std::size_t j = 0; j < by_feature_.size(); ++j) {
+    auto& values = by_feature_[j];
+    const std::size_t cap = std::min<std::size_t>({values.size(), left, static_cast<std::size_t>(rules_.per_feature[j] - decided.used[j])});
+    std::partial_sort(values.begin(), values.begin() + cap, values.end(), std::greater<>());
+    sorted_.insert(sorted_.end(), values.begin(), values.begin() + cap);
+    const double sum = std::accumulate(values.begin(), values.begin() + cap, 0.0);
+    if (decided.used[j] > 0) in_use += sum;
+    else fresh.push_back(sum);
+  }
+  const auto n_fresh = static_cast<std::size_t>(std::max(0, rules_.max_features - decided.n_features_used));
+  return std::min(sum_of_largest(sorted_, left), in_use + sum_of_largest(fresh, n_fresh));
 }
 
 // Rules out the conditions that no better set has.
@@ -237,6 +267,10 @@ void SelectionSearch::start(const Decided& root) {
 }
 
 SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling) {
+  std::vector<std::int32_t> n_of_feature(rules_.n_features(), 0);
+  for (const std::int32_t j : rules_.feature) ++n_of_feature[j];
+  is_limited_ = rules_.max_features < static_cast<std::int32_t>(rules_.n_features());
+  for (std::size_t j = 0; j < n_of_feature.size(); ++j) is_limited_ = is_limited_ || rules_.per_feature[j] < n_of_feature[j];
   n_ = n, ceiling_ = ceiling, has_best_ = false, nodes_ = pushed_ = 0;
   heap_.clear();
   start(root);

@@ -54,6 +54,7 @@ class SelectionSearch {
   bool hopeless(std::int64_t bound, std::int64_t most_count = std::numeric_limits<std::int64_t>::max()) const;
   std::int64_t most_count(const Decided& decided, std::size_t left) const;
   double best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value);
+  double best_sum_within_limits(const Decided& decided, std::size_t left, const std::vector<double>& value);
   std::int64_t rounded_up(double bound) const;
   bool expand(Node node);
   bool tighten(Node& node, Play& play, int passes);
@@ -67,6 +68,7 @@ class SelectionSearch {
   const Stop& stop_;
   PairMatcher matcher_;
   std::size_t n_ = 0;
+  bool is_limited_ = false;  // by features
   bool has_best_ = false;
   Candidate best_;
   std::int64_t ceiling_ = 0;
@@ -74,6 +76,7 @@ class SelectionSearch {
   std::vector<Node> heap_;
   // of the node at hand
   std::vector<double> sorted_;
+  std::vector<std::vector<double>> by_feature_;
   std::vector<std::int64_t> cost_;
 };
 

@@ -303,15 +303,20 @@ class ThresholdTable:
             With the categories' labels, or an array of numbers in which they are codes: positions in the column's
             ``categories``. NaN is a missing value in either.
         """
-        if self.columns is not None and not _is_numbers(X):
-            X = self.columns.for_answers(self.feature.tolist()).encode(X)
-        X = np.asarray(X, dtype=np.float64)
-        if X.ndim != 2 or X.shape[1] != len(self.feature_names):
-            raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {X.shape}.")
+        X = self.encoded(X)
         n_categories = {
             j: len(_categories(self.columns, j) or ()) for j in np.unique(self.feature[self.kind == "set"]).tolist()
         }
         return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
+
+    def encoded(self, X: Any) -> Floats:
+        """A table as numbers: categories as positions in their column's ``categories``, NaN for missing values."""
+        if self.columns is not None and not _is_numbers(X):
+            X = self.columns.for_answers(self.feature.tolist()).encode(X)
+        table: Floats = np.asarray(X, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != len(self.feature_names):
+            raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {table.shape}.")
+        return table
 
     def select(self, keep: NDArray[np.bool_]) -> ThresholdTable:
         """The conditions where ``keep`` is true."""

@@ -35,6 +35,11 @@ class Instance:
     def total(self):
         return float(len(self.y) if self.weight is None else self.weight.sum())
 
+    @property
+    def ties_are_exact(self):
+        """Three thirds are 1 on paper, but not in the units that the search counts weights in."""
+        return self.weight is None or not np.isin(1 / 3, self.weight)
+
     def best(self, k=None):
         """By enumeration."""
         k = self.k if k is None else k

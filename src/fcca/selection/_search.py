@@ -56,8 +56,8 @@ class SelectionProblem:
     scale: float = 1.0
 
     @classmethod
-    def of(cls, table: ThresholdTable, B: NDArray[np.int8], y: Any, weight: Floats) -> SelectionProblem:
-        """The conditions of a table, the 0/1 columns that rows have on them, and the rows' labels and weights."""
+    def of(cls, table: ThresholdTable, X: Floats, y: Any, weight: Floats) -> SelectionProblem:
+        """The conditions of a table, rows as ``table.encoded`` has them, and their labels and weights."""
         # Cuts of a column are nested; a set of categories or a gap stands alone.
         is_cut = table.kind == "cut"
         first = np.ones(len(table), dtype=bool)
@@ -68,8 +68,13 @@ class SelectionProblem:
                 f"The table has {len(table):,} conditions; the search takes about {MOST_CONDITIONS:,}. Leave some out, "
                 "for example with MidpointDiscretizer(max_thresholds=…)."
             )
-        passed = np.add.reduceat(B, begin, axis=1, dtype=np.int32)
         size = np.diff(np.append(begin, len(table))).astype(np.int32)
+        passed = np.empty((len(X), len(begin)), dtype=np.int32)
+        passed[:, ~is_cut[begin]] = table.select(~is_cut).binarize(X)
+        for c in np.flatnonzero(is_cut[begin]).tolist():
+            values = X[:, table.feature[begin[c]]]
+            above = np.searchsorted(table.threshold[begin[c] : begin[c] + size[c]], values)  # how many lie below the value
+            passed[:, c] = np.where(np.isnan(values), 0, above)
         label = np.unique(y, return_inverse=True)[1].astype(np.int32)
         # By a power of two, nothing is rounded.
         exponent = np.frexp(weight.sum())[1]
@@ -83,11 +88,15 @@ class SelectionProblem:
 
     def cost(self, kept: Positions) -> float:
         """Weight of the rows whose label is not the commonest among the rows equal to them."""
-        begin = np.cumsum(self.chain_size) - self.chain_size
-        chain = np.repeat(np.arange(len(begin)), self.chain_size)
-        B = self.passed[:, chain[kept]] > (np.asarray(kept) - begin[chain[kept]])
-        packed = np.packbits(B, axis=1) if B.shape[1] else np.zeros((len(B), 1), dtype=np.uint8)
-        group = np.unique(packed, axis=0, return_inverse=True)[1].ravel()
+        is_kept = np.zeros(len(self.feature), dtype=bool)
+        is_kept[kept] = True
+        end = np.cumsum(self.chain_size)
+        used = np.flatnonzero([is_kept[last - size : last].any() for last, size in zip(end, self.chain_size, strict=True)])
+        codes = np.zeros((len(self.passed), max(1, len(used))), dtype=np.int32)
+        for at, c in enumerate(used.tolist()):
+            n_kept_below = np.append(0, np.cumsum(is_kept[end[c] - self.chain_size[c] : end[c]]))
+            codes[:, at] = n_kept_below[self.passed[:, c]]
+        group = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
         n_cells = (int(group.max()) + 1) * self.n_classes
         cells = np.bincount(group * self.n_classes + self.label, weights=self.weight, minlength=n_cells)
         held = cells.reshape(-1, self.n_classes)
