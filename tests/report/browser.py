@@ -77,16 +77,17 @@ class Reader:
     def fragment(self):
         return self.page.evaluate("location.hash")
 
-    def level(self):
-        """What is drawn at the level that is shown, one entry per part of the page."""
+    def level(self, key="q"):
+        """What is drawn at the level that is shown, one entry per part of the page, and where a slider stands."""
         return self.page.evaluate(
-            """() => {
+            """(key) => {
               const all = (selector) => [...document.querySelectorAll(selector)];
+              const slider = document.querySelector(`[data-test=slider-${key}]`);
               const cursor = document.querySelector("[data-test=cursor-accuracy]");
               return {
                 said: document.querySelector("[data-test=said]").textContent,
-                slider: Number(document.querySelector("[data-test=slider]").value),
-                spoken: document.querySelector("[data-test=slider]").getAttribute("aria-valuetext"),
+                slider: Number(slider.value),
+                spoken: slider.getAttribute("aria-valuetext"),
                 nodes: all("[data-test=node] title").map((each) => each.textContent),
                 rules: all("[data-test=rules] li").map((each) => each.textContent),
                 cursor: Number(cursor.getAttribute("x1")),
@@ -98,12 +99,16 @@ class Reader:
                   (name) => document.querySelector(`[data-test=${name}]`).textContent),
                 certificate: document.querySelector("[data-test=certificate]").textContent,
               };
-            }"""
+            }""",
+            key,
         )
 
-    def set_level(self, index):
-        """Move the slider by its events, as a hand would."""
-        self.part("slider").evaluate(
+    def slider(self, key="q"):
+        return self.part(f"slider-{key}")
+
+    def set_level(self, index, key="q"):
+        """Move a slider by its events, as a hand would."""
+        self.slider(key).evaluate(
             "(slider, index) => { slider.value = index; slider.dispatchEvent(new Event('input', {bubbles: true})); }", index
         )
 

@@ -71,9 +71,25 @@ def fitted(name):
     return classifier.fit(*given), given
 
 
+def axis_of(data, key):
+    """The slider of a key; None where there is none."""
+    return next((axis for axis in data["axes"] if axis["key"] == key), None)
+
+
+def levels_of(data, key="q"):
+    """All levels of a slider."""
+    return axis_of(data, key)["levels"]
+
+
+def first_level(data):
+    """The level that the page shows at first."""
+    axis = data["axes"][data["axis"]]
+    return axis["levels"][axis["start"]]
+
+
 def answered(data, level, rows, at):
     """What the tree of a level answers a row with, as the page works it out: a position in ``classes``."""
-    tree, node = data["levels"][level]["tree"], 0
+    tree, node = level["tree"], 0
     while tree["condition"][node] >= 0:
         asked = data["conditions"][tree["condition"][node]]
         value = rows["values"][rows["columns"].index(asked["column"])][at]

@@ -7,31 +7,35 @@ import pytest
 from fcca import report
 
 from .browser import PHONE, said_path
+from .fitted import first_level, levels_of
+
+NAMES = {"q": "Q", "k": "k"}
 
 
-def described(data, index):
-    level = data["levels"][index]
+def described(data, index, key="q"):
+    level = levels_of(data, key)[index]
     columns = len({data["conditions"][i]["column"] for i in level["kept"]})
     kept, found = f"{len(level['kept']):,}", f"{len(data['conditions']):,}"
-    return f"Q\xa0=\xa0{level['Q']:g}: {kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
+    said = f"{kept} of {found}\xa0thresholds on {columns}\xa0column{'s' if columns != 1 else ''}"
+    return f"{NAMES[key]}\xa0=\xa0{level['value']:g}: {said}"
 
 
 def percent(share):
     return f"{100 * share:g}\xa0%" if share in (0, 1) else f"{100 * share:.1f}\xa0%"
 
 
-def check_shown(reader, data, index):
+def check_shown(reader, data, index, key="q"):
     """Every part of the page shows the level."""
-    shown, level = reader.level(), data["levels"][index]
+    shown, level = reader.level(key), levels_of(data, key)[index]
     assert shown["slider"] == index
-    assert shown["said"] == shown["spoken"] == described(data, index)
+    assert shown["said"] == shown["spoken"] == described(data, index, key)
     assert len(shown["nodes"]) == len(level["tree"]["condition"])
     asked = {data["conditions"][i]["text"] for i in level["tree"]["condition"] if i >= 0}
     assert {title.split("?\n")[0] for title in shown["nodes"] if "?\n" in title} == asked
     assert len(shown["rules"]) == sum(i < 0 for i in level["tree"]["condition"])
-    for rate, key in zip(shown["rates"], ("accuracy", "fidelity", "compression", "inconsistency"), strict=True):
+    for said, rate in zip(shown["rates"], ("accuracy", "fidelity", "compression", "inconsistency"), strict=True):
         sides = [("training", level["training"]), ("held out", level["held_out"])]
-        assert rate == ", ".join(f"{percent(side[key])} {word}" for word, side in sides if side)
+        assert said == ", ".join(f"{percent(side[rate])} {word}" for word, side in sides if side)
     assert set(shown["kept"]) <= set(level["kept"])
     assert len(shown["kept"]) == min(40, len(level["kept"]))
     assert set(shown["solid"]) <= set(level["kept"])
@@ -39,25 +43,25 @@ def check_shown(reader, data, index):
     side = level["held_out"] or level["training"]
     assert shown["tiles"] == [
         percent(side["accuracy"]),
-        percent(level["black_box"]["held_out" if level["held_out"] else "training"]),
+        percent(data["black_box"]["held_out" if level["held_out"] else "training"]),
         percent(side["fidelity"]),
     ]
-    assert reader.fragment.split("&")[0] == f"#q={level['Q']:g}"
+    assert reader.fragment.split("&")[0] == f"#{key}={level['value']:g}"
     return shown
 
 
 def test_the_slider_redraws_everything_by_keyboard(opened, cancer):
     reader = opened(cancer.path)
-    data, slider = reader.data(), reader.part("slider")
+    data, slider = reader.data(), reader.slider()
     slider.focus()
     slider.press("Home")
     first = check_shown(reader, data, 0)
     slider.press("ArrowRight")
     second = check_shown(reader, data, 1)
     slider.press("End")
-    last = check_shown(reader, data, len(data["levels"]) - 1)
+    last = check_shown(reader, data, len(levels_of(data)) - 1)
     slider.press("ArrowLeft")
-    check_shown(reader, data, len(data["levels"]) - 2)
+    check_shown(reader, data, len(levels_of(data)) - 2)
     assert first["cursor"] < second["cursor"] < last["cursor"]
     assert first["nodes"] != last["nodes"]
     assert first["rules"] != last["rules"]
@@ -68,14 +72,14 @@ def test_the_slider_redraws_everything_by_keyboard(opened, cancer):
 def test_the_slider_redraws_everything_by_mouse(opened, cancer):
     reader = opened(cancer.path)
     data = reader.data()
-    box = reader.part("slider").bounding_box()
-    for share, index in ((0.02, 0), (0.98, len(data["levels"]) - 1)):
+    box = reader.slider().bounding_box()
+    for share, index in ((0.02, 0), (0.98, len(levels_of(data)) - 1)):
         reader.page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
         check_shown(reader, data, index)
     reader.page.mouse.down()
     reader.page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2, steps=3)
     reader.page.mouse.up()
-    assert 0 < reader.level()["slider"] < len(data["levels"]) - 1
+    assert 0 < reader.level()["slider"] < len(levels_of(data)) - 1
     check_shown(reader, data, reader.level()["slider"])
 
 
@@ -83,9 +87,9 @@ def test_the_slider_stays_where_it_is_while_it_moves(opened, cancer):
     for viewport in ({"width": 1280, "height": 900}, PHONE):
         reader = opened(cancer.path, viewport=viewport)
         places = set()
-        for index in range(len(reader.data()["levels"])):
+        for index in range(len(levels_of(reader.data()))):
             reader.set_level(index)
-            box = reader.part("slider").bounding_box()
+            box = reader.slider().bounding_box()
             places.add((box["x"], box["y"], box["width"]))
         assert len(places) == 1
 
@@ -93,7 +97,7 @@ def test_the_slider_stays_where_it_is_while_it_moves(opened, cancer):
 def test_every_level_is_drawn(opened, mixed):
     reader = opened(mixed.path)
     data = reader.data()
-    for index in range(len(data["levels"])):
+    for index in range(len(levels_of(data))):
         reader.set_level(index)
         check_shown(reader, data, index)
 
@@ -112,7 +116,7 @@ def test_the_address_restores_level_and_row(opened, cancer):
     assert reader.part("row").input_value() == "17"
     assert reader.row()["label"] == cancer.y[17]
     reader.page.evaluate("location.hash = '#q=0.2&row=3'")
-    reader.until("document.querySelector('[data-test=slider]').value === '2'")
+    reader.until("document.querySelector('[data-test=slider-q]').value === '2'")
     check_shown(reader, reader.data(), 2)
     assert reader.row()["label"] == cancer.y[3]
     assert reader.fragment == "#q=0.2&row=3"
@@ -138,23 +142,23 @@ def test_the_page_starts_at_the_classifiers_own_level(opened, mixed):
 def test_the_rules_are_those_of_the_classifier(opened, request, name):
     report_ = request.getfixturevalue(name)
     reader = opened(report_.path)
-    levels = reader.data()["levels"]
+    levels = levels_of(reader.data())
     for index in {0, len(levels) // 2, len(levels) - 1}:
         reader.set_level(index)
-        own = report_.classifier.at_granularity(levels[index]["Q"]).rules()
+        own = report_.classifier.at_granularity(levels[index]["value"]).rules()
         assert [said_path(rule) for rule in reader.level()["rules"]] == [said_path(rule) for rule in own]
 
 
 def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed):
     reader = opened(cancer.path)
-    level = reader.data()["levels"][reader.data()["start"]]
+    level = first_level(reader.data())
     held_out, training = level["held_out"], level["training"]
     assert reader.text("accuracy") == percent(held_out["accuracy"])
     tiles = reader.text("tiles")
     assert tiles.count(f"of {held_out['rows']}\xa0held-out rows") == 3
     assert f"on training rows: {percent(training['accuracy'])}" in tiles
     assert f"always “{held_out['commonest']}”: {percent(held_out['baseline'])}" in tiles
-    line = reader.part("baseline")
+    line = reader.part("chart-accuracy").locator("[data-test=reference-guess]")
     assert line.text_content() == f"always “{held_out['commonest']}”, held out: {percent(held_out['baseline'])}"
     reader = opened(mixed.path)
     tiles = reader.text("tiles")
@@ -212,7 +216,7 @@ def test_classes_differ_by_more_than_colour(opened, digits):
 
 def test_small_leaves_are_said_to_be_small(opened, mixed):
     reader = opened(mixed.path, "#q=0")
-    tree = reader.data()["levels"][0]["tree"]
+    tree = levels_of(reader.data())[0]["tree"]
     leaves = [i for i, condition in enumerate(tree["condition"]) if condition < 0]
     small = {rows for rows in (tree["rows"][i] for i in leaves) if rows < 20}
     assert small
@@ -261,7 +265,7 @@ def test_the_map_is_read_by_mouse_and_by_keyboard(opened, mixed):
     for text in said:
         condition = next(c for c in data["conditions"] if text.startswith(f"{c['text']}: "))
         assert f"crossed by {condition['count']:,}\xa0change" in text
-        kept = data["conditions"].index(condition) in data["levels"][data["start"]]["kept"]
+        kept = data["conditions"].index(condition) in first_level(data)["kept"]
         assert ("kept at" if kept else "left out at") in text
 
 
@@ -293,7 +297,7 @@ def test_columns_beyond_the_first_are_a_click_away(opened, digits):
 
 def test_one_level_needs_no_slider_and_ten_classes_have_a_legend(opened, digits):
     reader = opened(digits.path)
-    assert reader.part("slider").is_disabled()
+    assert reader.slider().is_disabled()
     assert reader.part("classes").locator("li").count() == 10
     check_only_level = reader.level()
     assert check_only_level["said"] == described(reader.data(), 0)
@@ -337,7 +341,7 @@ def test_the_window_may_change_its_width(opened, cancer):
 def test_a_tree_that_is_not_proven_says_so(opened, cancer, tmp_path):
     file = report.write(cancer.classifier, tmp_path / "report.html", Q=[0], time_limit=0)
     reader = opened(file)
-    certificates = [level["certificate"] for level in reader.data()["levels"]]
+    certificates = [level["certificate"] for level in levels_of(reader.data())]
     assert {certificate["optimal"] for certificate in certificates} == {False, True}
     for index, certificate in enumerate(certificates):
         reader.set_level(index)

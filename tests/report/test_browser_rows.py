@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from .browser import said_path
+from .fitted import levels_of
 
 LEVELS = (0, 5, 10)
 
@@ -35,8 +36,8 @@ def test_fifty_random_rows_are_as_in_python(opened, request, name):
     first, step = (1000, 3) if name == "mixed" else (0, 1)
     rows = np.random.default_rng(0).choice(len(report.y), 50, replace=False)
     for part, index in zip(np.array_split(rows, len(LEVELS)), LEVELS, strict=True):
-        level = data["levels"][index]
-        tree = report.classifier.at_granularity(level["Q"])
+        level = levels_of(data)[index]
+        tree = report.classifier.at_granularity(level["value"])
         leaves, said, kept = tree.apply(X), tree.predict(X), set(tree.discretizer_.thresholds_.names())
         rules = dict(zip(np.flatnonzero(tree.structure_.feature < 0).tolist(), tree.rules(), strict=True))
         reader.set_level(index)
@@ -60,22 +61,22 @@ def test_fifty_random_rows_are_as_in_python(opened, request, name):
                 assert shown["sentence"].startswith("No counterfactual was asked for this row")
                 assert ("gets it wrong" in shown["sentence"]) == (answers[at] != report.y[at])
             values_agree(shown["values"], X, at)
-        assert reader.fragment == f"#q={level['Q']:g}&row={first + step * int(part[-1])}"
+        assert reader.fragment == f"#q={level['value']:g}&row={first + step * int(part[-1])}"
 
 
 @pytest.mark.parametrize("name", ["mixed", "whole_numbers"])
 def test_every_row_ends_in_the_same_leaf_as_in_python(opened, request, name):
     report = request.getfixturevalue(name)
     reader = opened(report.path)
-    levels = reader.data()["levels"]
+    levels = levels_of(reader.data())
     asked = [[condition for condition in level["tree"]["condition"] if condition >= 0] for level in levels]
     assert any(asked)
     ends = reader.page.evaluate(
         """() => fcca.readRows().then((rows) =>
-            fcca.data.levels.map(({ tree }) => rows.number.map((_, i) => rows.walk(tree, i).leaf)))"""
+            fcca.state.axes[0].levels.map(({ tree }) => rows.number.map((_, i) => rows.walk(tree, i).leaf)))"""
     )
     for level, leaves in zip(levels, ends, strict=True):
-        assert leaves == report.classifier.at_granularity(level["Q"]).apply(report.X).tolist()
+        assert leaves == report.classifier.at_granularity(level["value"]).apply(report.X).tolist()
 
 
 def test_of_equal_weights_the_first_class_answers(opened, mixed):
@@ -141,7 +142,8 @@ def test_rows_are_listed_by_the_class_that_the_black_box_or_the_tree_says(opened
 def test_what_is_said_to_change_the_trees_answer_does(opened, mixed):
     reader = opened(mixed.path)
     wrong = reader.page.evaluate(
-        """() => fcca.readRows().then((rows) => fcca.data.levels.flatMap(({ tree }) => rows.number.map((_, i) => {
+        """() => fcca.readRows().then((rows) =>
+          fcca.state.axes.flatMap((axis) => axis.levels).flatMap(({ tree }) => rows.number.map((_, i) => {
             const own = fcca.heaviest(tree.weight[rows.walk(tree, i).leaf]), found = fcca.rows.nearestOther(tree, rows, i);
             if (!found) return null;
             const fails = (step) => {
@@ -194,6 +196,6 @@ def test_the_look_up_follows_the_slider(opened, cancer):
     for index in LEVELS:
         reader.set_level(index)
         answers[index] = (reader.row()["tree"], reader.row()["rule"])
-        tree = cancer.classifier.at_granularity(data["levels"][index]["Q"])
+        tree = cancer.classifier.at_granularity(levels_of(data)[index]["value"])
         assert answers[index][0] == tree.predict(cancer.X)[11]
     assert len(set(answers.values())) > 1

@@ -4,6 +4,7 @@ import pytest
 
 from .browser import PHONE, Reader
 from .conftest import HOSTILE_CATEGORIES, HOSTILE_CLASSES, HOSTILE_COLUMNS, HOSTILE_TITLE, SCRIPT
+from .fitted import first_level, levels_of
 
 
 def axe(reader):
@@ -100,7 +101,9 @@ def test_everything_is_reached_by_the_tab_key_and_shows_that_it_is(opened, mixed
         unseen += [] if outline else [name]
     wanted = [
         "skip",
-        "slider",
+        "way-q",
+        "slider-q",
+        "slider-k",
         "tree",
         "row",
         "previous",
@@ -135,7 +138,7 @@ def test_paper_has_no_controls_and_nothing_cut(opened, mixed):
     cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1).length"
     assert reader.page.locator(".scroller").evaluate_all(cut) == 0
     assert reader.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    kept = reader.data()["levels"][reader.data()["start"]]["kept"]
+    kept = first_level(reader.data())["kept"]
     assert reader.part("kept-row").count() == len(kept)
     assert reader.page.pdf(format="A4").startswith(b"%PDF")
     reader.page.emulate_media(media="screen")
@@ -149,10 +152,10 @@ def test_without_scripts_the_current_level_is_there(chromium, mixed):
     page.goto(mixed.path.as_uri())
     rules = page.locator("[data-test=rules] li").all_inner_texts()
     data = Reader.data(type("Static", (), {"page": page})())
-    level = data["levels"][data["start"]]
+    level = first_level(data)
     assert len(rules) == len(mixed.classifier.rules())
     assert page.locator("[data-test=kept] tbody tr").count() == len(level["kept"])
-    assert page.locator("[data-test=rates] tbody tr").count() == len(data["levels"])
+    assert page.locator("[data-test=rates] tbody tr").count() == len(levels_of(data))
     assert not page.locator("[data-test=control]").is_visible()
     assert not page.locator("[data-test=look-up]").is_visible()
     assert page.locator("[data-test=certificate]").inner_text() == level["certificate"]["claim"]

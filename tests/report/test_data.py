@@ -15,20 +15,21 @@ from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, Optim
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report import _levels
+from fcca.report._axes import check_granularities, grown_axes
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
-from fcca.report._levels import certificate, check_levels, grown_levels, numbers, shown_text
+from fcca.report._levels import certificate, numbers, shown_text
 from fcca.report._material import gathered
 from mixed_tables import loans
 
-from .fitted import CASES, answered, fitted, stumps
+from .fitted import CASES, answered, first_level, fitted, levels_of, stumps
 
 
 def documents(classifier, given=(None, None, None), held_out=(None, None), Q=(0.0, 0.6, 0.9), time_limit=10.0, **more):
     X, y, weight = (*given, None)[:3]
     material = gathered(classifier, X, y, weight, *held_out, more.pop("row_numbers", None))
-    levels, start, notes = grown_levels(material, check_levels(Q), time_limit)
-    listed = listed_conditions(material, levels, more.pop("most", None))
-    data = data_document(material, levels, start, listed, notes=notes, **more)
+    axes, first, notes = grown_axes(material, check_granularities(Q), more.pop("n_thresholds", ()), time_limit)
+    listed = listed_conditions(material, axes, more.pop("most", None))
+    data = data_document(material, axes, first, listed, notes=notes, **more)
     chosen = np.arange(len(material.training))
     return data, rows_document(material, data, chosen, listed)
 
@@ -60,15 +61,15 @@ def test_the_page_answers_every_row_as_the_classifier_at_that_granularity_does(c
     X, *_ = counted(given_rows)
     classes = sorted({*classifier.classes_.tolist(), *np.unique(given_rows[1]).tolist()})
     assert data["classes"] == [str(label) for label in classes]
-    for at, level in enumerate(data["levels"]):
-        predicted = classifier.at_granularity(level["Q"]).predict(X).tolist()
-        assert [classes[answered(data, at, rows, i)] for i in range(len(X))] == predicted
+    for level in levels_of(data):
+        predicted = classifier.at_granularity(level["value"]).predict(X).tolist()
+        assert [classes[answered(data, level, rows, i)] for i in range(len(X))] == predicted
 
 
 def test_the_levels_are_those_asked_for_and_the_classifiers_own(case_with_levels):
     classifier, _, data, _ = case_with_levels
-    assert [level["Q"] for level in data["levels"]] == sorted({0.0, 0.6, 0.9, classifier.discretizer_.Q})
-    assert data["levels"][data["start"]]["Q"] == classifier.discretizer_.Q
+    assert [level["value"] for level in levels_of(data)] == sorted({0.0, 0.6, 0.9, classifier.discretizer_.Q})
+    assert first_level(data)["value"] == classifier.discretizer_.Q
 
 
 def test_thresholds_and_counts_are_those_of_the_discretizer(case_with_levels):
@@ -80,8 +81,8 @@ def test_thresholds_and_counts_are_those_of_the_discretizer(case_with_levels):
         data_name(table.feature_names[j]) for j in table.feature
     ]
     assert data["n_conditions"] == len(table)
-    for level in data["levels"]:
-        kept = classifier.at_granularity(level["Q"]).discretizer_.thresholds_
+    for level in levels_of(data):
+        kept = classifier.at_granularity(level["value"]).discretizer_.thresholds_
         assert [data["conditions"][at]["text"] for at in level["kept"]] == [data_name(name) for name in kept.names()]
         assert level["n_kept"] == len(kept)
 
@@ -103,21 +104,21 @@ def test_the_baseline_always_answers_the_commonest_label_of_the_training_rows():
     train = np.arange(300)
     test = np.concatenate([np.flatnonzero(y == "malignant")[:30], np.flatnonzero(y == "benign")[:10]])
     classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.7)).fit(X.iloc[train], y[train])
-    level = documents(classifier, held_out=(X.iloc[test], y[test]))[0]["levels"][0]
+    level = documents(classifier, held_out=(X.iloc[test], y[test]))[0]["axes"][0]["levels"][0]
     assert {name: level["training"][name] for name in ("baseline", "commonest")} == baseline(y[train])
     commonest = level["training"]["commonest"]
     assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == ((y[test] == commonest).mean(), commonest)
     rare = {"malignant": "benign", "benign": "malignant"}[commonest]
     only_rare = np.flatnonzero(y == rare)[:20]
-    level = documents(classifier, held_out=(X.iloc[only_rare], y[only_rare]))[0]["levels"][0]
+    level = documents(classifier, held_out=(X.iloc[only_rare], y[only_rare]))[0]["axes"][0]["levels"][0]
     assert (level["held_out"]["baseline"], level["held_out"]["commonest"]) == (0.0, commonest)
 
 
 def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):
     classifier, given_rows, data, _ = case_with_levels
     X, y, weight, _ = counted(given_rows)
-    for level in data["levels"]:
-        other = classifier.at_granularity(level["Q"])
+    for level in levels_of(data):
+        other = classifier.at_granularity(level["value"])
         B, black_box = other.discretizer_.transform(X), other.discretizer_.predict_target(X)
         assert level["training"] == {
             "rows": len(y),
@@ -127,13 +128,14 @@ def test_rates_are_those_of_the_metrics_on_the_weighted_rows(case_with_levels):
             "inconsistency": inconsistency_rate(B, y, weight),
             **baseline(y, weight),
         }
-        assert level["black_box"] == {"training": fidelity(black_box, y, weight), "held_out": None}
+        assert data["black_box"]["training"] == fidelity(black_box, y, weight)
+        assert data["black_box"]["held_out"] is None
         assert level["held_out"] is None
 
 
 def test_nodes_hold_the_weight_and_the_rows_that_reach_them(case):
     classifier, _, data, _ = case
-    tree, structure = data["levels"][data["start"]]["tree"], classifier.structure_
+    tree, structure = first_level(data)["tree"], classifier.structure_
     assert tree["rows"] == structure.n_rows.tolist()
     position = [data["classes"].index(str(label)) for label in classifier.classes_.tolist()]
     np.testing.assert_array_equal(np.array(tree["weight"])[:, position], structure.weight)
@@ -142,8 +144,8 @@ def test_nodes_hold_the_weight_and_the_rows_that_reach_them(case):
 
 def test_branches_are_worded_as_the_rules_are_where_nothing_is_missing():
     classifier, _ = fitted("breast cancer")
-    tree = documents(classifier)[0]["levels"]
-    tree = next(level["tree"] for level in tree if level["Q"] == 0.7)
+    tree = documents(classifier)[0]["axes"][0]["levels"]
+    tree = next(level["tree"] for level in tree if level["value"] == 0.7)
     texts = {text for text in (*tree["said_left"], *tree["said_right"]) if text}
     said = {part for rule in classifier.rules() for part in rule.split(" → ")[0].split(" and ")}
     assert texts == said
@@ -152,7 +154,7 @@ def test_branches_are_worded_as_the_rules_are_where_nothing_is_missing():
 def test_a_gap_is_said_to_be_among_the_rest_until_only_present_values_are_left():
     classifier, _ = fitted("categories and gaps")
     data, _ = documents(classifier, Q=[0.0])
-    said = {text for level in data["levels"] for text in level["tree"]["said_left"] if text}
+    said = {text for level in levels_of(data) for text in level["tree"]["said_left"] if text}
     assert any(text.startswith("income ≤") and text.endswith("or missing") for text in said)
     assert not any(text.startswith("age") and "missing" in text for text in said)
 
@@ -162,8 +164,8 @@ def test_levels_that_keep_the_same_thresholds_share_one_tree(monkeypatch):
     grown = []
     monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
     data, _ = documents(classifier, Q=np.linspace(0, 1, 41))
-    kept = {tuple(level["kept"]) for level in data["levels"]}
-    assert len(kept) < len(data["levels"])
+    kept = {tuple(level["kept"]) for level in levels_of(data)}
+    assert len(kept) < len(levels_of(data))
     assert sorted(grown) == sorted({len(one) for one in kept} - {len(classifier.discretizer_.thresholds_)})
 
 
@@ -171,7 +173,7 @@ def test_the_time_limit_is_for_the_other_levels_and_the_own_tree_stays_as_it_is(
     classifier = FCCAClassifier(FCCADiscretizer(stumps(60), Q=0.9), OptimalTreeClassifier(max_depth=4))
     classifier.fit(*fitted("breast cancer")[1])
     data, _ = documents(classifier, Q=[0.0], time_limit=0.0)
-    first, own = data["levels"]
+    first, own = levels_of(data)
     assert own["certificate"]["text"] == "proven optimal"
     assert not first["certificate"]["optimal"]
     assert first["certificate"]["text"] != "proven optimal"
@@ -181,8 +183,8 @@ def test_a_level_with_more_thresholds_than_can_be_searched_is_left_out_and_said(
     classifier, _ = fitted("breast cancer")
     monkeypatch.setattr("fcca.trees._columns.MOST_QUESTIONS", len(classifier.discretizer_.thresholds_))
     data, _ = documents(classifier)
-    assert [level["Q"] for level in data["levels"]] == [0.7, 0.9]
-    assert data["start"] == 0
+    assert [level["value"] for level in levels_of(data)] == [0.7, 0.9]
+    assert data["axes"][0]["start"] == 0
     assert data["notes"][0].startswith("There is no level Q = 0: ")
 
 
@@ -351,11 +353,11 @@ def test_where_few_conditions_are_listed_the_trees_and_the_rows_still_agree():
     data, rows = documents(classifier, most=1)
     whole, all_rows = documents(classifier)
     assert len(data["conditions"]) < len(whole["conditions"]) == data["n_conditions"]
-    for at, level in enumerate(data["levels"]):
-        assert [answered(data, at, rows, i) for i in range(len(X))] == [
-            answered(whole, at, all_rows, i) for i in range(len(X))
+    for level, other in zip(levels_of(data), levels_of(whole), strict=True):
+        assert [answered(data, level, rows, i) for i in range(len(X))] == [
+            answered(whole, other, all_rows, i) for i in range(len(X))
         ]
-        assert level["n_kept"] == whole["levels"][at]["n_kept"]
+        assert level["n_kept"] == other["n_kept"]
     listed = {line["text"] for line in data["conditions"]}
     for few, every in zip(rows["answer"], all_rows["answer"], strict=True):
         if few is not None:
@@ -381,12 +383,12 @@ def test_where_nothing_leads_to_another_class_no_class_is_reached():
 def test_a_discretizer_without_counterfactuals_has_one_level_and_no_answers():
     classifier, (X, _) = fitted("GTRE")
     data, rows = documents(classifier)
-    assert len(data["levels"]) == 1
+    assert len(levels_of(data)) == 1
     assert data["n_counterfactuals"] == 0
     assert set(rows["answer"]) == {None}
     assert any("GTREDiscretizer computes no counterfactuals" in note for note in data["notes"])
     predicted = classifier.predict(X).tolist()
-    assert [data["classes"][answered(data, 0, rows, i)] for i in range(len(X))] == predicted
+    assert [data["classes"][answered(data, first_level(data), rows, i)] for i in range(len(X))] == predicted
 
 
 def test_counts_are_shares_of_the_weight_of_the_proven_counterfactuals():
@@ -419,18 +421,18 @@ def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(ki
         " ".join(data["notes"])
     )
     X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
-    own = data["levels"][data["start"]]
+    own = first_level(data)
     assert own["held_out"]["rows"] == len(kept)
     assert own["held_out"]["accuracy"] == fidelity(classifier.predict(X_kept), y_kept)
     assert own["held_out"]["fidelity"] == classifier.fidelity(X_kept)
-    assert own["black_box"]["held_out"] == fidelity(classifier.discretizer_.predict_target(X_kept), y_kept)
+    assert data["black_box"]["held_out"] == fidelity(classifier.discretizer_.predict_target(X_kept), y_kept)
 
 
 def test_where_no_held_out_row_can_be_answered_there_are_no_such_rates():
     X, y = loans(200)
     classifier = FCCAClassifier(FCCADiscretizer(stumps())).fit(X, y)
     data, _ = documents(classifier, held_out=(X.iloc[:4].assign(purpose="yacht"), y[:4]))
-    assert data["levels"][0]["held_out"] is None
+    assert levels_of(data)[0]["held_out"] is None
     assert any(note.startswith("4 held-out rows") for note in data["notes"])
 
 

@@ -17,7 +17,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.report import _page
 from fcca.report._page import compressed, safe_json
 
-from .fitted import CASES, HOSTILE, fitted, stumps
+from .fitted import CASES, HOSTILE, first_level, fitted, levels_of, stumps
 
 
 class Elements(HTMLParser):
@@ -59,7 +59,7 @@ def page(request):
 
 def test_data_and_rows_can_be_read_back(page):
     data, rows = read(page)
-    assert data["version"] == 1
+    assert data["version"] == 2
     assert data["rows"] == {"total": len(rows["number"]), "shown": len(rows["number"]), "sampled": False, "named": False}
     assert {len(column) for column in (*rows["values"], rows["label"], rows["target"], rows["answer"])} == {
         len(rows["number"])
@@ -133,7 +133,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
         assert name in text
     assert "Proven: no tree of depth at most" in text
     own = read(report.page(classifier))[0]
-    side = own["levels"][own["start"]]["training"]
+    side = first_level(own)["training"]
     assert f"always “{side['commonest']}”: {100 * side['baseline']:.1f} %" in text
 
 
@@ -174,7 +174,7 @@ def test_above_max_rows_some_are_drawn_and_the_page_says_so():
     np.testing.assert_allclose(shares, [(y == name).mean() for name in data["classes"]], atol=0.01)
     assert any(note.startswith("100 of the 569 training rows can be looked up here") for note in data["notes"])
     whole, _ = read(report.page(classifier))
-    same = ("levels", "conditions", "n_counterfactuals", "columns")
+    same = ("axes", "conditions", "n_counterfactuals", "columns")
     assert {name: data[name] for name in same} == {name: whole[name] for name in same}
     assert report.page(classifier, max_rows=100) == report.page(classifier, max_rows=100)
 
@@ -227,11 +227,15 @@ def test_the_file_holds_the_page(tmp_path):
     classifier, _ = fitted("breast cancer")
     steps = []
     path = report.write(
-        classifier, str(tmp_path / "report.html"), Q=[0.7, 0.9], progress=lambda done, total: steps.append((done, total))
+        classifier,
+        str(tmp_path / "report.html"),
+        Q=[0.7, 0.9],
+        n_thresholds=[2],
+        progress=lambda done, total: steps.append((done, total)),
     )
     assert path == tmp_path / "report.html"
-    assert path.read_text(encoding="utf-8") == report.page(classifier, Q=[0.7, 0.9])
-    assert steps == [(1, 2), (2, 2)]
+    assert path.read_text(encoding="utf-8") == report.page(classifier, Q=[0.7, 0.9], n_thresholds=[2])
+    assert steps == [(1, 3), (2, 3), (3, 3)]
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
@@ -287,7 +291,7 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
 )
 def test_what_cannot_be_used_is_refused_before_any_work(options, message, tmp_path, monkeypatch):
     classifier, _ = fitted("array")
-    monkeypatch.setattr(_page, "grown_levels", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(_page, "grown_axes", lambda *_: pytest.fail("work was done"))
     path = tmp_path / "report.html"
     path.write_text("old")
     with pytest.raises(ValueError, match=message):
@@ -298,7 +302,7 @@ def test_what_cannot_be_used_is_refused_before_any_work(options, message, tmp_pa
 
 def test_levels_that_differ_by_rounding_are_one():
     data, _ = read(report.page(fitted("array")[0], Q=[0.1 + 0.2, 0.3, 0.5 + 1e-12]))
-    assert [level["Q"] for level in data["levels"]] == sorted({0.3, 0.5, data["levels"][data["start"]]["Q"]})
+    assert [level["value"] for level in levels_of(data)] == sorted({0.3, 0.5, first_level(data)["value"]})
 
 
 def test_numbers_of_rows_that_a_browser_cannot_hold_keep_their_digits():

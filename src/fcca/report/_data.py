@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -13,11 +14,13 @@ from fcca._conditions import negation_in_words
 from fcca._text import printable
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import fidelity
+from fcca.report._axes import Axis
+from fcca.report._choices import MOST_THRESHOLDS
 from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
 from fcca.thresholds import ThresholdTable
 
-VERSION = 1
+VERSION = 2
 CLASSES_SHOWN = 8
 LONGEST_EXAMPLE = 60
 STATUS_WORDS = {
@@ -31,8 +34,8 @@ STATUS_WORDS = {
 
 def data_document(
     material: Material,
-    levels: Sequence[Level],
-    start: int,
+    axes: Sequence[Axis],
+    first: int,
     listed: Positions,
     *,
     title: str | None = None,
@@ -47,14 +50,9 @@ def data_document(
     from fcca import __version__
 
     conditions = material.conditions
-    n_classes = len(material.classes)
     name = model_name(material.discretizer.estimator_)
     given = [(safe_text(title), safe_text(text)) for title, text in facts]
     titles = {title for title, _ in given}
-    black_box = {
-        "training": _accuracy(material.training),
-        "held_out": None if material.held_out is None else _accuracy(material.held_out),
-    }
     return {
         "version": VERSION,
         "title": safe_text(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
@@ -67,32 +65,55 @@ def data_document(
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(material)])[0],
         "fit_to": material.classifier.fit_to,
-        "black_box": dict(given).get("Black box", printable(name)),
+        "black_box": {
+            "name": dict(given).get("Black box", printable(name)),
+            "training": _accuracy(material.training),
+            "held_out": None if material.held_out is None else _accuracy(material.held_out),
+        },
         "change": _change(material),
-        "levels": [
-            {
-                "Q": level.Q,
-                "kept": _positions_in(listed, level.kept).tolist(),
-                "n_kept": len(level.kept),
-                "training": level.training,
-                "held_out": level.held_out,
-                "black_box": black_box,
-                "tree": tree_document(level, conditions, listed, material.class_codes(level.tree.classes_), n_classes),
-                "certificate": certificate(level.tree, material.classifier.fit_to),
-            }
-            for level in levels
-        ],
-        "start": start,
+        "axes": [_axis(material, axis, listed) for axis in axes],
+        "axis": first,
     }
 
 
-def listed_conditions(material: Material, levels: Sequence[Level], most: int | None = None) -> Positions:
-    """Positions of the conditions that a page lists: all, or the most crossed ones and those that some tree asks."""
+def _axis(material: Material, axis: Axis, listed: Positions) -> dict[str, Any]:
+    """A slider; where thresholds were chosen for it, also from what, against what, and the least that there can be."""
+    levels = [_level(material, level, listed) for level in axis.levels]
+    proofs = [None if step.proof is None else asdict(step.proof) for step in axis.steps]
+    document = {
+        "key": axis.key,
+        "levels": [
+            {"value": numbers([step.value])[0], **level, "proof": proof}
+            for step, level, proof in zip(axis.steps, levels, proofs, strict=True)
+        ],
+        "start": axis.start,
+    }
+    if axis.choices is None:
+        return document
+    return document | {"among": axis.choices.among, "against": axis.choices.against, "least": axis.choices.least}
+
+
+def _level(material: Material, level: Level, listed: Positions) -> dict[str, Any]:
+    codes = material.class_codes(level.tree.classes_)
+    return {
+        "kept": _positions_in(listed, level.kept).tolist(),
+        "n_kept": len(level.kept),
+        "training": level.training,
+        "held_out": level.held_out,
+        "tree": tree_document(level, material.conditions, listed, codes, len(material.classes)),
+        "certificate": certificate(level.tree, material.classifier.fit_to),
+    }
+
+
+def listed_conditions(material: Material, axes: Sequence[Axis], most: int | None = None) -> Positions:
+    """Positions of the conditions that a page lists: all, or the most crossed, those of small levels and all a tree asks."""
     count = material.conditions.count
     if most is None or most >= len(count):
         return np.arange(len(count))
+    levels = [level for axis in axes for level in axis.levels]
     asked = [level.kept[level.tree.tree_.feature[level.tree.tree_.feature >= 0]] for level in levels]
-    return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *asked]))
+    small = [level.kept for level in levels if len(level.kept) <= min(most, MOST_THRESHOLDS)]
+    return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *asked, *small]))
 
 
 def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int32]:
@@ -280,7 +301,8 @@ def rows_document(material: Material, data: dict[str, Any], rows: Positions, lis
     asked = sorted(
         {
             data["conditions"][condition]["column"]
-            for level in data["levels"]
+            for axis in data["axes"]
+            for level in axis["levels"]
             for condition in level["tree"]["condition"]
             if condition >= 0
         }

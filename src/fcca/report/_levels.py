@@ -1,12 +1,11 @@
-"""The levels of the slider: for each, the thresholds kept, the best tree on them, its certificate and its rates."""
+"""The levels of a slider: for each, the thresholds kept, the best tree on them, its certificate and its rates."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -15,29 +14,25 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fcca._decimals import plain
+from fcca._proof import proof_in_words
 from fcca._text import printable
-from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
+from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
-from fcca.report._material import Material, Rows
-from fcca.selection import most_frequent
+from fcca.report._material import Material, Positions, Rows
 from fcca.thresholds import ThresholdTable
-from fcca.trees import TreeStructure, proof_in_words
-
-Progress = Callable[[int, int], None]
+from fcca.trees import TreeStructure
 
 LONGEST_TEXT = 2000
 # The whole part of the number that a condition ends in.
 LAST_NUMBER = re.compile(r"(?<=[>≤] )(-?)(\d{4,})(?=(\.\d+)?( or missing)?$)")
-LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
 class Level:
-    """One granularity.
+    """Some of the thresholds, and the best tree on them.
 
     Attributes
     ----------
-    Q : float
     kept : ndarray of int
         Positions among all conditions.
     tree : OptimalTreeClassifier
@@ -49,72 +44,52 @@ class Level:
         The same on the rows that were held out.
     """
 
-    Q: float
-    kept: NDArray[np.int64]
+    kept: Positions
     tree: Any
     training: dict[str, Any]
     held_out: dict[str, Any] | None
 
 
-def check_levels(Q: Any) -> tuple[float, ...]:
-    """The levels asked for, without repetition; the default ones for None."""
-    if Q is None:
-        return LEVELS
-    given = [Q] if np.ndim(Q) == 0 else list(Q)
-    for level in given:
-        number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
-        if not number or not 0 <= level <= 1:
-            raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
-    return tuple(sorted({round(float(level), 9) for level in given}))  # 0.1 + 0.2 is not another level than 0.3
+class Levels:
+    """Grows a level for the thresholds that it is asked for; the same thresholds share a tree.
 
-
-def grown_levels(
-    material: Material, levels: Sequence[float], time_limit: float | None, progress: Progress | None = None
-) -> tuple[list[Level], int, list[str]]:
-    """All levels in order, which of them the classifier has, and notes on those that there are not.
-
-    Levels that keep the same thresholds share a tree; the classifier's own is taken as it is.
+    Parameters
+    ----------
+    material : Material
+    time_limit : float or None
+        Seconds for a tree; the classifier's own is taken as it is.
     """
-    conditions, notes = material.conditions, []
-    start = float(getattr(material.discretizer, "Q", 0.0))
-    kept_at = {start: _own_kept(material)}
-    if hasattr(material.discretizer, "set_granularity"):
-        kept_at |= {Q: np.flatnonzero(most_frequent(conditions, Q)) for Q in levels if abs(Q - start) > 1e-9}
-    grown: dict[bytes, Level] = {}
-    found = []
-    for done, (Q, kept) in enumerate(kept_at.items()):  # the classifier's own level first: it has its tree
+
+    def __init__(self, material: Material, time_limit: float | None) -> None:
+        self.material = material
+        self.time_limit = time_limit
+        self._own = own_kept(material)
+        self._grown: dict[bytes, Level] = {}
+
+    def on(self, kept: Positions) -> Level:
+        """The level that keeps these; refuses more thresholds than a tree can be searched on."""
         key = kept.tobytes()
-        if key not in grown:
-            try:
-                grown[key] = _level(material, Q, kept, time_limit)
-            except InvalidInputError as error:  # more thresholds than a tree can be searched on
-                notes.append(f"There is no level Q = {Q:g}: {error}")
-        if key in grown:
-            found.append(replace(grown[key], Q=Q))
-        if progress is not None:
-            progress(done + 1, len(kept_at))
-    found.sort(key=lambda level: level.Q)
-    return found, [level.Q for level in found].index(start), notes
+        if key not in self._grown:
+            self._grown[key] = self._level(kept)
+        return self._grown[key]
+
+    def _level(self, kept: Positions) -> Level:
+        classifier, training, held_out = self.material.classifier, self.material.training, self.material.held_out
+        table = self.material.conditions.select(np.isin(np.arange(len(self.material.conditions)), kept))
+        B = table.binarize(training.table)
+        tree = classifier.tree_
+        if not np.array_equal(kept, self._own):
+            tree = _grown(clone(tree), B, self.material.learned, training.weight, self.time_limit)
+        rates = None
+        if held_out is not None:
+            rates = _rates(tree, table.binarize(held_out.table), held_out, training.commonest)
+        return Level(kept, tree, _rates(tree, B, training, training.commonest), rates)
 
 
-def _own_kept(material: Material) -> NDArray[np.int64]:
+def own_kept(material: Material) -> Positions:
     """Positions of the classifier's own thresholds among all conditions."""
     position = {name: at for at, name in enumerate(material.conditions.names())}
     return np.array([position[name] for name in material.discretizer.thresholds_.names()], dtype=np.int64)
-
-
-def _level(material: Material, Q: float, kept: NDArray[np.int64], time_limit: float | None) -> Level:
-    classifier = material.classifier
-    table = material.conditions.select(np.isin(np.arange(len(material.conditions)), kept))
-    B = table.binarize(material.training.table)
-    tree = classifier.tree_
-    if not np.array_equal(kept, _own_kept(material)):
-        learned = material.training.y if classifier.fit_to == "labels" else material.training.answers
-        tree = _grown(clone(classifier.tree_), B, learned, material.training.weight, time_limit)
-    held_out = None
-    if material.held_out is not None:
-        held_out = _rates(tree, table.binarize(material.held_out.table), material.held_out, material.training.commonest)
-    return Level(Q, kept, tree, _rates(tree, B, material.training, material.training.commonest), held_out)
 
 
 def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> Any:

@@ -88,6 +88,11 @@ class Material:
         return self.classifier.discretizer_
 
     @property
+    def has_granularity(self) -> bool:
+        """Whether thresholds can be kept by their frequency."""
+        return hasattr(self.discretizer, "set_granularity")
+
+    @property
     def conditions(self) -> ThresholdTable:
         """All conditions found, before any selection."""
         return all_conditions(self.classifier)
@@ -118,6 +123,11 @@ class Material:
         """Positions in classes."""
         position = {label: code for code, label in enumerate(self.classes)}
         return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+
+    @property
+    def learned(self) -> NDArray[Any]:
+        """What the tree learned of the training rows: their labels, or the black box's answers."""
+        return self.training.y if self.classifier.fit_to == "labels" else self.training.answers
 
     @cached_property
     def weight(self) -> Floats:
@@ -163,11 +173,23 @@ def check_classifier(classifier: Any) -> None:
         raise InvalidInputError(f"A report is made of a fitted FCCAClassifier, got {what}.")
     check_is_fitted(classifier)
     n_kept, n_asked = len(classifier.discretizer_.thresholds_), classifier.tree_.n_features_in_
-    if n_kept != n_asked:
+    if n_kept != n_asked or not _is_on_its_thresholds(classifier):
+        others = f"{n_kept} by now" if n_kept != n_asked else "others by now"
         raise InvalidInputError(
-            f"The tree was grown on {n_asked} thresholds, but the discretizer keeps {n_kept} by now: its granularity was "
-            "set after the classifier was fitted. Give classifier.at_granularity(Q) instead."
+            f"The tree was grown on {n_asked} thresholds, but the discretizer keeps {others}: its granularity or "
+            "selection was set after the classifier was fitted. Give classifier.at_granularity(Q) or "
+            "classifier.at_selection(…) instead."
         )
+
+
+def _is_on_its_thresholds(classifier: FCCAClassifier) -> bool:
+    """Whether the conditions that the tree asks are those that the discretizer has at these places."""
+    known, asked = classifier.structure_, classifier.tree_.tree_.with_conditions(classifier.discretizer_.thresholds_)
+    return (
+        np.array_equal(known.feature, asked.feature)
+        and np.array_equal(known.threshold, asked.threshold, equal_nan=True)
+        and (known.categories, known.asks_missing) == (asked.categories, asked.asks_missing)
+    )
 
 
 def gathered(
@@ -201,7 +223,7 @@ def gathered(
 
 def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> Rows:
     discretizer = classifier.discretizer_
-    table = discretizer._encoded(X, conditions_only=False)
+    table = discretizer._encoded(X, asked_by=None)
     given = as_fitted_on(discretizer.estimator_, table, columns=discretizer.thresholds_.columns)
     answers = np.asarray(discretizer.estimator_.predict(given)).ravel()  # flat: CatBoost gives many classes as a column
     return Rows(table, y, answers, weight)

@@ -9,7 +9,7 @@ import math
 import os
 import webbrowser
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -23,11 +23,10 @@ from numpy.typing import ArrayLike
 from fcca._files import atomic_outputs
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
+from fcca.report._choices import check_numbers
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
-from fcca.report._levels import Level, check_levels, grown_levels
-from fcca.report._material import Material, Positions, check_classifier, gathered
-
-Progress = Callable[[int, int], None]
+from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000
@@ -48,6 +47,7 @@ def write(
     X_test: Any = None,
     y_test: Any = None,
     Q: Any = None,
+    n_thresholds: Any = None,
     title: str | None = None,
     max_rows: int = 5000,
     row_numbers: ArrayLike | None = None,
@@ -57,7 +57,7 @@ def write(
     open_in_browser: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Write a report: one HTML file that shows a fitted classifier to people, at all levels of granularity.
+    """Write a report: one HTML file that shows a fitted classifier to people, with more and with fewer thresholds.
 
     The file appears complete or not at all, and stays under 1 MB.
 
@@ -74,7 +74,12 @@ def write(
         Held-out rows, for rates on rows that nothing was fitted on. Rows with categories or gaps that no training row has
         in their column are left out, and the page says so.
     Q : sequence of float, optional
-        Levels of the slider; default is 0, 0.1, …, 0.9 and 0.95. The classifier's own is always among them.
+        Levels of the slider that keeps thresholds by their frequency; default is 0, 0.1, …, 0.9 and 0.95. The classifier's
+        own is always among them.
+    n_thresholds : sequence of int or False, optional
+        Steps of the slider of a number of thresholds, for each of which those of least inconsistency are chosen
+        (:class:`fcca.selection.OptimalSelection`); default is 1, 2, …, 16. Numbers above that of all thresholds are left
+        out. A classifier's own choice is always among them, and where it has rules, these hold for all. False chooses none.
     title : str, optional
         Title of the page.
     max_rows : int, default=5000
@@ -87,7 +92,8 @@ def write(
     notes : sequence of str, optional
         Shown below the facts.
     time_limit : float or None, default=10.0
-        Seconds for the tree of each level other than the classifier's own. A tree that is not proven by then says so.
+        Seconds for the tree of each level other than the classifier's own; a fifth of it is for choosing thresholds, all
+        numbers of them together. What is not proven by then says so.
     open_in_browser : bool, default=False
         Whether to show it at once.
     progress : callable, optional
@@ -120,6 +126,7 @@ def write(
             X_test=X_test,
             y_test=y_test,
             Q=Q,
+            n_thresholds=n_thresholds,
             title=title,
             max_rows=max_rows,
             row_numbers=row_numbers,
@@ -143,6 +150,7 @@ def page(
     X_test: Any = None,
     y_test: Any = None,
     Q: Any = None,
+    n_thresholds: Any = None,
     title: str | None = None,
     max_rows: int = 5000,
     row_numbers: ArrayLike | None = None,
@@ -153,12 +161,12 @@ def page(
 ) -> str:
     """The page that :func:`write` writes, as a text; parameters as there."""
     check_classifier(classifier)
-    levels = check_levels(Q)
+    granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_notes(notes)
     material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
-    grown, start, level_notes = grown_levels(material, levels, time_limit, progress)
-    draft = Draft(material, grown, start, title, given_facts, [*given_notes, *level_notes])
+    axes, first, level_notes = grown_axes(material, granularities, numbers, time_limit, progress)
+    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes])
     return draft.fitting(int(max_rows))
 
 
@@ -213,8 +221,8 @@ class Draft:
     """All that a page says, before it is known how much of it fits."""
 
     material: Material
-    levels: Sequence[Level]
-    start: int
+    axes: Sequence[Axis]
+    first: int
     title: str | None
     facts: Sequence[tuple[str, str]]
     notes: Sequence[str]
@@ -241,14 +249,14 @@ class Draft:
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
         """Everything but the rows with at most so many conditions that no tree asks, and which conditions are listed."""
         material = self.material
-        listed = listed_conditions(material, self.levels, most_conditions)
+        listed = listed_conditions(material, self.axes, most_conditions)
         notes = [*self.notes]
         if len(listed) < len(material.conditions):
             notes.append(
                 f"The page lists {len(listed):,} of the {len(material.conditions):,} thresholds found: the most crossed, "
-                "and all that a tree asks."
+                "and all that a small choice holds or a tree asks."
             )
-        document = data_document(material, self.levels, self.start, listed, title=self.title, facts=self.facts, notes=notes)
+        document = data_document(material, self.axes, self.first, listed, title=self.title, facts=self.facts, notes=notes)
         return document, listed
 
     def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:

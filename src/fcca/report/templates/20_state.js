@@ -1,32 +1,36 @@
 "use strict";
 // What is shown: a level of an axis (a list of levels with a slider of its own) and a row. Whoever draws something listens.
 fcca.state = (() => {
-  const { data, nFound, nKept, number, counted, NBSP, el } = fcca;
+  const { data, nFound, nKept, number, counted, NBSP } = fcca;
   const listeners = { level: [], row: [] };
 
-  // Another way to choose thresholds is another axis here: a key for the address, a name, levels, and how a level is called.
-  const axes = [{ key: "q", name: "Q", levels: data.levels, start: data.start, valueOf: (level) => level.Q }];
-  const state = { axis: axes[0], index: axes[0].start, row: null };
+  // A way to choose thresholds is an axis: a key for the address, a name, its levels, and at which of them it stands. One axis
+  // holds; the others stay where they are.
+  const NAMES = { q: "Q", k: "k" };
+  const axes = data.axes.map((axis) => ({ ...axis, name: NAMES[axis.key], index: axis.start }));
+  const state = { axis: axes[data.axis], row: null };
 
-  const level = () => state.axis.levels[state.index];
-  const called = (each = level()) => `${state.axis.name}${NBSP}=${NBSP}${number(state.axis.valueOf(each))}`;
+  const level = (axis = state.axis) => axis.levels[axis.index];
+  const called = (each = level(), axis = state.axis) => `${axis.name}${NBSP}=${NBSP}${number(each.value)}`;
   const columnsOf = (each) => new Set(each.kept.map((id) => data.conditions[id].column)).size;
 
-  function describe() {
-    return `${called()}: ${number(nKept(level()))} of ${counted(nFound, "threshold")} on ${counted(columnsOf(level()), "column")}`;
+  function describe(axis = state.axis) {
+    const each = level(axis);
+    return `${called(each, axis)}: ${number(nKept(each))} of ${counted(nFound, "threshold")} on ${counted(columnsOf(each), "column")}`;
   }
 
   function writeAddress() {
     const parts = new URLSearchParams();
-    parts.set(state.axis.key, String(state.axis.valueOf(level())));
+    parts.set(state.axis.key, String(level().value));
     if (state.row !== null) parts.set("row", state.row);
     history.replaceState(null, "", `#${parts}`);
   }
   const tell = (what) => listeners[what].forEach((listener) => listener());
 
-  function setLevel(index, write = true) {
-    const last = state.axis.levels.length - 1;
-    state.index = Math.min(last, Math.max(0, index));
+  // Whoever sets a level of an axis makes it the one that holds.
+  function setLevel(index, axis = state.axis, write = true) {
+    axis.index = Math.min(axis.levels.length - 1, Math.max(0, index));
+    state.axis = axis;
     tell("level");
     if (write) writeAddress();
   }
@@ -42,33 +46,14 @@ fcca.state = (() => {
     for (const axis of axes) {
       const asked = parts.get(axis.key);
       if (asked === null || asked === "" || !Number.isFinite(Number(asked))) continue;
-      const distance = axis.levels.map((each) => Math.abs(axis.valueOf(each) - Number(asked)));
+      const distance = axis.levels.map((each) => Math.abs(each.value - Number(asked)));
       state.axis = axis;
-      state.index = distance.indexOf(Math.min(...distance));
+      axis.index = distance.indexOf(Math.min(...distance));
     }
     state.row = parts.get("row") || null;
     return true;
   }
 
-  function startSlider() {
-    const slider = document.getElementById("level"), output = document.getElementById("said");
-    const ticks = document.querySelector(".ticks"), { levels, valueOf } = state.axis;
-    const every = Math.ceil(levels.length / 14);
-    levels.forEach((each, i) => {
-      const tick = el("span", { class: i % every === 0 || i === levels.length - 1 ? "tick" : "tick bare" }, number(valueOf(each)));
-      tick.style.left = levels.length > 1 ? `${(100 * i) / (levels.length - 1)}%` : "0";
-      ticks.append(tick);
-    });
-    slider.disabled = levels.length < 2;
-    slider.addEventListener("input", () => setLevel(Number(slider.value)));
-    listeners.level.push(() => {
-      slider.value = String(state.index);
-      slider.setAttribute("aria-valuetext", describe());
-      output.textContent = describe();
-      [...ticks.children].forEach((tick, i) => tick.classList.toggle("now", i === state.index));
-    });
-  }
-
-  return { listeners, level, called, describe, columnsOf, setLevel, setRow, readAddress, startSlider, get row() { return state.row; },
-    get index() { return state.index; }, get axis() { return state.axis; } };
+  return { listeners, axes, level, called, describe, columnsOf, setLevel, setRow, readAddress, get row() { return state.row; },
+    get axis() { return state.axis; }, get index() { return state.axis.index; } };
 })();

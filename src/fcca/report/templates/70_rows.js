@@ -68,7 +68,7 @@ fcca.rows = (() => {
     return byDistance.slice(0, 4).map(([, i]) => i).sort((a, b) => a - b);
   }
   function unknown(name) {
-    const near = nearest(name), { shown, total, sampled } = data.rows, heldOut = data.levels[0].held_out;
+    const near = nearest(name), { shown, total, sampled } = data.rows, heldOut = state.level().held_out;
     const mayBeHeldOut = heldOut && Number(name) >= 0 && Number(name) < total + heldOut.rows;
     message(`There is no row ${name.slice(0, 40)} on this page. `,
       sampled ? `It holds a sample of ${number(shown)} of the ${counted(total, "training row")}. ` : `It holds the ${counted(shown, "training row")} only. `,

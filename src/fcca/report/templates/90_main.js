@@ -1,21 +1,27 @@
 "use strict";
 // Puts it together: what is drawn anew when, the address, the width, paper.
 (() => {
-  const { put, place, tile, number, percent, counted, shortened, hasChanges, NBSP, nFound, nKept, state, tree, curves, map, table, rows } = fcca;
+  const { data, put, place, tile, number, percent, counted, shortened, hasChanges, NBSP, nFound, nKept, state, sliders, tree, rates, frontier,
+    map, table, rows } = fcca;
 
+  // How a level's thresholds were chosen.
+  function how(level) {
+    if (level.proof) return frontier.said(level);
+    const quantile = number(Number((100 * level.value).toFixed(2)));
+    return [hasChanges && `${state.called()}: ${level.value > 0 ? `crossed at least as often as the ${quantile}${NBSP}% quantile` : "all that are crossed"}`];
+  }
   function tiles() {
-    const level = state.level(), { training, held_out: heldOut, black_box: box, certificate } = level, side = heldOut || training;
+    const level = state.level(), { training, held_out: heldOut, certificate } = level, side = heldOut || training, box = data.black_box;
     // What is said large is said of rows that nothing was fitted on, where there are any.
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
-    const Q = level.Q, quantile = number(Number((100 * Q).toFixed(2)));
     put("tiles",
       tile("Tree is right on", "accuracy", percent(side.accuracy), ...on(training.accuracy),
         `always “${shortened(side.commonest, 30)}”: ${percent(side.baseline)}`),
       tile("Black box is right on", "black-box", percent(heldOut ? box.held_out : box.training), ...on(box.training)),
       tile("Tree and black box agree on", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
-        hasChanges && (Q > 0 ? `${state.called()}: crossed at least as often as the ${quantile}${NBSP}% quantile` : `${state.called()}: all that are crossed`),
+        ...how(level),
         `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
     badge.textContent = certificate.claim;
@@ -28,31 +34,32 @@
     tiles();
     tree.legend();
     drawTree();
-    curves.draw();
+    rates.draw();
+    frontier.draw();
     map.update();
     table.draw();
     rows.match();
     rows.draw();
   }
   state.readAddress();
-  state.startSlider();
+  sliders.start();
   rows.start();
   state.listeners.level.push(drawLevel);
   state.listeners.row.push(() => { drawTree(); rows.draw(); });
-  document.querySelector("[data-test=rates-box]").open = false;
+  for (const box of document.querySelectorAll(".table-box")) box.open = false;
   map.draw();
-  state.setLevel(state.index, false);
+  state.setLevel(state.index, state.axis, false);
   rows.read().then(drawTree).catch((problem) => {
     put("row-message", "The rows on this page cannot be read by this browser. A newer one can.");
     console.warn(problem);
   });
 
   window.addEventListener("hashchange", () => {
-    if (state.readAddress()) state.setLevel(state.index, false);
+    if (state.readAddress()) state.setLevel(state.index, state.axis, false);
   });
 
   let width = document.documentElement.clientWidth, waiting = 0;
-  function redraw() { drawTree(); curves.draw(); map.draw(); }
+  function redraw() { drawTree(); rates.draw(); frontier.draw(); map.draw(); }
   window.addEventListener("resize", () => {
     if (document.documentElement.clientWidth === width) return;
     width = document.documentElement.clientWidth;
@@ -74,7 +81,7 @@
       folded = null;
       table.unfold(unfolded);
     }
-    for (const part of [curves, map]) part.force(isPaper ? PAPER : null);
+    for (const part of [rates, frontier, map]) part.force(isPaper ? PAPER : null);
     // A large diagram is laid out as on a screen and scaled to the paper, so that it is not cut in two.
     tree.force(isPaper ? (state.level().certificate.leaves > 4 ? SCREEN : PAPER) : null);
     redraw();

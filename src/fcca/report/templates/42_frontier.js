@@ -1,0 +1,55 @@
+"use strict";
+// The best choices of one threshold, of two, of three: their inconsistency beside that of simpler choices, and what is proven.
+fcca.frontier = (() => {
+  const { chart, hasChanges, put, place, number, nFound, nKept, percent, counted, state } = fcca;
+  const axis = state.axes.find((each) => each.key === "k");
+  const MOST = hasChanges ? "most frequent" : "most important", WIDEST = 720;
+  const isShown = axis !== undefined && axis.levels.length > 1;
+
+  // Of a level that was chosen, in words: its own number, and that of as many of the most frequent.
+  const least = ({ proof }) => `inconsistency ${percent(proof.inconsistency)}, ${proof.claim}`;
+  const frequent = ({ value, proof }) => `the ${value === 1 ? `${MOST} one has` : `${number(value)} ${MOST} have`} ${percent(proof.frequency)}`;
+  const said = (level) => [least(level), ...(level.value < nFound ? [frequent(level)] : [])];
+  // The level of as many thresholds as are kept now; null where none was chosen.
+  const now = () => { const at = axis.levels.findIndex((level) => level.value === nKept(state.level())); return at < 0 ? null : at; };
+
+  function sentence() {
+    const level = axis.levels[now() ?? 0];
+    if (state.axis === axis) return `${counted(level.value, "threshold")}: ${said(level).join("; ")}.`;
+    const kept = `${state.called()} keeps the ${number(nKept(state.level()))} ${MOST}`;
+    if (now() === null) return `${kept}; there is no choice of as many here.`;
+    return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${number(level.value)} have ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
+  }
+
+  let forced = null;
+  function draw() {
+    if (!isShown) return;
+    const width = Math.min(forced || place("frontier").clientWidth, WIDEST), { levels } = axis;
+    const of = (name) => levels.map(({ proof }) => proof[name]), isOpen = levels.some(({ proof }) => !proof.is_optimal);
+    const badge = place("choice"), level = now() === null ? null : levels[now()];
+    badge.textContent = sentence();
+    badge.classList.toggle("open", level !== null && !level.proof.is_optimal);
+    badge.classList.toggle("plain", level === null);
+    put("frontier", chart.draw({
+      key: "frontier", name: "Inconsistency", width, axis: "k", now: now(), zero: true, narrow: 128,
+      said: level === null ? "" : `${percent(level.proof.inconsistency)} chosen, ${percent(level.proof.frequency)} ${MOST}`,
+      note: `On the training rows.${isOpen ? " A line below a dot goes down to what is proven: no choice has less." : ""}`,
+      at: levels.map((_, i) => i), steps: levels.map((each) => number(each.value)),
+      lines: [
+        { kind: "greedy", sign: "◆", text: "one by one", values: of("greedy") },
+        { kind: "held_out", sign: "■", text: MOST, values: of("frequency") },
+        { kind: "training", sign: "●", text: "chosen", values: of("inconsistency"), bounds: of("lower_bound") },
+      ],
+      references: [{ kind: "guess", y: axis.least, text: "all thresholds", title: `all thresholds: ${percent(axis.least)}` }],
+      label: `Inconsistency over the number of thresholds. ${sentence()}`,
+      tip: (i) => `${state.called(levels[i], axis)}: ${said(levels[i]).join("; ")}`,
+      pick: (i) => state.setLevel(i, axis),
+    }));
+    for (const line of place("choices").querySelectorAll("tbody tr")) {
+      const isNow = state.axis === axis && Number(line.dataset.k) === state.level().value;
+      line.classList.toggle("lit", isNow);
+      isNow ? line.setAttribute("aria-current", "true") : line.removeAttribute("aria-current");
+    }
+  }
+  return { draw, said, force: (width) => { forced = width; } };
+})();
