@@ -355,3 +355,9 @@ def test_an_unfinished_one_says_how_far_it_is(table):
     unfinished = Selection(table, np.arange(7) < 3, 0.103, 0.1, False, 10, 3)
     assert unfinished.proof == "within 3 % of optimal"
     assert unfinished.gap == pytest.approx(0.003 / 0.103)
+
+
+def test_weights_too_small_to_compute_with_are_refused():
+    table = ThresholdTable.from_list([("a", 0.5)], ["a"])
+    with pytest.raises(InvalidInputError, match="too little to compute with"):
+        OptimalSelection(n_thresholds=1).select(table, [[0.0], [1.0]], [0, 1], np.full(2, 1e-315))

@@ -148,6 +148,7 @@ class Rows:
         )
 
     def _selection(self, found: Found, fewest: int) -> Selection:
+        assert found.kept is not None  # without a ceiling there is a set of every admissible size
         kept = np.zeros(len(self.table), dtype=np.bool_)
         kept[found.kept] = True
         inconsistency = self.inconsistency(kept)

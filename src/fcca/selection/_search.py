@@ -76,8 +76,10 @@ class SelectionProblem:
             above = np.searchsorted(table.threshold[begin[c] : begin[c] + size[c]], values)  # how many lie below the value
             passed[:, c] = np.where(np.isnan(values), 0, above)
         label = np.unique(y, return_inverse=True)[1].astype(np.int32)
+        exponent = int(np.frexp(weight.sum())[1])
+        if exponent <= np.finfo(np.float64).minexp:
+            raise InvalidInputError(f"The weights sum to {weight.sum():.3g}, too little to compute with. Multiply them all.")
         # By a power of two, nothing is rounded.
-        exponent = np.frexp(weight.sum())[1]
         scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0
         return cls(passed, label, weight * scale, int(label.max()) + 1, size, table.feature, table.count, scale)
 
