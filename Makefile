@@ -46,6 +46,7 @@ bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, CP-SAT, treecf, p
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/paper_figures.py
 	$(BIN)/python benchmarks/paper_milp.py
 

@@ -32,6 +32,7 @@ extensions = [
     "executed",
     "command_help",
     "benchmark_records",
+    "selection_study",
     "live_report",
 ]
 exclude_patterns = ["_build", "generated/README*", "Thumbs.db", "**/GALLERY_HEADER.rst"]

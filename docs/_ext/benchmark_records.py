@@ -85,18 +85,21 @@ def table(title: str, lines: list[dict[str, Any]]) -> nodes.table:
     return nodes.table("", nodes.title("", title), group, classes=["fcca-results"])
 
 
-def recorded(record: dict[str, Any]) -> list[nodes.Node]:
-    """What came of it, the shortfalls first."""
+def recorded_when(record: dict[str, Any]) -> nodes.paragraph:
+    """When and where it was run."""
     machine = record["machine"]
-    found: list[nodes.Node] = [
-        paragraph(
-            f"Recorded {record['date']} in {shown(record['seconds'])} s on {machine['cores']} cores of {machine['cpu']}"
-            f", {machine['system']}, Python {machine['python']}; load {shown(machine['load before'])} before and "
-            f"{shown(machine['load after'])} after. "
-            + ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-            + "."
-        )
-    ]
+    return paragraph(
+        f"Recorded {record['date']} in {shown(record['seconds'])} s on {machine['cores']} cores of {machine['cpu']}"
+        f", {machine['system']}, Python {machine['python']}; load {shown(machine['load before'])} before and "
+        f"{shown(machine['load after'])} after. "
+        + ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+        + "."
+    )
+
+
+def verdicts(record: dict[str, Any]) -> list[nodes.Node]:
+    """The bars, those that were missed first."""
+    found: list[nodes.Node] = []
     missed = [f"Missed: {one['text']}" for one in record["verdicts"] if not one["passed"]]
     behind = [f"fcca is {text}" for text in slower(record)]
     if missed + behind:
@@ -104,8 +107,18 @@ def recorded(record: dict[str, Any]) -> list[nodes.Node]:
     met = [one["text"] for one in record["verdicts"] if one["passed"]]
     if met:
         found += [paragraph("Bars that were met:"), bullets(met)]
-    found += [table(title, lines) for title, lines in record["tables"].items()]
     return found
+
+
+def is_readable(lines: list[dict[str, Any]]) -> bool:
+    """Whether a reader wants it as a table: a script that keeps lists keeps them for a figure."""
+    return not any(isinstance(value, list) for line in lines for value in line.values())
+
+
+def recorded(record: dict[str, Any]) -> list[nodes.Node]:
+    """What came of it, the shortfalls first."""
+    tables = [table(title, lines) for title, lines in record["tables"].items() if is_readable(lines)]
+    return [recorded_when(record), *verdicts(record), *tables]
 
 
 class BenchmarkRecords(SphinxDirective):
