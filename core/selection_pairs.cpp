@@ -70,6 +70,7 @@ void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* t
   codes_.resize(m * merged.size());
   for (std::size_t i = 0; i < merged.size(); ++i) {
     points_.push_back(merged[i].point);
+    if (K > 2) point_codes_.insert(point_codes_.end(), codes_of(merged[i].like), codes_of(merged[i].like) + m);
     for (std::size_t c = 0; c < m; ++c) codes_[c * merged.size() + i] = codes_of(merged[i].like)[c];
   }
 }
@@ -140,7 +141,7 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
 
 void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& choice) {
   number_open_conditions(choice);
-  points_.clear(), pairs_.clear(), spans_.clear();
+  points_.clear(), pairs_.clear(), spans_.clear(), point_codes_.clear();
   unavoidable_ = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::size_t begin = points_.size();
@@ -151,7 +152,8 @@ void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& cho
   order_.resize(pairs_.size());
 }
 
-void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
+// Sorts the pairs by the price of the conditions between them.
+void PairMatcher::price_pairs(const std::vector<double>& price) {
   std::fill(sums_.begin(), sums_.end(), 0);
   for (std::size_t i = 0; i < open_.size(); ++i) sums_[slot_[i]] = static_cast<float>(price[open_[i]]);
   for (std::size_t c = 0; c < first_slot_.size(); ++c) {
@@ -168,14 +170,15 @@ void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
   }
   std::uint32_t n_before = 0;
   for (std::uint32_t& n : begin) n_before += n, n = n_before - n;
-  const std::uint32_t n_worthwhile = begin[n_buckets];
+  n_worthwhile_ = begin[n_buckets];
   for (std::size_t p = 0; p < pairs_.size(); ++p) order_[begin[bucket_[p]]++] = static_cast<std::uint32_t>(p);
+}
 
+std::int64_t PairMatcher::match_pairs() {
   left_.resize(points_.size());
   for (std::size_t i = 0; i < points_.size(); ++i) left_[i] = points_[i].weight;
-  std::fill(change_.begin(), change_.end(), 0);
   std::int64_t matched = 0;
-  for (std::uint32_t at = 0; at < n_worthwhile; ++at) {
+  for (std::uint32_t at = 0; at < n_worthwhile_; ++at) {
     const std::size_t p = order_[at];
     const Pair& pair = pairs_[p];
     const std::int64_t weight = std::min(left_[pair.one], left_[pair.other]);
@@ -184,7 +187,82 @@ void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
     const std::size_t end = p + 1 < pairs_.size() ? pairs_[p + 1].first_span : spans_.size();
     for (std::size_t s = pair.first_span; s < end; ++s) change_[spans_[s].low] += weight, change_[spans_[s].high] -= weight;
   }
-  cut.pairs = static_cast<double>(matched);
+  return matched;
+}
+
+// Whether two clusters without a common class are worth more joined than the price of what then tells more of them apart; that is
+// listed in told_apart_, once for every part that it may divide more.
+bool PairMatcher::worth_joining(const Cluster& one, const Cluster& other) {
+  told_apart_.clear();
+  float price = 0;
+  const std::size_t m = chains_.size();
+  std::array<Code, std::tuple_size_v<decltype(Cluster::rows)>> codes;
+  for (std::size_t c = 0; c < m; ++c) {
+    for (int a = 0; a < one.size; ++a) codes[a] = point_codes_[one.rows[a] * m + c];
+    for (int b = 0; b < other.size; ++b) codes[one.size + b] = point_codes_[other.rows[b] * m + c];
+    const auto end = codes.begin() + one.size + other.size;
+    const auto [low, high] = std::minmax_element(codes.begin(), end);
+    for (Code at = *low; at < *high; ++at) {  // the condition that rows of a larger code pass
+      auto passing = [&](auto from, auto to) { return static_cast<int>(std::count_if(from, to, [&](Code code) { return code > at; })); };
+      const int a = passing(codes.begin(), codes.begin() + one.size), b = passing(codes.begin() + one.size, end);
+      const int more = std::min(a + b, one.size + other.size - a - b) - std::min(a, one.size - a) - std::min(b, other.size - b);
+      const auto slot = static_cast<std::uint16_t>(first_slot_[c] + at);
+      price += static_cast<float>(more) * (sums_[slot + 1] - sums_[slot]);
+      for (int i = 0; i < more; ++i) told_apart_.push_back({slot, static_cast<std::uint16_t>(slot + 1)});
+    }
+    if (price >= 1) return false;
+  }
+  return true;
+}
+
+// Joins clusters of a pair's rows as far as their weights go; returns the weight joined.
+std::int64_t PairMatcher::join(std::size_t pair) {
+  auto &ones = clusters_of_[pairs_[pair].one], &others = clusters_of_[pairs_[pair].other];
+  for (auto* mine : {&ones, &others}) std::erase_if(*mine, [&](std::int32_t at) { return clusters_[at].weight == 0; });
+  std::int64_t joined = 0;
+  const std::size_t n_ones = ones.size(), n_others = others.size();  // those that are made here come after them
+  for (std::size_t a = 0; a < n_ones; ++a) {
+    const std::int32_t first = ones[a];
+    for (std::size_t b = 0; b < n_others && clusters_[first].weight > 0; ++b) {
+      const std::int32_t second = others[b];
+      const Cluster &one = clusters_[first], &other = clusters_[second];
+      if (other.weight == 0 || (one.classes & other.classes) != 0) continue;
+      if (one.size + other.size > static_cast<std::int32_t>(one.rows.size())) continue;
+      if (one.size + other.size == 2) {
+        const std::size_t end = pair + 1 < pairs_.size() ? pairs_[pair + 1].first_span : spans_.size();
+        told_apart_.assign(spans_.begin() + pairs_[pair].first_span, spans_.begin() + end);
+      } else if (!worth_joining(one, other)) {
+        continue;
+      }
+      Cluster both = one;
+      for (std::int32_t i = 0; i < other.size; ++i) both.rows[both.size++] = other.rows[i];
+      both.classes |= other.classes;
+      both.weight = std::min(one.weight, other.weight);
+      clusters_[first].weight -= both.weight, clusters_[second].weight -= both.weight, joined += both.weight;
+      for (const Span& span : told_apart_) change_[span.low] += both.weight, change_[span.high] -= both.weight;
+      for (std::int32_t i = 0; i < both.size; ++i) clusters_of_[both.rows[i]].push_back(static_cast<std::int32_t>(clusters_.size()));
+      clusters_.push_back(both);
+    }
+  }
+  return joined;
+}
+
+std::int64_t PairMatcher::grow_clusters() {
+  clusters_.clear();
+  clusters_of_.resize(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    clusters_of_[i].assign(1, static_cast<std::int32_t>(i));
+    clusters_.push_back({{static_cast<std::int32_t>(i)}, 1, std::uint64_t{1} << (points_[i].label % 64), points_[i].weight});
+  }
+  std::int64_t joined = 0;
+  for (std::uint32_t at = 0; at < n_worthwhile_; ++at) joined += join(order_[at]);
+  return joined;
+}
+
+void PairMatcher::match(const std::vector<double>& price, Cut& cut) {
+  price_pairs(price);
+  std::fill(change_.begin(), change_.end(), 0);
+  cut.pairs = static_cast<double>(rows_.n_classes > 2 ? grow_clusters() : match_pairs());
   cut.cover.assign(rows_.n_conditions, 0);
   for (std::size_t i = 0, c = 0; i < open_.size(); ++i) {
     // The condition lies between its slot's predecessor and its slot.

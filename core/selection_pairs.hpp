@@ -4,8 +4,13 @@
 // Match such rows, no row beyond its weight: M pairs (weights included), cover[t] of them told apart by condition t. Then
 // every set R costs at least M − Σ_{t in R} cover[t]: a pair is told apart by R only if some t in R does it, and within a group
 // the pairs that are left cannot all be right. This holds for every matching, and so for every mean of matchings.
+//
+// With more than two classes, clusters of rows of as many classes as rows do better than pairs: m rows cost m − 1 as long as they
+// look the same, and in general m less the number of parts that R divides them into. A condition that has a of them on its one
+// side and b on the other divides at most min(a, b) parts, so that is what it covers of a cluster.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,7 +37,7 @@ class PairMatcher {
   std::int64_t unavoidable() const { return unavoidable_; }
   bool has_pairs() const { return !pairs_.empty(); }
 
-  // Matches the pairs in the order of the price of the conditions between them, as long as it is below 1. The cut is the best
+  // Matches the pairs, or grows clusters from them, in the order of the price of the conditions between them, as long as it is below 1. The cut is the best
   // answer to a set that takes condition t with share price[t], but for what matching greedily loses.
   void match(const std::vector<double>& price, Cut& cut);
 
@@ -50,6 +55,19 @@ class PairMatcher {
     std::uint16_t low, high;  // positions in the running sums of a chain's prices
   };
 
+  // Rows of different classes that are counted together, with a weight that each of them has.
+  struct Cluster {
+    std::array<std::int32_t, 6> rows;
+    std::int32_t size;
+    std::uint64_t classes;  // one bit each; beyond 64 classes some share a bit and are taken for one
+    std::int64_t weight;
+  };
+
+  void price_pairs(const std::vector<double>& price);
+  std::int64_t match_pairs();
+  std::int64_t grow_clusters();
+  std::int64_t join(std::size_t pair);
+  bool worth_joining(const Cluster& one, const Cluster& other);
   void number_open_conditions(const std::vector<Decision>& choice);
   void collect_points(const std::int32_t* from, const std::int32_t* to);
   void pair_up(std::size_t begin, std::size_t end);
@@ -70,6 +88,11 @@ class PairMatcher {
   std::vector<std::int64_t> change_, left_;
   std::vector<std::uint8_t> bucket_;
   std::vector<std::uint32_t> order_;
+  std::uint32_t n_worthwhile_ = 0;
+  std::vector<Code> point_codes_;  // points × chains, where there are more than two classes
+  std::vector<Cluster> clusters_;
+  std::vector<std::vector<std::int32_t>> clusters_of_;  // of each point
+  std::vector<Span> told_apart_;                        // what joining two clusters adds
   // of the group at hand
   std::vector<Code> row_codes_;
   std::vector<std::int32_t> by_code_;

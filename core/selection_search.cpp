@@ -1,6 +1,7 @@
 #include "selection_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -223,6 +224,10 @@ bool SelectionSearch::expand(Node node) {
   if (left == 1) return finish_last(node.decided, groups), true;
   const auto n_open = static_cast<std::size_t>(std::count(node.decided.choice.begin(), node.decided.choice.end(), Decision::open));
   if (left == 2 && n_open <= few_conditions) return finish_last_two(std::move(node), groups);
+  // Now and then, ever less often, a branch may lead to a better set than the start did.
+  if (std::has_single_bit(nodes_)) {
+    offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, node.decided, n_), stop_));
+  }
   matcher_.look_at(groups, node.decided.choice);
   Play play;
   play.price = *node.price;
@@ -241,7 +246,7 @@ bool SelectionSearch::expand(Node node) {
       rule_out(node);
     }
     if (is_root && n_branches == 0) {
-      offer(with_swaps(rows_, rules_, node.decided, completed_by(rows_, rules_, node.decided, n_, play.mean_price), stop_));
+      offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, node.decided, n_, play.mean_price), stop_));
     }
     std::int32_t branch = -1;
     for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
@@ -261,9 +266,10 @@ bool SelectionSearch::expand(Node node) {
   return true;
 }
 
-void SelectionSearch::start(const Decided& root) {
-  offer(with_swaps(rows_, rules_, root, completed_greedily(rows_, rules_, root, n_), stop_));
-  offer(with_swaps(rows_, rules_, root, completed_by(rows_, rules_, root, n_, {rules_.count.begin(), rules_.count.end()}), stop_));
+void SelectionSearch::start() {
+  const std::vector<double> count(rules_.count.begin(), rules_.count.end());
+  offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, root_, n_), stop_));
+  offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, root_, n_, count), stop_));
 }
 
 SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling) {
@@ -273,7 +279,8 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
   for (std::size_t j = 0; j < n_of_feature.size(); ++j) is_limited_ = is_limited_ || rules_.per_feature[j] < n_of_feature[j];
   n_ = n, ceiling_ = ceiling, has_best_ = false, nodes_ = pushed_ = 0;
   heap_.clear();
-  start(root);
+  root_ = root;
+  start();
   std::vector<double> price(rows_.n_conditions, 0.0);
   heap_.push_back({root, 0, std::make_shared<std::vector<double>>(price), nullptr, 0, 0});
   auto later = [](const Node& a, const Node& b) { return a.bound != b.bound ? a.bound > b.bound : a.number < b.number; };

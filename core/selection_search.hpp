@@ -50,7 +50,7 @@ class SelectionSearch {
   };
 
   void offer(const Candidate& candidate);
-  void start(const Decided& root);
+  void start();
   bool hopeless(std::int64_t bound, std::int64_t most_count = std::numeric_limits<std::int64_t>::max()) const;
   std::int64_t most_count(const Decided& decided, std::size_t left) const;
   double best_sum(const Decided& decided, std::size_t left, const std::vector<double>& value);
@@ -67,6 +67,7 @@ class SelectionSearch {
   const SelectionRules& rules_;
   const Stop& stop_;
   PairMatcher matcher_;
+  Decided root_;
   std::size_t n_ = 0;
   bool is_limited_ = false;  // by features
   bool has_best_ = false;

@@ -64,32 +64,30 @@ Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, D
 
 Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, const Stop& stop) {
   Candidate best = std::move(start);
-  std::vector<std::int64_t> cost;
-  std::vector<std::int32_t> others;
-  for (bool improved = true; improved && !stop.now();) {
-    improved = false;
-    Candidate next = best;
-    for (const std::int32_t out : best.chosen) {
-      if (decided.choice[out] == Decision::kept) continue;
-      if (stop.now()) break;
-      Decided without = decided;
-      others.clear();
-      for (const std::int32_t t : best.chosen) {
-        if (t != out) others.push_back(t);
-        if (t != out && decided.choice[t] != Decision::kept) choose(rules, without, t);
-      }
-      costs_of_adding(rows, groups_of(rows, others), cost);
-      std::int32_t in = -1;
-      for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows.n_conditions); ++t) {
-        if (without.choice[t] != Decision::open) continue;
-        if (in < 0 || cost[t] < cost[in] || (cost[t] == cost[in] && rules.count[t] > rules.count[in])) in = t;
-      }
-      if (in < 0 || in == out || cost[in] > next.cost) continue;
-      others.push_back(in);
-      Candidate swapped = candidate(rows, rules, others);
-      if (swapped.better_than(next)) next = std::move(swapped), improved = true;
+  std::vector<std::int32_t> free;  // what may be exchanged
+  // The best that comes of taking some out and filling up greedily again.
+  Candidate next;
+  auto refill_without = [&](std::int32_t one, std::int32_t other) {
+    Decided without = decided;
+    for (const std::int32_t t : free) {
+      if (t != one && t != other) choose(rules, without, t);
     }
+    Candidate filled = completed_greedily(rows, rules, std::move(without), best.chosen.size());
+    if (filled.chosen.size() == best.chosen.size() && filled.better_than(next)) next = std::move(filled);
+  };
+  for (int n_out = 1; n_out <= 2 && !stop.now();) {
+    free.clear();
+    for (const std::int32_t t : best.chosen) {
+      if (decided.choice[t] != Decision::kept) free.push_back(t);
+    }
+    next = best;
+    for (std::size_t i = 0; i < free.size() && !stop.now(); ++i) {
+      if (n_out == 1) refill_without(free[i], free[i]);
+      for (std::size_t j = i + 1; n_out == 2 && j < free.size() && !stop.now(); ++j) refill_without(free[i], free[j]);
+    }
+    const bool improved = next.better_than(best);
     best = std::move(next);
+    n_out = improved ? 1 : n_out + 1;
   }
   return best;
 }

@@ -30,7 +30,7 @@ Candidate completed_greedily(const SelectionRows& rows, const SelectionRules& ru
 Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, Decided decided, std::size_t n,
                        const std::vector<double>& value);
 
-// Exchanges one chosen condition for another as long as this makes the set better.
+// Exchanges one chosen condition, and where that does not help two, as long as this makes the set better.
 Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, const Stop& stop);
 
 }  // namespace fcca
