@@ -221,7 +221,7 @@ std::vector<std::int64_t> whole_counts(const double* count, std::size_t n) {
 // means that there is no such set, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
                        Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
-                       double time_limit) {
+                       std::uint64_t max_nodes, double time_limit) {
   const std::size_t n_conditions = count.shape(0);
   require(label.shape(0) == passed.shape(0) && weight.shape(0) == passed.shape(0), "one label and weight per row");
   require(chain_size.shape(0) == passed.shape(1), "one count per chain");
@@ -242,7 +242,8 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
     rules.count = whole_counts(count.data(), n_conditions);
     unit = rows.unit;
     const double most = std::min(std::floor(ceiling * unit), static_cast<double>(rows.total));
-    answer = SelectionSearch(rows, rules, stop).run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most));
+    answer = SelectionSearch(rows, rules, stop)
+                 .run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most), max_nodes);
   }
   const double cost = answer.found ? static_cast<double>(answer.best.cost) / unit : std::numeric_limits<double>::quiet_NaN();
   return std::make_tuple(to_numpy(std::move(answer.best.chosen)), cost, static_cast<double>(answer.bound) / unit, answer.optimal,
@@ -252,11 +253,18 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
 // The conditions in the order in which plain greedy takes them.
 auto greedy_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count,
                        std::size_t n_thresholds) {
-  const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
-                                            {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
-  require(rows.n_conditions == count.shape(0), "chains and conditions disagree");
-  const SelectionRules rules = no_rules(whole_counts(count.data(), count.shape(0)));
-  return to_numpy(greedy_order(rows, rules, nothing_decided(rules), n_thresholds));
+  require(label.shape(0) == passed.shape(0) && weight.shape(0) == passed.shape(0), "one label and weight per row");
+  require(chain_size.shape(0) == passed.shape(1), "one count per chain");
+  std::vector<std::int32_t> order;
+  {
+    nb::gil_scoped_release no_gil;
+    const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
+                                              {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
+    require(rows.n_conditions == count.shape(0), "chains and conditions disagree");
+    const SelectionRules rules = no_rules(whole_counts(count.data(), count.shape(0)));
+    order = greedy_order(rows, rules, nothing_decided(rules), n_thresholds);
+  }
+  return to_numpy(std::move(order));
 }
 
 void widen(Matrix rows, const CellArrays& cells, MutableDoubles smallest, MutableDoubles largest) {
@@ -315,7 +323,7 @@ NB_MODULE(_core, m) {
         nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
   m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
-        nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("time_limit"));
+        nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes"), nb::arg("time_limit"));
   m.def("greedy_thresholds", &fcca::greedy_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("n_thresholds"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("cells"), nb::arg("values"), nb::arg("base"), nb::arg("out"));

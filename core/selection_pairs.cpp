@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 namespace fcca {
 
@@ -80,7 +81,7 @@ void PairMatcher::add_pair(std::size_t one, std::size_t other) {
 }
 
 // Pairs of the points [begin, end), which are of one group and sorted by class; their codes are at hand.
-void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
+void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) {
   const std::size_t n = end - begin, m = chains_.size();
   std::vector<std::size_t> class_begin{0};
   for (std::size_t i = 1; i <= n; ++i) {
@@ -93,6 +94,7 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
   std::vector<std::size_t> at_distance;
   for (std::size_t a = 0; a + 1 < class_begin.size(); ++a) {
     for (std::size_t i = class_begin[a]; i < class_begin[a + 1]; ++i) {
+      if (i % 64 == 0 && stop.now()) return;
       at_distance.assign(1, 0);
       std::vector<std::pair<std::size_t, std::size_t>> looks;
       for (std::size_t b = 0; b + 1 < class_begin.size(); ++b) {
@@ -139,14 +141,14 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end) {
   }
 }
 
-void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& choice) {
+void PairMatcher::look_at(const Groups& groups, const std::vector<Decision>& choice, const Stop& stop) {
   number_open_conditions(choice);
   points_.clear(), pairs_.clear(), spans_.clear(), point_codes_.clear();
   unavoidable_ = 0;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
+  for (std::size_t g = 0; g < groups.size() && !stop.now(); ++g) {
     const std::size_t begin = points_.size();
     collect_points(groups.rows.data() + groups.begin[g], groups.rows.data() + groups.begin[g + 1]);
-    pair_up(begin, points_.size());
+    pair_up(begin, points_.size(), stop);
   }
   bucket_.resize(pairs_.size());
   order_.resize(pairs_.size());

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "parallel.hpp"
 #include "selection_rows.hpp"
 #include "selection_rules.hpp"
 
@@ -30,8 +31,9 @@ class PairMatcher {
  public:
   explicit PairMatcher(const SelectionRows& rows) : rows_(rows) {}
 
-  // Takes the rows of the groups as the open conditions see them, and pairs each with its nearest ones of other classes.
-  void look_at(const Groups& groups, const std::vector<Decision>& choice);
+  // Takes the rows of the groups as the open conditions see them, and pairs each with its nearest ones of other classes. Told to
+  // stop, it leaves rows and pairs out: what follows from the others still holds.
+  void look_at(const Groups& groups, const std::vector<Decision>& choice, const Stop& stop);
 
   // What even all open conditions together leave: rows that are alike to them but of several classes.
   std::int64_t unavoidable() const { return unavoidable_; }
@@ -70,7 +72,7 @@ class PairMatcher {
   bool worth_joining(const Cluster& one, const Cluster& other);
   void number_open_conditions(const std::vector<Decision>& choice);
   void collect_points(const std::int32_t* from, const std::int32_t* to);
-  void pair_up(std::size_t begin, std::size_t end);
+  void pair_up(std::size_t begin, std::size_t end, const Stop& stop);
   void add_pair(std::size_t one, std::size_t other);
 
   const SelectionRows& rows_;

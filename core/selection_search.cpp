@@ -14,7 +14,7 @@ constexpr int passes_at_root = 150, passes_below = 16, passes_between = 3;
 constexpr int most_branches = 16;  // of one node, before its rows are looked at anew
 constexpr double step = 0.3;
 constexpr std::size_t few_conditions = 64;      // whose pairs are tried one by one as fast as they are bounded
-constexpr std::size_t many_conditions = 2048;   // of which not every branch keeps its own prices
+constexpr std::size_t many_conditions = 256;    // of which not every branch keeps its own prices
 constexpr std::size_t most_memory = 1ull << 31;  // bytes of open nodes
 
 // The nearest prices that are shares between 0 and 1 of n conditions in all, those that are not open at 0.
@@ -208,9 +208,25 @@ void SelectionSearch::push(Node node) {
   if (hopeless(node.bound, most_count(node.decided, left))) return;
   node.number = ++pushed_;
   heap_.push_back(std::move(node));
-  std::push_heap(heap_.begin(), heap_.end(), [](const Node& a, const Node& b) {
-    return a.bound != b.bound ? a.bound > b.bound : a.number < b.number;  // of equal bounds the newest, which is the deepest
-  });
+  std::push_heap(heap_.begin(), heap_.end(), [](const Node& a, const Node& b) { return a.later_than(b); });
+}
+
+SelectionSearch::Node SelectionSearch::pop() {
+  std::pop_heap(heap_.begin(), heap_.end(), [](const Node& a, const Node& b) { return a.later_than(b); });
+  Node node = std::move(heap_.back());
+  heap_.pop_back();
+  return node;
+}
+
+std::shared_ptr<const std::vector<double>> SelectionSearch::remembered(const std::vector<double>& values) {
+  const std::size_t bytes = values.size() * sizeof(double);
+  remembered_ += bytes;
+  return {new std::vector<double>(values), [this, bytes](const std::vector<double>* kept) { remembered_ -= bytes, delete kept; }};
+}
+
+std::size_t SelectionSearch::memory() const {
+  const std::size_t per_node = sizeof(Node) + rows_.n_conditions + sizeof(std::int32_t) * (rules_.n_features() + n_);
+  return heap_.size() * per_node + remembered_;
 }
 
 // Returns whether it got to the end; if not, the node is still open.
@@ -228,7 +244,7 @@ bool SelectionSearch::expand(Node node) {
   if (std::has_single_bit(nodes_)) {
     offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, node.decided, n_), stop_));
   }
-  matcher_.look_at(groups, node.decided.choice);
+  matcher_.look_at(groups, node.decided.choice, stop_);
   Play play;
   play.price = *node.price;
   play.unavoidable = static_cast<double>(matcher_.unavoidable());
@@ -239,10 +255,10 @@ bool SelectionSearch::expand(Node node) {
   // what is out just has no price.
   for (int n_branches = 0; n_branches < most_branches && room(rules_, node.decided) >= left; ++n_branches) {
     if (!tighten(node, play, n_branches > 0 ? passes_between : is_root ? passes_at_root : passes_below)) return true;
-    const bool remembered = n_branches == 0 || rows_.n_conditions <= many_conditions;
-    if (!play.mean.cover.empty() && remembered) {
+    const bool is_kept = n_branches == 0 || rows_.n_conditions <= many_conditions;
+    if (!play.mean.cover.empty() && is_kept) {
       node.base = play.unavoidable + play.mean.pairs;
-      node.cover = std::make_shared<std::vector<double>>(play.mean.cover);
+      node.cover = remembered(play.mean.cover);
       rule_out(node);
     }
     if (is_root && n_branches == 0) {
@@ -254,7 +270,7 @@ bool SelectionSearch::expand(Node node) {
       if (branch < 0 || play.mean_price[t] > play.mean_price[branch]) branch = t;
     }
     if (branch < 0) return true;
-    if (remembered) node.price = std::make_shared<std::vector<double>>(play.price);
+    if (is_kept) node.price = remembered(play.price);
     Node in = node;
     choose(rules_, in.decided, branch);
     if (in.cover) in.base -= (*in.cover)[branch];
@@ -272,7 +288,7 @@ void SelectionSearch::start() {
   offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, root_, n_, count), stop_));
 }
 
-SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling) {
+SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes) {
   std::vector<std::int32_t> n_of_feature(rules_.n_features(), 0);
   for (const std::int32_t j : rules_.feature) ++n_of_feature[j];
   is_limited_ = rules_.max_features < static_cast<std::int32_t>(rules_.n_features());
@@ -282,18 +298,14 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
   root_ = root;
   start();
   std::vector<double> price(rows_.n_conditions, 0.0);
-  heap_.push_back({root, 0, std::make_shared<std::vector<double>>(price), nullptr, 0, 0});
-  auto later = [](const Node& a, const Node& b) { return a.bound != b.bound ? a.bound > b.bound : a.number < b.number; };
+  heap_.push_back({root, 0, remembered(price), nullptr, 0, 0});
   SelectionAnswer answer;
   std::int64_t proven = 0;
   bool stopped = false;
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    Node node = std::move(heap_.back());
-    heap_.pop_back();
+    Node node = pop();
     proven = std::max(proven, node.bound);  // the least of all that are open
-    const bool is_full = heap_.size() * (rows_.n_conditions + sizeof(Node)) > most_memory;
-    stopped = stop_.now() || is_full || !expand(std::move(node));
+    stopped = stop_.now() || memory() > most_memory || nodes_ >= max_nodes || !expand(std::move(node));
     if (stopped) break;
   }
   answer.found = has_best_, answer.best = best_, answer.nodes = nodes_;

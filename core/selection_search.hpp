@@ -29,7 +29,8 @@ class SelectionSearch {
       : rows_(rows), rules_(rules), stop_(stop), matcher_(rows) {}
 
   // root: what is kept and forbidden from the start. Sets that cost more than the ceiling are of no interest.
-  SelectionAnswer run(const Decided& root, std::size_t n, std::int64_t ceiling);
+  // It ends after max_nodes branches, or when told to stop.
+  SelectionAnswer run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes);
 
  private:
   struct Node {
@@ -40,6 +41,9 @@ class SelectionSearch {
     std::shared_ptr<const std::vector<double>> cover;
     double base = 0;
     std::uint64_t number = 0;
+
+    // Whether another one is looked at first: of the least bound, and of these the newest, which is the deepest.
+    bool later_than(const Node& other) const { return bound != other.bound ? bound > other.bound : number < other.number; }
   };
 
   // Prices of the conditions against matchings of the rows: where they stand, and the mean of all matchings.
@@ -62,6 +66,9 @@ class SelectionSearch {
   void finish_last(const Decided& decided, const Groups& groups);
   bool finish_last_two(Node node, const Groups& groups);
   void push(Node node);
+  Node pop();
+  std::shared_ptr<const std::vector<double>> remembered(const std::vector<double>& values);
+  std::size_t memory() const;
 
   const SelectionRows& rows_;
   const SelectionRules& rules_;
@@ -74,6 +81,7 @@ class SelectionSearch {
   Candidate best_;
   std::int64_t ceiling_ = 0;
   std::uint64_t nodes_ = 0, pushed_ = 0;
+  std::size_t remembered_ = 0;  // bytes of prices and covers that open nodes share; outlives the heap
   std::vector<Node> heap_;
   // of the node at hand
   std::vector<double> sorted_;

@@ -147,6 +147,7 @@ def select_thresholds(
     max_features: int,
     n_thresholds: int,
     ceiling: float,
+    max_nodes: int,
     time_limit: float,
 ) -> tuple[_Ints, float, float, bool, int]: ...
 def greedy_thresholds(

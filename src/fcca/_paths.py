@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from fcca._known_rows import known_rows
 from fcca._weights import check_weights
-from fcca.exceptions import InvalidInputError
+from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
@@ -39,11 +41,27 @@ class Fold(NamedTuple):
         """The weights as a parameter of ``fit``, where there are any."""
         return {} if self.weight is None else {"sample_weight": self.weight}
 
+    def answered_by(self, discretizer: Any) -> Fold:
+        """Without the held-out rows that have a category or a gap that no training row of the fold has."""
+        known = np.flatnonzero(known_rows(discretizer.thresholds_.columns, self.X_test))
+        if len(known) == len(self.y_test):
+            return self
+        if len(known) == 0:
+            raise InvalidInputError(
+                f"All held-out rows of fold {self.number} have a category or a gap that its training rows do not have. Give "
+                "fewer folds, or another splitter as cv."
+            )
+        weight = None if self.test_weight is None else self.test_weight[known]
+        return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
+
 
 def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
-    """The folds of a cross-validation."""
+    """The folds of a cross-validation; rows of weight 0 are in none."""
     y = column_or_1d(y)
     weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
+    if weight is not None and not weight.all():
+        kept = np.flatnonzero(weight)
+        X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
     try:
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
     except ValueError as error:  # more folds than rows of a class
@@ -102,6 +120,7 @@ def granularities_of_fold(
 ) -> Iterator[dict[str, float]]:
     """The trees at every level of granularity; the discretizer is not fitted yet."""
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
+    fold = fold.answered_by(first)
     trees = FoldTrees(fold, new_tree, first, fit_to)
     for cost in [first.lambda0] if lambda0 is None else lambda0:
         discretizer = first
@@ -124,9 +143,12 @@ def selections_of_fold(
 ) -> Iterator[dict[str, float]]:
     """The trees on the best so many thresholds; the discretizer is not fitted yet."""
     discretizer.fit(fold.X, fold.y, **fold.weights)
+    fold = fold.answered_by(discretizer)
     trees = FoldTrees(fold, new_tree, discretizer, fit_to)
     measured = fold.y if selection.against == "labels" else discretizer.predict_target(fold.X)
-    frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the path says how many are proven
+        frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
     B, B_test = discretizer.transform(fold.X), discretizer.transform(fold.X_test)
     for n in numbers:
         # All that there are, where there are fewer; none, where more have to be kept.
@@ -165,6 +187,7 @@ def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, 
     dict
         ``lambda0`` and ``Q``.
     """
+    _check_path(path, "granularity_path", ("lambda0", "Q", "thresholds", "accuracy", "accuracy_se"))
     if rule == "tradeoff":
         gain = (1 - tradeoff) * path["compression"] - tradeoff * path["inconsistency"]
         chosen = path.loc[gain.sort_values(ascending=False, kind="stable").index].iloc[0]
@@ -191,11 +214,15 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "one_standard_error") ->
     """
     if rule not in ("best", "one_standard_error"):
         raise InvalidInputError(f"rule must be 'best' or 'one_standard_error', got {rule!r}.")
-    if not {"n_thresholds", "accuracy", "accuracy_se"} <= set(path.columns):
-        raise InvalidInputError(
-            "path must be what selection_path returns with per_fold=False; it lacks n_thresholds, accuracy or accuracy_se."
-        )
+    _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_se"))
     return int(_most_accurate(path, rule, "n_thresholds")["n_thresholds"])
+
+
+def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
+    if missing := [name for name in columns if name not in path.columns]:
+        raise InvalidInputError(f"path must be what {maker} returns with per_fold=False; it lacks {', '.join(missing)}.")
+    if len(path) == 0:
+        raise InvalidInputError("path has no line to choose from.")
 
 
 def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:

@@ -29,7 +29,7 @@ from fcca._weights import check_weights
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import fidelity
-from fcca.selection import OptimalSelection
+from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection
 from fcca.selection._admissible import whole_numbers
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 
@@ -39,8 +39,9 @@ Floats = NDArray[np.float64]
 
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-#: How many thresholds ``n_thresholds="auto"`` chooses from.
-NUMBERS_OF_THRESHOLDS = range(1, 17)
+
+# Branches of a search: for the choice itself, and for each of the many that are only compared with each other.
+NODES_OF_CHOICE, NODES_OF_PATH = 10_000, 100
 
 
 class TrainingTable(NamedTuple):
@@ -68,6 +69,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Give the tree so many thresholds, those that tell best what it learns, with proof: an
         :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
         16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
+        The search ends after 10,000 branches; for another limit, or none, give the discretizer a selection.
 
     Attributes
     ----------
@@ -156,7 +158,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             if n == "auto":
                 self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
                 n = choose_n_thresholds(self.selection_path_)
-            discretizer.set_params(selection=OptimalSelection(n, against=self.fit_to))
+            discretizer.set_params(selection=OptimalSelection(n, against=self.fit_to, max_nodes=NODES_OF_CHOICE))
         self.discretizer_ = discretizer.fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
         self._training = _weighted_rows(X, y, sample_weight)
@@ -422,7 +424,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             How many thresholds to keep; all, where a fold has fewer.
         selection : OptimalSelection, optional
             Chooses them; its ``n_thresholds`` and ``max_inconsistency`` play no part. Default is the discretizer's own, or
-            one against what the tree learns. Conditions that it names must be there in every fold.
+            one against what the tree learns, of at most 100 branches. Conditions that it names must be there in every fold.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False
@@ -444,7 +446,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         discretizer = self._new_discretizer()
         _check_selects(discretizer)
         selection = discretizer.selection if selection is None else selection
-        selection = OptimalSelection(against=self.fit_to) if selection is None else selection
+        if selection is None:
+            selection = OptimalSelection(against=self.fit_to, max_nodes=NODES_OF_PATH)
         if not isinstance(selection, OptimalSelection):
             raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
         selection.check_parameters(for_frontier=True)

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, OptimalTreeClassifier
-from fcca.classifier import choose_n_thresholds
+from fcca.classifier import choose_granularity, choose_n_thresholds
 from fcca.exceptions import InvalidInputError
 from fcca.selection import OptimalSelection
 
@@ -196,3 +196,49 @@ def test_a_discretizer_that_cannot_choose_says_so(data, frozen):
 
     with pytest.raises(InvalidInputError, match="Other cannot choose"):
         FCCAClassifier(Other(frozen), n_thresholds=2).fit(*data)
+
+
+def few_rows():
+    random = np.random.default_rng(3)
+    X = pd.DataFrame({"amount": random.normal(size=120), "kind": random.choice(["a", "b"], 120)})
+    return X, np.where(X["amount"] + random.normal(scale=0.3, size=120) > 0, "yes", "no")
+
+
+def test_a_category_of_a_single_row_does_not_keep_the_number_from_being_chosen():
+    X, y = few_rows()
+    X.loc[7, "kind"] = "rare"
+    path = FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2])
+    assert path["accuracy"].notna().all()
+    assert FCCAClassifier().granularity_path(X, y, Q=[0.5])["accuracy"].notna().all()
+
+
+def test_a_gap_in_a_single_row_does_not_keep_the_number_from_being_chosen():
+    X, y = few_rows()
+    X.loc[3, "amount"] = np.nan
+    assert FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2])["accuracy"].notna().all()
+
+
+def test_held_out_rows_that_no_fold_can_answer_are_refused_in_words():
+    X, y = few_rows()
+    X["kind"] = np.where(np.arange(120) < 60, "a", "b")
+    halves = [(np.arange(60), np.arange(60, 120))]
+    with pytest.raises(InvalidInputError, match="All held-out rows of fold 0"):
+        FCCAClassifier().selection_path(X, y, n_thresholds=[1], cv=halves)
+
+
+def test_rows_of_weight_zero_are_in_no_fold():
+    X, y = few_rows()
+    weight = (np.arange(120) % 3 > 0) * 1.0
+    counted = weight > 0
+    with_zeros = FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2], sample_weight=weight)
+    without = FCCAClassifier().selection_path(X[counted], y[counted], n_thresholds=[1, 2], sample_weight=weight[counted])
+    pd.testing.assert_frame_equal(with_zeros, without)
+
+
+@pytest.mark.parametrize("choose", [choose_n_thresholds, choose_granularity])
+def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
+    with pytest.raises(InvalidInputError, match="it lacks"):
+        choose(pd.DataFrame({"accuracy": [0.9]}))
+    columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
+    with pytest.raises(InvalidInputError, match="no line"):
+        choose(pd.DataFrame(columns=columns))

@@ -236,7 +236,7 @@ def test_fewest_without_time_is_good_enough_and_honest(hard):
 
 
 def test_a_limit_that_time_leaves_open_is_said_to_be(hard):
-    with pytest.raises(InvalidInputError, match="time limit ended the search") as error:
+    with pytest.raises(InvalidInputError, match="The search ended before") as error:
         OptimalSelection(max_inconsistency=0.001, per_feature=1, time_limit=0).select(*hard)
     assert "Raise time_limit" in str(error.value)
 
@@ -317,7 +317,7 @@ def test_rows_and_tables_that_do_not_fit_are_refused(table, rows):
 def test_a_share_that_cannot_be_reached_is_refused_with_the_least_that_can(table, rows, limits, allowed):
     sizes = [n for n in range(1, 8) if any(allowed(names) for names in combinations(table.names(), n))]
     least = min(best_of(table, *rows, n, allowed) for n in sizes)
-    with pytest.raises(InvalidInputError, match="the least that can be reached is") as error:
+    with pytest.raises(InvalidInputError, match="all together have") as error:
         OptimalSelection(max_inconsistency=least - 1e-6, **limits).select(table, *rows)
     assert float(str(error.value).rstrip(".").rsplit(" ", 1)[1]) == pytest.approx(least, rel=1e-5)
     assert OptimalSelection(max_inconsistency=least, **limits).select(table, *rows).inconsistency == pytest.approx(least)
@@ -361,3 +361,23 @@ def test_weights_too_small_to_compute_with_are_refused():
     table = ThresholdTable.from_list([("a", 0.5)], ["a"])
     with pytest.raises(InvalidInputError, match="too little to compute with"):
         OptimalSelection(n_thresholds=1).select(table, [[0.0], [1.0]], [0, 1], np.full(2, 1e-315))
+
+
+def test_a_limit_of_branches_ends_the_search_the_same_way_every_time():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 6))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0).astype(int)
+    cuts = [(f"x{j}", cut) for j in range(6) for cut in np.linspace(-1, 1, 7)]
+    own = ThresholdTable.from_list(cuts, [f"x{j}" for j in range(6)])
+    with pytest.warns(UnfinishedSearchWarning, match="limit of 5 branches"):
+        first = OptimalSelection(n_thresholds=6, max_nodes=5).select(own, X, y)
+    assert first.n_nodes == 5
+    assert not first.is_optimal
+    assert 0 < first.lower_bound < first.inconsistency
+    with pytest.warns(UnfinishedSearchWarning):
+        assert OptimalSelection(n_thresholds=6, max_nodes=5).select(own, X, y) == first
+
+
+def test_what_can_be_read_only_once_is_no_list_of_conditions(table, rows):
+    with pytest.raises(InvalidInputError, match="keep must be a list"):
+        OptimalSelection(2, keep=(name for name in table.names())).select(table, *rows)

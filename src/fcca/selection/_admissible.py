@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NoReturn
@@ -80,21 +80,21 @@ class Admissible:
         begun = int((kept_of > 0).sum())
         if begun > columns:
             raise InvalidInputError(f"keep names conditions of {begun} columns, but max_features={max_features}.")
-        sizes = _sums_of(takes[(kept_of == 0) & (takes > 0)].tolist(), columns - begun)
+        fresh = takes[(kept_of == 0) & (takes > 0)].tolist()
+        sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
         if largest[-1] == 0:
             raise InvalidInputError("No condition may be taken: forbid and per_feature leave none.")
         return cls(state, caps, columns, tuple(largest))
 
 
-def _sums_of(sizes: list[int], n: int) -> set[int]:
-    """All sums of n of these numbers, or of all where there are fewer."""
-    n = min(n, len(sizes))
-    sums: list[set[int]] = [{0}, *(set() for _ in range(n))]
+def _sums_of(sizes: list[int], n: int) -> list[int]:
+    """All sums of n of these numbers."""
+    sums = [1, *([0] * n)]  # of so many numbers; bit s is set where s is a sum
     for size in sizes:
         for taken in range(n, 0, -1):
-            sums[taken] |= {one + size for one in sums[taken - 1]}
-    return sums[n]
+            sums[taken] |= sums[taken - 1] << size
+    return [at for at, bit in enumerate(reversed(f"{sums[n]:b}")) if bit == "1"]
 
 
 def whole_number(name: str, given: Any, least: int = 1) -> int:
@@ -139,18 +139,15 @@ def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bo
     """Positions of the conditions that a list names, each once."""
     if given is None:
         return []
-    if isinstance(given, (str, bytes, tuple, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, tuple, Mapping, Iterator)) or not isinstance(given, Iterable):
         raise InvalidInputError(
             f"{parameter} must be a list of conditions, such as ['age > 30'] or [('age', 30)]; got {given!r}."
         )
-    found: list[int] = []
-    for entry in given:
-        found += _found(parameter, entry, table, columns)
-    return sorted(set(found))
+    position = {name: at for at, name in enumerate(table)}
+    return sorted({at for entry in given for at in _found(parameter, entry, table, position, columns)})
 
 
-def _found(parameter: str, entry: Any, table: ThresholdTable, columns: bool) -> list[int]:
-    names = table.names()
+def _found(parameter: str, entry: Any, table: ThresholdTable, names: dict[str, int], columns: bool) -> list[int]:
     if isinstance(entry, Integral) and not isinstance(entry, bool):
         if not -len(names) <= int(entry) < len(names):
             raise InvalidInputError(
@@ -166,11 +163,11 @@ def _found(parameter: str, entry: Any, table: ThresholdTable, columns: bool) -> 
     if not isinstance(name, str):
         _refuse(parameter, entry)
     if name in names:
-        return [names.index(name)]
+        return [names[name]]
     if columns and name in table.feature_names:
         # A column without a condition is as good as forbidden already.
         return np.flatnonzero(table.feature == table.feature_names.index(name)).tolist()
-    known = [*names, *table.feature_names] if columns else names
+    known = [*names, *table.feature_names] if columns else list(names)
     raise InvalidInputError(f"{parameter} names {name!r}, which is none of the conditions. {close_to(name, known)}")
 
 

@@ -51,6 +51,8 @@ class OptimalSelection(BaseEstimator):
         thresholds these are. :meth:`select` and :meth:`frontier` take what they are given as y.
     time_limit : float, default=None
         Seconds for the whole call. Then it is the best set so far, with a lower bound, and a warning.
+    max_nodes : int, default=None
+        Branches of the search for each number of conditions. Like a time limit, but the same on every machine.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -87,6 +89,7 @@ class OptimalSelection(BaseEstimator):
         per_feature: int | dict[str, int] | None = None,
         against: str = "labels",
         time_limit: float | None = None,
+        max_nodes: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_thresholds = n_thresholds
@@ -97,6 +100,7 @@ class OptimalSelection(BaseEstimator):
         self.per_feature = per_feature
         self.against = against
         self.time_limit = time_limit
+        self.max_nodes = max_nodes
         self.verbose = verbose
 
     def select(self, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Selection:
@@ -123,7 +127,7 @@ class OptimalSelection(BaseEstimator):
         n = self.n_thresholds
         if n is not None and n < admissible.n_kept:
             raise InvalidInputError(f"keep names {admissible.n_kept} conditions, but n_thresholds={n}.")
-        rows = Rows.of(table, X, y, sample_weight)
+        rows = Rows.of(table, X, y, sample_weight, self.max_nodes)
         with progress_bar("Best thresholds", None, bool(self.verbose)):
             if n is not None:
                 selection = rows.best(admissible, min(n, admissible.most), clock.left())
@@ -131,8 +135,7 @@ class OptimalSelection(BaseEstimator):
                 selection = rows.fewest(admissible, self.max_inconsistency or 0.0, clock)
         if not selection.is_optimal:
             warnings.warn(
-                f"The time limit of {self.time_limit} s ended the search; the {selection.n_thresholds} conditions are "
-                f"{selection.proof}.",
+                f"{self._limits()} ended the search; the {selection.n_thresholds} conditions are {selection.proof}.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -168,7 +171,7 @@ class OptimalSelection(BaseEstimator):
                 f"k names fewer conditions than keep, which names {admissible.n_kept}. Expected at least one number from "
                 "that on."
             )
-        rows = Rows.of(table, X, y, sample_weight)
+        rows = Rows.of(table, X, y, sample_weight, self.max_nodes)
         selections = []
         with progress_bar("Best thresholds", len(numbers), bool(self.verbose)) as progress:
             for done, n in enumerate(numbers):
@@ -177,7 +180,7 @@ class OptimalSelection(BaseEstimator):
                     progress(done + 1)
         if unfinished := sum(not selection.is_optimal for selection in selections):
             warnings.warn(
-                f"The time limit of {self.time_limit} s ended {unfinished} of {len(numbers)} searches before their proof.",
+                f"{self._limits()} ended {unfinished} of {len(numbers)} searches before their proof.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -201,10 +204,18 @@ class OptimalSelection(BaseEstimator):
             self._check_what_is_asked()
         if self.max_features is not None:
             whole_number("max_features", self.max_features)
+        if self.max_nodes is not None:
+            whole_number("max_nodes", self.max_nodes)
         if self.against not in ("labels", "target"):
             raise InvalidInputError(f"against must be 'labels' or 'target', got {self.against!r}.")
         if self.time_limit is not None and not _is_number(self.time_limit, 0, np.inf):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
+
+    def _limits(self) -> str:
+        """What may have ended a search, in words."""
+        limits = [] if self.time_limit is None else [f"time limit of {self.time_limit} s"]
+        limits += [] if self.max_nodes is None else [f"limit of {self.max_nodes} branches"]
+        return f"The {' or the '.join(limits)}" if limits else "The limit of memory"
 
     def _check_what_is_asked(self) -> None:
         if (self.n_thresholds is None) == (self.max_inconsistency is None):

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 # Sums of weights may differ in their last digits; a set is not refused for these.
 SAME_SHARE = 1e-9
+TRIED = 3  # of the sizes of sets that nothing can be added to
 
 
 class Clock(NamedTuple):
@@ -56,10 +57,11 @@ class Rows:
     y: NDArray[Any]
     weight: Floats
     problem: SelectionProblem
+    max_nodes: int | None
 
     @classmethod
-    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None) -> Rows:
-        """Checked, without the rows of weight 0."""
+    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None) -> Rows:
+        """Checked, without the rows of weight 0; each search on them looks at so many branches at most."""
         n_rows = _num_samples(X)
         if n_rows == 0:
             raise InvalidInputError("X has no rows. Give at least one.")
@@ -75,7 +77,7 @@ class Rows:
         if len(rows) < n_rows:  # the others may hold categories that no row has that counts
             X, y, weight = _safe_indexing(X, rows), y[rows], weight[rows]
         encoded = table.encoded(X)
-        return cls(table, encoded, y, weight, SelectionProblem.of(table, encoded, y, weight))
+        return cls(table, encoded, y, weight, SelectionProblem.of(table, encoded, y, weight), max_nodes)
 
     @property
     def total(self) -> float:
@@ -98,7 +100,7 @@ class Rows:
         # No set is better than all conditions together.
         bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
         if bound > ceiling:
-            raise self._unreachable(admissible, max_inconsistency, clock)
+            raise self._unreachable(admissible, max_inconsistency, bound)
         n_nodes = 0
         for n in range(admissible.fewest, admissible.most + 1):
             if clock.is_over():
@@ -110,19 +112,19 @@ class Rows:
             if not found.is_optimal:
                 break
         else:
-            raise self._unreachable(admissible, max_inconsistency, clock)
+            raise self._unreachable(admissible, max_inconsistency, bound)
         found = self._quickly(admissible, n, ceiling)
         if found.cost > ceiling:
             raise InvalidInputError(
-                "The time limit ended the search before it had conditions with an inconsistency of at most "
-                f"{plain(max_inconsistency)}; the best so far have {found.cost / self.total:.4g}. Raise time_limit or "
-                "max_inconsistency."
+                "The search ended before it had conditions with an inconsistency of at most "
+                f"{plain(max_inconsistency)}; the best so far have {found.cost / self.total:.4g}. Raise time_limit, "
+                "max_nodes or max_inconsistency."
             )
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> Found:
         """Few conditions that are good enough, without proof; where none are found, the best that there are."""
-        largest = [self._solved(admissible, n, None, 0.0) for n in admissible.largest]
+        largest = [self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:]]
         best = min(largest, key=lambda found: found.cost)
         if best.cost > ceiling or best.kept is None:
             return best
@@ -144,6 +146,7 @@ class Rows:
             per_feature=admissible.per_feature,
             max_features=admissible.max_features,
             ceiling=ceiling,
+            max_nodes=self.max_nodes,
             time_limit=time_limit,
         )
 
@@ -155,14 +158,14 @@ class Rows:
         lower_bound = inconsistency if found.is_optimal else max(0.0, min(found.bound / self.total, inconsistency))
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
-    def _unreachable(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> InvalidInputError:
-        """What to say where no admissible set is good enough."""
-        # A set that nothing can be added to is as good as any of its parts.
-        sizes = admissible.largest
-        found = [self._solved(admissible, n, None, clock.left(shared_by=len(sizes) - done)) for done, n in enumerate(sizes)]
-        least = min(one.cost if one.is_optimal else one.bound for one in found) / self.total
-        about = "is" if all(one.is_optimal for one in found) else "is not below"
+    def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
+        """What to say where no admissible set is good enough; of_all is what all conditions together leave."""
+        best = min(
+            (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:]), key=lambda found: found.cost
+        )
+        least = f"all together have {of_all / self.total:.6g}"
+        if best.cost > of_all:
+            least += f", and the best found that may stand together {best.cost / self.total:.6g}"
         return InvalidInputError(
-            f"No conditions that may be taken have an inconsistency of at most {plain(max_inconsistency)}: the least that "
-            f"can be reached {about} {least:.6g}."
+            f"No conditions that may be taken have an inconsistency of at most {plain(max_inconsistency)}: {least}."
         )
