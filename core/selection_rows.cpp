@@ -1,6 +1,7 @@
 #include "selection_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -131,8 +132,48 @@ Groups split(const SelectionRows& rows, const Groups& groups, std::int32_t condi
 }
 
 Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& chosen) {
-  Groups groups = one_group(rows);
-  for (const std::int32_t condition : chosen) groups = split(rows, groups, condition);
+  constexpr std::size_t n_bits = 64;
+  if (chosen.size() > n_bits) {
+    Groups groups = one_group(rows);
+    for (const std::int32_t condition : chosen) groups = split(rows, groups, condition);
+    return groups;
+  }
+  // What a row answers to the chosen conditions, one bit each, says its group.
+  std::vector<std::uint64_t> answers(rows.n_rows, 0);
+  for (std::size_t bit = 0; bit < chosen.size(); ++bit) {
+    const std::size_t c = rows.chain[chosen[bit]];
+    const int passed_before = chosen[bit] - rows.first_condition[c];
+    const std::uint16_t* passed = rows.passed.data() + c * rows.n_rows;
+    for (std::size_t i = 0; i < rows.n_rows; ++i) answers[i] |= static_cast<std::uint64_t>(passed[i] > passed_before) << bit;
+  }
+  std::vector<std::int32_t> slots(std::bit_ceil(2 * rows.n_rows + 2), -1), group(rows.n_rows), size;
+  std::vector<std::uint64_t> answer_of;
+  for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    std::size_t slot = (answers[i] * 0x9E3779B97F4A7C15ull >> 20) & (slots.size() - 1);
+    while (slots[slot] >= 0 && answer_of[slots[slot]] != answers[i]) slot = (slot + 1) & (slots.size() - 1);
+    if (slots[slot] < 0) slots[slot] = static_cast<std::int32_t>(size.size()), size.push_back(0), answer_of.push_back(answers[i]);
+    group[i] = slots[slot];
+    ++size[group[i]];
+  }
+  const std::size_t K = rows.n_classes;
+  std::vector<std::int64_t> held(size.size() * K, 0);
+  for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    for (std::size_t k = 0; k < K; ++k) held[group[i] * K + k] += rows.weight[i * K + k];
+  }
+  Groups groups;
+  groups.begin.push_back(0);
+  std::vector<std::int32_t> next(size.size(), -1);
+  for (std::size_t g = 0; g < size.size(); ++g) {
+    const std::int64_t cost = cost_of(held.data() + g * K, K);
+    if (cost == 0) continue;
+    groups.cost += cost;
+    next[g] = groups.begin.back();
+    groups.begin.push_back(next[g] + size[g]);
+  }
+  groups.rows.resize(groups.begin.back());
+  for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    if (next[group[i]] >= 0) groups.rows[next[group[i]]++] = static_cast<std::int32_t>(i);
+  }
   return groups;
 }
 

@@ -242,7 +242,7 @@ bool SelectionSearch::expand(Node node) {
   if (left == 2 && n_open <= few_conditions) return finish_last_two(std::move(node), groups);
   // Now and then, ever less often, a branch may lead to a better set than the start did.
   if (std::has_single_bit(nodes_)) {
-    offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, node.decided, n_), stop_));
+    offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, node.decided, n_), 1, stop_));
   }
   matcher_.look_at(groups, node.decided.choice, stop_);
   Play play;
@@ -262,7 +262,8 @@ bool SelectionSearch::expand(Node node) {
       rule_out(node);
     }
     if (is_root && n_branches == 0) {
-      offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, node.decided, n_, play.mean_price), stop_));
+      offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, node.decided, n_, play.mean_price), 1, stop_));
+      if (has_best_) offer(with_swaps(rows_, rules_, root_, best_, 2, stop_));
     }
     std::int32_t branch = -1;
     for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
@@ -284,8 +285,8 @@ bool SelectionSearch::expand(Node node) {
 
 void SelectionSearch::start() {
   const std::vector<double> count(rules_.count.begin(), rules_.count.end());
-  offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, root_, n_), stop_));
-  offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, root_, n_, count), stop_));
+  offer(with_swaps(rows_, rules_, root_, completed_greedily(rows_, rules_, root_, n_), 1, stop_));
+  offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, root_, n_, count), 1, stop_));
 }
 
 SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes) {

@@ -62,7 +62,8 @@ Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, D
   return candidate(rows, rules, decided.chosen);
 }
 
-Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, const Stop& stop) {
+Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, int most_out,
+                     const Stop& stop) {
   Candidate best = std::move(start);
   std::vector<std::int32_t> free;  // what may be exchanged
   // The best that comes of taking some out and filling up greedily again.
@@ -75,7 +76,7 @@ Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, con
     Candidate filled = completed_greedily(rows, rules, std::move(without), best.chosen.size());
     if (filled.chosen.size() == best.chosen.size() && filled.better_than(next)) next = std::move(filled);
   };
-  for (int n_out = 1; n_out <= 2 && !stop.now();) {
+  for (int n_out = 1; n_out <= std::min(most_out, 2) && !stop.now();) {
     free.clear();
     for (const std::int32_t t : best.chosen) {
       if (decided.choice[t] != Decision::kept) free.push_back(t);

@@ -30,7 +30,8 @@ Candidate completed_greedily(const SelectionRows& rows, const SelectionRules& ru
 Candidate completed_by(const SelectionRows& rows, const SelectionRules& rules, Decided decided, std::size_t n,
                        const std::vector<double>& value);
 
-// Exchanges one chosen condition, and where that does not help two, as long as this makes the set better.
-Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, const Stop& stop);
+// Exchanges one chosen condition, and where that does not help up to most_out at once, as long as this makes the set better.
+Candidate with_swaps(const SelectionRows& rows, const SelectionRules& rules, const Decided& decided, Candidate start, int most_out,
+                     const Stop& stop);
 
 }  // namespace fcca

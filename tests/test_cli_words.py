@@ -53,7 +53,7 @@ def test_the_first_example_is_the_one_the_program_starts_with():
 def test_the_time_limit_is_said_to_bound_the_tree_where_there_is_one():
     for command, has_tree in (("distill", True), ("report", True), ("explain", False)):
         shown = in_one_line(run(command, "--help").stdout)
-        assert ("as much for that of the tree" in shown) is has_tree
+        assert ("and as much for the tree" in shown) is has_tree
 
 
 # --- rates ----------------------------------------------------------------------------------------------------------------

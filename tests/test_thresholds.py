@@ -4,6 +4,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fcca import ThresholdTable
@@ -125,3 +126,26 @@ def test_is_immutable(copied):
         fixed.count[0] = 3
     with pytest.raises(AttributeError):
         fixed.count = np.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("age", "pairs of a column and a threshold"),
+        ({"age": 30}, "pairs of a column and a threshold"),
+        (("age", 20, 30), "pairs of a column and a threshold"),
+        (("age", [20, 30]), "a pair for each"),
+        (("age", np.inf), "finite number"),
+        (("age", "old"), "age"),
+    ],
+)
+def test_entries_of_a_list_that_are_no_conditions_are_refused_in_words(entry, words):
+    table = pd.DataFrame({"age": [20.0, 30.0], "kind": ["a", "b"]})
+    with pytest.raises(InvalidInputError, match=words):
+        ThresholdTable.from_list([entry], table)
+
+
+def test_repeated_columns_are_refused_by_name():
+    table = ThresholdTable.from_list([("a", 0.5)], ["a", "b"])
+    with pytest.raises(InvalidInputError, match="unique"):
+        table.binarize(pd.DataFrame([[0.0, 1.0]], columns=["a", "a"]))

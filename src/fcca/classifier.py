@@ -69,7 +69,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Give the tree so many thresholds, those that tell best what it learns, with proof: an
         :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
         16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
-        The search ends after 10,000 branches; for another limit, or none, give the discretizer a selection.
+        The search ends after 10,000 branches; for another limit, and for constraints, give the discretizer a selection
+        that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
 
     Attributes
     ----------
@@ -149,21 +150,31 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             del self.selection_path_
         discretizer = self._new_discretizer()
         if self.n_thresholds is not None:
-            if getattr(discretizer, "selection", None) is not None:
-                raise InvalidInputError(
-                    f"n_thresholds={self.n_thresholds!r} was given, and the discretizer has a selection. Give one of them."
-                )
-            _check_selects(discretizer)
+            selection = self._limits_of_selection(discretizer)
             n: Any = self.n_thresholds
             if n == "auto":
                 self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
                 n = choose_n_thresholds(self.selection_path_)
-            discretizer.set_params(selection=OptimalSelection(n, against=self.fit_to, max_nodes=NODES_OF_CHOICE))
+            discretizer.set_params(selection=selection.set_params(n_thresholds=n))
         self.discretizer_ = discretizer.fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
         self._training = _weighted_rows(X, y, sample_weight)
         self._grow(self._training)
         return self
+
+    def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
+        """What ``n_thresholds`` is to be set in: the discretizer's own selection, or one of so many branches."""
+        _check_selects(discretizer)
+        own = discretizer.selection
+        if own is None:
+            return OptimalSelection(against=self.fit_to, max_nodes=NODES_OF_CHOICE)
+        if own.n_thresholds is not None or own.max_inconsistency is not None:
+            raise InvalidInputError(
+                f"n_thresholds={self.n_thresholds!r} was given, and the discretizer's selection says how many, too. Give "
+                "one of them."
+            )
+        limits: OptimalSelection = clone(own)
+        return limits
 
     def _grow(self, rows: TrainingTable) -> None:
         """Grow the tree on the thresholds that the discretizer has."""

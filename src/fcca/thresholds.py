@@ -18,11 +18,14 @@ from fcca._conditions import (
     codes_of,
     common_columns,
     condition_in_words,
+    persons_condition,
+    persons_entry,
     read_document,
     smaller_side,
     written_document,
 )
 from fcca._decimals import shortest_decimal
+from fcca._frames import check_column_names
 from fcca._html import bar, html_table, paragraph
 from fcca.exceptions import InvalidInputError
 
@@ -216,7 +219,8 @@ class ThresholdTable:
         Parameters
         ----------
         conditions : sequence of tuple
-            ``(column, threshold)``, ``(column, {category, …})``, or ``(column, None)`` for ``is missing``.
+            ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})``, or ``(column, None)`` for
+            ``is missing``.
         feature_names : sequence of str, or data frame
             The names of all columns, or a table that has them; sets of categories need the latter.
         """
@@ -224,11 +228,12 @@ class ThresholdTable:
         if hasattr(feature_names, "columns") and columns is None:
             columns = Columns.of_table(feature_names)
         names = list(feature_names) if columns is None else list(columns.names)
+        conditions = [persons_entry(given) for given in conditions]
         unknown = sorted({name for name, _ in conditions} - set(names))
         if unknown:
             raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
-        entries = [_persons_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
+        entries = [persons_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
         kind, threshold = [kind for kind, _, _ in entries], [number for _, number, _ in entries]
         labels, counts = [labels for _, _, labels in entries], np.ones(len(entries))
         if columns is not None and not columns.has_categories and not any(column.missing for column in columns.columns):
@@ -311,6 +316,7 @@ class ThresholdTable:
 
     def encoded(self, X: Any) -> Floats:
         """A table as numbers: categories as positions in their column's ``categories``, NaN for missing values."""
+        check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
             X = self.columns.for_answers(self.feature.tolist()).encode(X)
         table: Floats = np.asarray(X, dtype=np.float64)
@@ -426,22 +432,6 @@ def _labels_of(columns: Columns | None, feature: int, codes: Codes) -> Labels:
 
 def _is_numbers(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-
-
-def _persons_condition(columns: Columns | None, feature: int, name: str, given: Any) -> tuple[str, float, Labels | None]:
-    """Kind, threshold and categories of one entry of a person's list."""
-    if given is None:
-        return "missing", np.nan, None
-    if isinstance(given, (set, frozenset, list, tuple)):
-        return "set", np.nan, tuple(given)
-    if isinstance(given, str) or (columns is not None and columns.columns[feature].categories is not None):
-        return "set", np.nan, (given,)
-    try:
-        return "cut", float(given), None
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"Condition ({name!r}, {given!r}): expected a number, a set of categories, or None for a missing value."
-        ) from error
 
 
 def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:

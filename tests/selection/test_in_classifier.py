@@ -173,7 +173,7 @@ def test_ways_to_choose_a_number():
 
 def test_what_does_not_go_together_is_refused(classifier, fitted, data):
     X, y = data
-    with pytest.raises(InvalidInputError, match="the discretizer has a selection"):
+    with pytest.raises(InvalidInputError, match="says how many, too"):
         FCCAClassifier(FCCADiscretizer(selection=OptimalSelection(2)), n_thresholds=3).fit(X, y)
     for n in (0, 2.5, "all"):
         with pytest.raises(ValueError, match="n_thresholds"):
@@ -242,3 +242,12 @@ def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
     columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
     with pytest.raises(InvalidInputError, match="no line"):
         choose(pd.DataFrame(columns=columns))
+
+
+def test_a_selection_that_does_not_say_how_many_gives_the_limits(frozen, data):
+    X, y = data
+    limits = OptimalSelection(forbid=["mean texture"], max_nodes=50)
+    classifier = FCCAClassifier(FCCADiscretizer(frozen, selection=limits), n_thresholds=3).fit(X, y)
+    assert classifier.n_thresholds_ == 3
+    assert "mean texture" not in classifier.discretizer_.thresholds_.features_used
+    assert limits.n_thresholds is None

@@ -2,6 +2,7 @@
 
 from fcca._conditions._binarize import binarized
 from fcca._conditions._document import read_document, written_document
+from fcca._conditions._persons import persons_condition, persons_entry
 from fcca._conditions._words import (
     KINDS,
     Codes,
@@ -22,6 +23,8 @@ __all__ = [
     "condition_in_words",
     "label_in_words",
     "negation_in_words",
+    "persons_condition",
+    "persons_entry",
     "read_document",
     "smaller_side",
     "written_document",

@@ -133,7 +133,8 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Time for all searches of rows together, and as much for that of the tree; the best found by then counts.",
+        help="Time for all searches of rows together, as much for the choice of --thresholds (with auto, in each of five "
+        "folds, too), and as much for the tree; the best found by then counts.",
         show_default=False,
         rich_help_panel=SEARCH,
     ),

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
@@ -23,7 +24,7 @@ from fcca._frames import listed_rows
 from fcca._known_rows import known_rows
 from fcca._progress import step
 from fcca._weights import heaviest_label
-from fcca.classifier import FCCAClassifier, choose_n_thresholds
+from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds
 from fcca.cli._columns import as_json, one_type_per_column
 from fcca.cli._data import Dataset, check_split
 from fcca.cli._models import fitting, model_from_file, target_model
@@ -222,12 +223,17 @@ def _with_selection(
     """The classifier, told how many thresholds to choose, where this was asked for."""
     if settings.thresholds is None:
         return classifier
-    selection = OptimalSelection(against=str(settings.fit_to), time_limit=settings.time_limit)
+    limits = OptimalSelection(
+        against=str(settings.fit_to),
+        time_limit=settings.time_limit,
+        max_nodes=None if settings.time_limit else NODES_OF_CHOICE,
+    )
     if settings.thresholds == "auto":
-        n = choose_n_thresholds(classifier.selection_path(X, y, selection=selection))
+        quick = clone(limits).set_params(max_nodes=NODES_OF_PATH)
+        n = choose_n_thresholds(classifier.selection_path(X, y, selection=quick))
     else:
         n = int(settings.thresholds)
-    classifier.set_params(discretizer__selection=selection.set_params(n_thresholds=n))
+    classifier.set_params(discretizer__selection=limits.set_params(n_thresholds=n))
     return classifier
 
 

@@ -201,7 +201,12 @@ def _price_of_a_leaf(found: Distillation) -> list[Text]:
     return [
         Text(
             f"A leaf costs {percent(tree.regularization_)}: it has to make {rows} rows right "
-            f"that would be wrong without it. --regularization {cheaper:g} lets the tree have more leaves.",
+            f"that would be wrong without it. --regularization {cheaper:g} lets the tree have more leaves."
+            + (
+                " Other thresholds may, too: try another number, or --thresholds auto."
+                if found.discretizer.selection is not None
+                else ""
+            ),
             style="dim",
         )
     ]

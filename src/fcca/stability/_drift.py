@@ -198,6 +198,9 @@ class Drift:
             f"{new:,.6g} new rows beside {old:,.6g}, columns: {counts['stable']:,} stable (below {STABLE}), "
             f"{counts['look']:,} to look at (up to {SHIFTED}), {counts['shifted']:,} shifted."
         ]
+        moved = sorted((one for one in self.columns if one.reading != "stable"), key=lambda one: -one.psi)
+        if moved:
+            texts.append(f"Not stable: {', '.join(f'{one.name} ({one.psi:.3f})' for one in moved)}.")
         noisy = [one for one in self.columns if one.reading != "stable" and one.p_value > 0.05]
         if noisy:
             texts.append(
