@@ -40,8 +40,9 @@ Floats = NDArray[np.float64]
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
-# Branches of a search: for the choice itself, and for each of the many that are only compared with each other.
-NODES_OF_CHOICE, NODES_OF_PATH = 10_000, 100
+# Branches of a search: for the choice itself; and for each of the many that are only compared with each other none, as what
+# a search starts from is close enough.
+NODES_OF_CHOICE, NODES_OF_PATH = 2_000, 0
 
 
 class TrainingTable(NamedTuple):
@@ -69,7 +70,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Give the tree so many thresholds, those that tell best what it learns, with proof: an
         :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
         16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
-        The search ends after 10,000 branches; for another limit, and for constraints, give the discretizer a selection
+        The search ends after 2,000 branches; for another limit, and for constraints, give the discretizer a selection
         that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
 
     Attributes
@@ -435,7 +436,8 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             How many thresholds to keep; all, where a fold has fewer.
         selection : OptimalSelection, optional
             Chooses them; its ``n_thresholds`` and ``max_inconsistency`` play no part. Default is the discretizer's own, or
-            one against what the tree learns, of at most 100 branches. Conditions that it names must be there in every fold.
+            one against what the tree learns, which takes what the search starts from (``max_nodes=0``). Conditions that it
+            names must be there in every fold.
         cv : int or splitter, default=5
         sample_weight : array-like of shape (n_rows,), optional
         per_fold : bool, default=False

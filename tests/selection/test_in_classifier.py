@@ -117,7 +117,8 @@ def test_on_the_thresholds_of_a_reference_ensemble(frozen, data):
 def test_the_path_is_what_refitting_gives(classifier, data):
     X, y = data
     cv = StratifiedKFold(3)
-    path = classifier.selection_path(X, y, n_thresholds=[4, 1, 500], cv=cv, per_fold=True)
+    proven = {"n_thresholds": [4, 1, 500], "selection": OptimalSelection(), "cv": cv}
+    path = classifier.selection_path(X, y, **proven, per_fold=True)
     assert list(path.columns[:2]) == ["n_thresholds", "fold"]
     assert len(path) == 9
     for line in path.itertuples():
@@ -130,7 +131,7 @@ def test_the_path_is_what_refitting_gives(classifier, data):
         assert line.inconsistency == pytest.approx(refitted.discretizer_.selection_.inconsistency)
         assert line.leaves == refitted.tree_.n_leaves_
         assert (line.optimal, line.selection_optimal) == (1, 1)
-    means = classifier.selection_path(X, y, n_thresholds=[4, 1, 500], cv=cv)
+    means = classifier.selection_path(X, y, **proven)
     assert means["n_thresholds"].tolist() == [1, 4, 500]
     first = path[path["n_thresholds"] == 4]["accuracy"]
     line = means[means["n_thresholds"] == 4].iloc[0]

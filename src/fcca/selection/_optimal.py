@@ -52,7 +52,8 @@ class OptimalSelection(BaseEstimator):
     time_limit : float, default=None
         Seconds for the whole call. Then it is the best set so far, with a lower bound, and a warning.
     max_nodes : int, default=None
-        Branches of the search for each number of conditions. Like a time limit, but the same on every machine.
+        Branches of the search for each number of conditions. Like a time limit, but the same on every machine. 0 takes what
+        the search starts from, greedy and the most frequent with exchanges, without a bound.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -205,7 +206,7 @@ class OptimalSelection(BaseEstimator):
         if self.max_features is not None:
             whole_number("max_features", self.max_features)
         if self.max_nodes is not None:
-            whole_number("max_nodes", self.max_nodes)
+            whole_number("max_nodes", self.max_nodes, least=0)
         if self.against not in ("labels", "target"):
             raise InvalidInputError(f"against must be 'labels' or 'target', got {self.against!r}.")
         if self.time_limit is not None and not _is_number(self.time_limit, 0, np.inf):
