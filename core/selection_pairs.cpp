@@ -76,10 +76,6 @@ void PairMatcher::collect_points(const std::int32_t* from, const std::int32_t* t
   }
 }
 
-void PairMatcher::add_pair(std::size_t one, std::size_t other) {
-  pairs_.push_back({static_cast<std::int32_t>(one), static_cast<std::int32_t>(other), static_cast<std::uint32_t>(spans_.size())});
-}
-
 // Pairs of the points [begin, end), which are of one group and sorted by class; their codes are at hand.
 void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) {
   const std::size_t n = end - begin, m = chains_.size();
@@ -128,7 +124,8 @@ void PairMatcher::pair_up(std::size_t begin, std::size_t end, const Stop& stop) 
           if (distance_[j] == limit) --left, last_farthest[i] = j;
           // Was it found from the other side? Then there is such a pair already.
           if (j < i && (distance_[j] < farthest[j] || (distance_[j] == farthest[j] && i <= last_farthest[j]))) continue;
-          add_pair(begin + i, begin + j);
+          pairs_.push_back({static_cast<std::int32_t>(begin + i), static_cast<std::int32_t>(begin + j),
+                            static_cast<std::uint32_t>(spans_.size())});
           for (std::size_t c = 0; c < m; ++c) {
             const Code x = codes_[c * n + i], y = codes_[c * n + j];
             const auto first = static_cast<std::uint16_t>(first_slot_[c]);

@@ -37,10 +37,9 @@ class PairMatcher {
 
   // What even all open conditions together leave: rows that are alike to them but of several classes.
   std::int64_t unavoidable() const { return unavoidable_; }
-  bool has_pairs() const { return !pairs_.empty(); }
 
-  // Matches the pairs, or grows clusters from them, in the order of the price of the conditions between them, as long as it is below 1. The cut is the best
-  // answer to a set that takes condition t with share price[t], but for what matching greedily loses.
+  // Matches the pairs, or grows clusters from them, in the order of the price of the conditions between them, as long as it is
+  // below 1. The cut is the best answer to a set that takes condition t with share price[t], but for what matching greedily loses.
   void match(const std::vector<double>& price, Cut& cut);
 
  private:
@@ -73,7 +72,6 @@ class PairMatcher {
   void number_open_conditions(const std::vector<Decision>& choice);
   void collect_points(const std::int32_t* from, const std::int32_t* to);
   void pair_up(std::size_t begin, std::size_t end, const Stop& stop);
-  void add_pair(std::size_t one, std::size_t other);
 
   const SelectionRows& rows_;
   std::vector<std::int32_t> open_;        // the open conditions, by chain

@@ -33,8 +33,8 @@ inline SelectionRules no_rules(std::vector<std::int64_t> count) {
 
 // What is decided: conditions chosen, conditions ruled out, the rest open.
 struct Decided {
-  std::vector<Decision> choice;         // of each condition
-  std::vector<std::int32_t> chosen;   // sorted by time
+  std::vector<Decision> choice;       // of each condition
+  std::vector<std::int32_t> chosen;   // in this order
   std::vector<std::int32_t> used;     // conditions chosen of each feature
   std::int32_t n_features_used = 0;
   std::int64_t count = 0;             // of the chosen ones

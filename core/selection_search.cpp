@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -12,9 +13,9 @@ namespace {
 
 constexpr int passes_at_root = 150, passes_below = 16, passes_between = 3;
 constexpr int most_branches = 16;  // of one node, before its rows are looked at anew
-constexpr double step = 0.3;
-constexpr std::size_t few_conditions = 64;      // whose pairs are tried one by one as fast as they are bounded
-constexpr std::size_t many_conditions = 256;    // of which not every branch keeps its own prices
+constexpr double step = 0.3;  // of prices, as a share of the step that would close the gap if the answer stayed the same
+constexpr std::size_t few_conditions = 64;       // whose pairs are tried one by one as fast as they are bounded
+constexpr std::size_t many_conditions = 256;     // of which not every branch keeps its own prices
 constexpr std::size_t most_memory = 1ull << 31;  // bytes of open nodes
 
 // The nearest prices that are shares between 0 and 1 of n conditions in all, those that are not open at 0.
@@ -65,6 +66,7 @@ std::int64_t SelectionSearch::most_count(const Decided& decided, std::size_t lef
   return std::accumulate(open.begin(), open.begin() + left, decided.count);
 }
 
+// Costs are whole, so a bound may be rounded up, but for what the sums of many doubles may have rounded.
 std::int64_t SelectionSearch::rounded_up(double bound) const {
   return static_cast<std::int64_t>(std::ceil(bound - 1e-11 * static_cast<double>(rows_.total)));
 }
@@ -109,9 +111,7 @@ void SelectionSearch::rule_out(Node& node) {
   const double without = node.base - best_sum(node.decided, left - 1, *node.cover);
   for (std::size_t t = 0; t < rows_.n_conditions; ++t) {
     if (node.decided.choice[t] != Decision::open) continue;
-    if (hopeless(rounded_up(without - (*node.cover)[t]))) {
-      node.decided.choice[t] = Decision::forbidden;
-    }
+    if (hopeless(rounded_up(without - (*node.cover)[t]))) node.decided.choice[t] = Decision::forbidden;
   }
 }
 
@@ -143,7 +143,7 @@ bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
       for (const double share : {0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.0}) {
         const double mixed_value = mix(share);
         if (mixed_value > value) value = mixed_value, best_share = share;
-        else if (mixed_value < value && best_share > 0) break;  // it is concave in the share
+        else if (mixed_value < value && best_share > 0) break;  // it is concave in the share, or nearly
       }
       if (best_share > 0) mix(best_share), std::swap(play.mean, mixed);
     }
@@ -177,8 +177,7 @@ void SelectionSearch::finish_last(const Decided& decided, const Groups& groups) 
   costs_of_adding(rows_, groups, cost_);
   std::int32_t best = -1;
   for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows_.n_conditions); ++t) {
-    if (decided.choice[t] != Decision::open) continue;
-    if (best < 0 || cost_[t] < cost_[best] || (cost_[t] == cost_[best] && rules_.count[t] > rules_.count[best])) best = t;
+    if (decided.choice[t] == Decision::open && better_added(rules_, cost_, t, best)) best = t;
   }
   if (best < 0 || hopeless(cost_[best], decided.count + rules_.count[best])) return;
   std::vector<std::int32_t> chosen = decided.chosen;
@@ -194,9 +193,7 @@ bool SelectionSearch::finish_last_two(Node node, const Groups& groups) {
     decided.choice[t] = Decision::forbidden;
     Decided with = decided;
     choose(rules_, with, t);
-    if (node.cover && hopeless(rounded_up(node.base - (*node.cover)[t] - best_sum(with, 1, *node.cover)))) {
-      continue;
-    }
+    if (node.cover && hopeless(rounded_up(node.base - (*node.cover)[t] - best_sum(with, 1, *node.cover)))) continue;
     finish_last(with, split(rows_, groups, t));
   }
   return true;

@@ -1,7 +1,7 @@
 #include "selection_start.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 namespace fcca {
 
@@ -34,8 +34,7 @@ std::vector<std::int32_t> greedy_order(const SelectionRows& rows, const Selectio
     std::int32_t best = -1;
     for (std::int32_t t = 0; t < static_cast<std::int32_t>(rows.n_conditions); ++t) {
       if (decided.choice[t] != Decision::open) continue;
-      const bool better = best < 0 || cost[t] < cost[best] || (cost[t] == cost[best] && rules.count[t] > rules.count[best]);
-      if (better && leaves_room(rules, decided, t, n)) best = t;
+      if (better_added(rules, cost, t, best) && leaves_room(rules, decided, t, n)) best = t;
     }
     if (best < 0) break;
     choose(rules, decided, best);

@@ -19,6 +19,11 @@ struct Candidate {
   bool better_than(const Candidate& other) const { return cost != other.cost ? cost < other.cost : count > other.count; }
 };
 
+// Whether adding t, at cost[t], is better than adding `than`; anything is better than none, −1.
+inline bool better_added(const SelectionRules& rules, const std::vector<std::int64_t>& cost, std::int32_t t, std::int32_t than) {
+  return than < 0 || cost[t] < cost[than] || (cost[t] == cost[than] && rules.count[t] > rules.count[than]);
+}
+
 Candidate candidate(const SelectionRows& rows, const SelectionRules& rules, std::vector<std::int32_t> chosen);
 
 // Adds, one after the other, the admissible condition that lowers the cost most, until n are chosen; of equals the one of the larger

@@ -15,10 +15,9 @@ from fcca._proof import proof_in_words
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.report._material import Material, Positions
-from fcca.selection import OptimalSelection, Selection
+from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
 
-MOST_THRESHOLDS = 16
 # What all choices together get of the seconds for one tree: a page that is made by default stays one of a few seconds.
 SHARE_OF_TIME = 0.2
 ALL = "with all that there are"
@@ -94,7 +93,7 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
     """The numbers of thresholds asked for that there are, without repetition; the default ones for None, none for False."""
     if n_thresholds is False:
         return ()
-    given = range(1, MOST_THRESHOLDS + 1) if n_thresholds is None else n_thresholds
+    given = NUMBERS_OF_THRESHOLDS if n_thresholds is None else n_thresholds
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = [given]
     numbers = list(given)
@@ -140,7 +139,7 @@ def best_choices(material: Material, n_thresholds: Sequence[int], time_limit: fl
         frontier = selection.frontier(table, training.table, y, k=sorted(numbers), sample_weight=training.weight)
     least = inconsistency_rate(conditions.binarize(training.table), y, training.weight)
     among = _among(material, table, selection)
-    position = np.flatnonzero(_is_among(conditions, table))
+    position = np.flatnonzero(np.isin(conditions.names(), table.names()))
     found = []
     for best, frequency, greedy in zip(frontier.selections, frontier.frequency, frontier.greedy, strict=True):
         chosen = own if own is not None and best.n_thresholds == own.n_thresholds else best
@@ -149,12 +148,6 @@ def best_choices(material: Material, n_thresholds: Sequence[int], time_limit: fl
     if own is None and not material.has_granularity and found[-1].value < len(conditions):
         found.append(Step(len(conditions), position, Proof(least, least, True, least, least, "proven optimal", ALL)))
     return Choices(tuple(found), selection.against, among, least)
-
-
-def _is_among(conditions: ThresholdTable, table: ThresholdTable) -> Any:
-    """Which conditions are in a table of some of them."""
-    names = set(table.names())
-    return np.array([name in names for name in conditions.names()], dtype=bool)
 
 
 def _among(material: Material, table: ThresholdTable, selection: OptimalSelection) -> str:

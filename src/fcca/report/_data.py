@@ -15,9 +15,9 @@ from fcca._text import printable
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import fidelity
 from fcca.report._axes import Axis
-from fcca.report._choices import MOST_THRESHOLDS
 from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
+from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
 
 VERSION = 2
@@ -112,7 +112,7 @@ def listed_conditions(material: Material, axes: Sequence[Axis], most: int | None
         return np.arange(len(count))
     levels = [level for axis in axes for level in axis.levels]
     asked = [level.kept[level.tree.tree_.feature[level.tree.tree_.feature >= 0]] for level in levels]
-    small = [level.kept for level in levels if len(level.kept) <= min(most, MOST_THRESHOLDS)]
+    small = [level.kept for level in levels if len(level.kept) <= min(most, NUMBERS_OF_THRESHOLDS[-1])]
     return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *asked, *small]))
 
 

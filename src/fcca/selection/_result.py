@@ -86,8 +86,6 @@ class Selection:
         plain = ("inconsistency", "lower_bound", "is_optimal", "n_nodes", "n_thresholds_bound", "candidates")
         return np.array_equal(self.kept, other.kept) and all(getattr(self, name) == getattr(other, name) for name in plain)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def _title(self) -> str:
         many = "condition" if len(self.candidates) == 1 else "conditions"
         return (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fcca import _core
 from fcca.exceptions import InvalidInputError
+from fcca.metrics import inconsistency_rate
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -99,11 +100,7 @@ class SelectionProblem:
         for at, c in enumerate(used.tolist()):
             n_kept_below = np.append(0, np.cumsum(is_kept[end[c] - self.chain_size[c] : end[c]]))
             codes[:, at] = n_kept_below[self.passed[:, c]]
-        group = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-        n_cells = (int(group.max()) + 1) * self.n_classes
-        cells = np.bincount(group * self.n_classes + self.label, weights=self.weight, minlength=n_cells)
-        held = cells.reshape(-1, self.n_classes)
-        return float((held.sum(axis=1) - held.max(axis=1)).sum() / self.scale)
+        return inconsistency_rate(codes, self.label, self.weight) * self.total
 
     def greedy(self, n: int) -> list[int]:
         """Conditions in the order in which plain greedy takes them; ties by count, then by position."""
