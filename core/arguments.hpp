@@ -5,8 +5,10 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -26,7 +28,6 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Longs = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using MaybeBytes = std::optional<Bytes>;
 using FlatBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IntMatrix = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableInts = nb::ndarray<std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -42,8 +43,37 @@ auto to_numpy(std::vector<T>&& values) {
   auto owner = std::make_unique<std::vector<T>>(std::move(values));
   T* data = owner->data();
   const std::size_t size = owner->size();
-  nb::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::capsule capsule(owner.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  owner.release();  // to the capsule, now that there is one
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule);
+}
+
+template <class Array, class Condition>
+void require_all(const Array& values, Condition condition, const char* message) {
+  require(std::all_of(values.data(), values.data() + values.size(), condition), message);
+}
+template <class Array, class Condition>
+void require_all(const std::optional<Array>& values, Condition condition, const char* message) {
+  if (values) require_all(*values, condition, message);
+}
+
+inline bool is_finite(double x) { return std::isfinite(x); }
+inline bool is_number(double x) { return !std::isnan(x); }
+inline bool is_weight(double x) { return x >= 0 && x <= std::numeric_limits<double>::max(); }
+inline auto is_below(std::size_t n) {
+  return [n](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < n; };
+}
+
+// Weights, and a sum that is one too.
+inline void require_weights(const Doubles& weight, const char* message) {
+  require_all(weight, is_weight, message);
+  require(is_finite(std::accumulate(weight.data(), weight.data() + weight.shape(0), 0.0)), message);
+}
+
+// Labels of so many classes. More than 2³¹ cannot be labels, and their weights could not be counted.
+inline void require_labels(const Ints& label, std::size_t n_classes) {
+  require(n_classes > 0 && n_classes <= std::numeric_limits<std::int32_t>::max(), "a number of classes that cannot be");
+  require_all(label, is_below(n_classes), "a label that there is not");
 }
 
 // Offsets into an array of so many entries.
@@ -64,12 +94,15 @@ class CellArrays {
     require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
     require_offsets(first_cut, cuts.shape(0), "first_cut and cuts disagree");
     require(smallest.shape(0) == cuts.shape(0) + m && largest.shape(0) == smallest.shape(0), "cuts and cells disagree");
+    require(cuts.shape(0) < std::numeric_limits<std::int32_t>::max() - m, "more cells than can be numbered");
+    require_all(cuts, is_number, "a cut that is not a number");
     require(!kinds || (first_code && code_cell), "kinds without codes");
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
     require(!closed || closed->shape(0) == smallest.shape(0), "closed and cells disagree");
     if (closed) cells.closed = closed->data();
     if (!kinds) return;
     require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
+    require_all(*kinds, [](std::uint8_t kind) { return kind <= categories; }, "a kind that there is not");
     require_offsets(*first_code, code_cell->shape(0), "first_code and code_cell disagree");
     for (std::size_t j = 0; j < m; ++j) {
       for (std::int64_t code = (*first_code)(j); code < (*first_code)(j + 1); ++code) {
@@ -77,6 +110,7 @@ class CellArrays {
       }
     }
     cells.kinds = kinds->data(), cells.first_code = first_code->data(), cells.code_cell = code_cell->data();
+    for (std::size_t j = 0; j < m; ++j) require(cells.kind(j) != numbers_with_gaps || cells.n_cuts(j) > 0, "gaps without a cell for them");
   }
 
   // Codes of categories must be those that have a cell.
@@ -129,6 +163,16 @@ class LimitArrays {
     require(per_feature(step_) && per_feature(origin_) && per_feature(weight_) && per_feature(fillable_) && per_feature(fill_near_),
             "one step, origin, weight and filling per feature");
     require(low_.has_value() == high_.has_value() && step_.has_value() == origin_.has_value() && fillable_.has_value() == fill_near_.has_value(), "a rule lacks a part");
+    require_all(low_, is_number, "a bound that is not a number");
+    require_all(high_, is_number, "a bound that is not a number");
+    require_all(step_, is_weight, "a step must be finite and not negative");
+    require_all(origin_, is_finite, "an origin must be finite");
+    require_all(weight_, is_weight, "a weight must be finite and not negative");
+    require_all(entry_factor_, [](double factor) { return factor >= 0; }, "a factor must not be negative");
+    require(limits.max_changes >= 0, "max_changes must not be negative");
+    if (first_entry_) {
+      require_all(*first_entry_, [](std::int64_t at) { return at >= 0; }, "entries that there are not");
+    }
     for (std::size_t j = 0; j < m; ++j) {
       if (cells.kind(j) != categories) continue;
       require(first_entry_ && entry_factor_ && entry_code_ && first_entry_->shape(0) == m + 1, "categories without entries");
@@ -138,12 +182,13 @@ class LimitArrays {
     }
     require(first_term_.shape(0) == upper_.shape(0) + 1 && term_feature_.shape(0) == term_coef_.shape(0), "linear rules disagree");
     require_offsets(first_term_, term_feature_.shape(0), "linear rules disagree");
+    require_all(term_coef_, is_finite, "a coefficient must be finite");
+    require_all(upper_, is_number, "a limit that is not a number");
     require(if_rises_.shape(0) == if_feature_.shape(0) && then_feature_.shape(0) == if_feature_.shape(0) && then_rises_.shape(0) == if_feature_.shape(0),
             "implications disagree");
-    auto known = [&](const Ints& features) {
-      return std::all_of(features.data(), features.data() + features.shape(0), [&](std::int32_t j) { return j >= 0 && j < static_cast<std::int64_t>(m); });
-    };
-    require(known(term_feature_) && known(if_feature_) && known(then_feature_), "a rule about a feature that there is not");
+    for (const Ints* features : {&term_feature_, &if_feature_, &then_feature_}) {
+      require_all(*features, is_below(m), "a rule about a feature that there is not");
+    }
   }
 
   Limits limits;
@@ -176,12 +221,14 @@ struct Questions {
   const Limits& limits;
 
   std::size_t size() const { return points.shape(0); }
-  void check(std::size_t n_features) const {
+  void check(std::size_t n_features, std::size_t n_classes) const {
     require(rows.shape(1) == n_features, "rows have another number of features than the model");
     require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
             "one class, target and margin per point");
-    const std::int64_t n_rows = static_cast<std::int64_t>(rows.shape(0));
-    for (std::size_t i = 0; i < size(); ++i) require(points(i) >= 0 && points(i) < n_rows, "a point that there is not");
+    require_all(points, is_below(rows.shape(0)), "a point that there is not");
+    require_all(own_class, is_below(n_classes), "a class that there is not");
+    require_all(target, [&](std::int32_t k) { return k == any_other_class || is_below(n_classes)(k); }, "a target that there is not");
+    require_all(margin, is_number, "a margin that is not a number");
   }
   Query operator[](std::size_t point) const {
     const std::size_t m = rows.shape(1);
@@ -191,15 +238,37 @@ struct Questions {
   }
 };
 
-// All trees' nodes: roots, children and features must be there.
+// Whether all children come after their parents and are there, and so are roots and features: then a walk ends at a leaf. That is found
+// out quickly, and holds for most trees as they come.
+inline bool are_in_order(const Longs& roots, const Ints& feature, const Ints& left, const Ints& right, std::size_t n_features) {
+  constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+  if (feature.shape(0) > most || !std::all_of(roots.data(), roots.data() + roots.shape(0), is_below(feature.shape(0)))) return false;
+  const std::int32_t n_nodes = static_cast<std::int32_t>(feature.shape(0)), m = static_cast<std::int32_t>(std::min(n_features, most));
+  const std::int32_t *f = feature.data(), *l = left.data(), *r = right.data();
+  std::int32_t wrong = 0;
+  for (std::int32_t node = 0; node < n_nodes; ++node) {  // no branches, so that it runs in vectors
+    wrong |= (f[node] >= 0) & ((f[node] >= m) | (l[node] <= node) | (l[node] >= n_nodes) | (r[node] <= node) | (r[node] >= n_nodes));
+  }
+  return wrong == 0;
+}
+
+// All trees' nodes: roots, children and features must be there, and a node is the root of one tree or the child of one node. So nothing
+// that starts from a root comes to a node twice.
 inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& left, const Ints& right, std::size_t n_features) {
-  const std::int64_t n_nodes = static_cast<std::int64_t>(feature.shape(0));
-  auto is_node = [&](std::int64_t node) { return node >= 0 && node < n_nodes; };
-  for (std::size_t tree = 0; tree < roots.shape(0); ++tree) require(is_node(roots(tree)), "a root that there is not");
-  for (std::int64_t node = 0; node < n_nodes; ++node) {
+  const std::size_t n_nodes = feature.shape(0);
+  require(left.shape(0) == n_nodes && right.shape(0) == n_nodes, "the nodes' arrays disagree");
+  require(n_nodes <= std::numeric_limits<std::int32_t>::max(), "more nodes than can be numbered");
+  std::vector<bool> is_reached(n_nodes);
+  auto reach = [&](std::int64_t node, const char* message) {
+    require(is_below(n_nodes)(node), message);
+    require(!is_reached[node], "a node that two ways lead to");
+    is_reached[node] = true;
+  };
+  for (std::size_t tree = 0; tree < roots.shape(0); ++tree) reach(roots(tree), "a root that there is not");
+  for (std::size_t node = 0; node < n_nodes; ++node) {
     if (feature(node) < 0) continue;
-    require(feature(node) < static_cast<std::int64_t>(n_features), "a node tests a feature that there is not");
-    require(is_node(left(node)) && is_node(right(node)), "a child that there is not");
+    require(is_below(n_features)(feature(node)), "a node tests a feature that there is not");
+    reach(left(node), "a child that there is not"), reach(right(node), "a child that there is not");
   }
 }
 
@@ -210,12 +279,17 @@ struct Effort {
   double time_limit_per_point;  // seconds for each
 };
 
+inline Cost checked_cost(double lambda0, double lambda1, double lambda2) {
+  require(is_weight(lambda0) && is_weight(lambda1) && is_weight(lambda2), "lambda0, lambda1 and lambda2 must be finite and not negative");
+  return {lambda0, lambda1, lambda2};
+}
+
 // What the searches of all points found, in the order of the points.
 struct Results {
   Results(std::size_t n, std::size_t points_per_chunk)
       : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), seconds(n, 0.0),
         status(n, static_cast<std::int8_t>(Status::unknown)), target(n, -1), nodes(n, 0), n_moves(n, 0),
-        moves((n + points_per_chunk - 1) / points_per_chunk) {}
+        moves(n / points_per_chunk + (n % points_per_chunk != 0)) {}
 
   void put(std::size_t point, std::size_t chunk, const Outcome& outcome) {
     cost[point] = outcome.cost;

@@ -57,16 +57,22 @@ auto solve_all(const Questions& questions, const Effort& effort, std::size_t poi
   return results.to_tuple();
 }
 
+AdditiveModel checked_model(const CellArrays& cells, const Matrix& values, const Doubles& base) {
+  require(values.shape(0) == cells.cells.n_cells() && values.shape(1) == base.shape(0) && base.shape(0) > 0, "values and base disagree");
+  require_all(values, is_finite, "a value must be finite"), require_all(base, is_finite, "a base must be finite");
+  return {cells.cells, base.shape(0), values.data(), base.data()};
+}
+
 auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cells, const LimitArrays& limits,
                     Matrix values, Doubles base, double lambda0, double lambda1, double lambda2, std::size_t n_threads, double time_limit,
                     double time_limit_per_point, nb::object progress) {
-  const AdditiveModel model{cells.cells, base.shape(0), values.data(), base.data()};
-  require(values.shape(0) == cells.cells.n_cells() && values.shape(1) == base.shape(0), "values and base disagree");
+  const AdditiveModel model = checked_model(cells, values, base);
+  const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
-  questions.check(model.cells.n_features), cells.check(rows), limits.check(cells.cells, questions.size());
+  questions.check(model.cells.n_features, std::max<std::size_t>(2, model.n_outputs)), cells.check(rows), limits.check(cells.cells, questions.size());
   require(!limits.limits.between_features(), "rules between features are for the branch and bound");
   return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
-                   [&] { return AdditiveSearch(model, limits.limits, {lambda0, lambda1, lambda2}); });
+                   [&] { return AdditiveSearch(model, limits.limits, cost); });
 }
 
 // A linear model has no cells.
@@ -78,11 +84,14 @@ auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Double
   const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}};
   require(centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
           "coef, centre and box disagree");
+  for (const Doubles* numbers : {&coef, &centre, &box_low, &box_high}) require_all(*numbers, is_finite, "coef, centre and box must be finite");
+  require(is_finite(intercept), "intercept must be finite");
+  const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
-  questions.check(model.n_features), limits.check(numbers_only(model.n_features), questions.size());
+  questions.check(model.n_features, 2), limits.check(numbers_only(model.n_features), questions.size());
   require(!limits.limits.between_features(), "rules between features are not for linear models");
   return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
-                   [&] { return FixedChargeSearch(model, limits.limits, {lambda0, lambda1, lambda2}); });
+                   [&] { return FixedChargeSearch(model, limits.limits, cost); });
 }
 
 auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cell_arrays,
@@ -91,17 +100,20 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
                     double time_limit, double time_limit_per_point, nb::object progress) {
   const Cells& cells = cell_arrays.cells;
   const std::size_t n_nodes = feature.shape(0);
-  require(cut.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && values.shape(0) == n_nodes,
-          "the nodes' arrays disagree");
+  require(cut.shape(0) == n_nodes && values.shape(0) == n_nodes, "the nodes' arrays disagree");
+  require_all(values, is_finite, "a value must be finite"), require_all(base, is_finite, "a base must be finite");
+  require_all(side_least, is_number, "a side row's least that is not a number");
   require(values.shape(1) == base.shape(0) && side_least.shape(0) < base.shape(0), "values, base and side rows disagree");
   require_nodes(roots, feature, left, right, cells.n_features);
   require(examples.shape(1) == cells.n_features, "examples have another number of features than the model");
+  const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
-  questions.check(cells.n_features), cell_arrays.check(rows), limits.check(cells, questions.size());
+  questions.check(cells.n_features, std::max<std::size_t>(2, base.shape(0) - side_least.shape(0))), cell_arrays.check(rows), limits.check(cells, questions.size());
   const CellTrees trees{roots.shape(0), roots.data(), n_nodes, feature.data(), cut.data(), left.data(), right.data(), base.shape(0), values.data()};
   Examples example_cells;
   for (std::size_t i = 0; i < examples.shape(0); ++i) {
     const std::int32_t* first = examples.data() + i * cells.n_features;
+    for (std::size_t j = 0; j < cells.n_features; ++j) require(first[j] >= 0 && first[j] <= cells.n_cuts(j), "an example in a cell that there is not");
     example_cells.emplace_back(first, first + cells.n_features);
   }
   const Ensemble ensemble = [&] {
@@ -110,12 +122,11 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   }();
   const SideRows side_rows{side_least.shape(0), side_least.data()};
   return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, 1, progress,
-                   [&] { return EnsembleSearch(ensemble, limits.limits, {lambda0, lambda1, lambda2}, example_cells, side_rows); });
+                   [&] { return EnsembleSearch(ensemble, limits.limits, cost, example_cells, side_rows); });
 }
 
 void score_additive(Matrix rows, const CellArrays& cells, Matrix values, Doubles base, MutableMatrix out) {
-  const AdditiveModel model{cells.cells, base.shape(0), values.data(), base.data()};
-  require(values.shape(0) == cells.cells.n_cells() && values.shape(1) == base.shape(0), "values and base disagree");
+  const AdditiveModel model = checked_model(cells, values, base);
   require(rows.shape(1) == model.cells.n_features && out.shape(0) == rows.shape(0) && out.shape(1) == base.shape(0),
           "rows, model and out disagree");
   cells.check(rows);
@@ -127,13 +138,12 @@ void score_additive(Matrix rows, const CellArrays& cells, Matrix values, Doubles
 
 auto order_trees(Longs roots, Ints feature, Ints cut, Ints left, Ints right, Longs first_left, FlatBytes left_cells, Longs n_cells) {
   const std::size_t n_nodes = feature.shape(0);
-  require(cut.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && first_left.shape(0) == n_nodes,
-          "the nodes' arrays disagree");
+  require(cut.shape(0) == n_nodes && first_left.shape(0) == n_nodes, "the nodes' arrays disagree");
   require_nodes(roots, feature, left, right, n_cells.shape(0));
-  for (std::size_t j = 0; j < n_cells.shape(0); ++j) require(n_cells(j) > 0, "a feature without cells");
+  require_all(n_cells, [](std::int64_t n) { return n > 0 && n <= std::numeric_limits<std::int32_t>::max(); }, "a number of cells that cannot be");
   for (std::size_t node = 0; node < n_nodes; ++node) {
     if (feature(node) < 0 || first_left(node) < 0) continue;
-    require(first_left(node) + n_cells(feature(node)) <= static_cast<std::int64_t>(left_cells.shape(0)), "the cells of a node are not there");
+    require(first_left(node) <= static_cast<std::int64_t>(left_cells.shape(0)) - n_cells(feature(node)), "the cells of a node are not there");
   }
   const SetTrees trees{roots.shape(0), roots.data(), feature.data(), cut.data(), left.data(), right.data(), first_left.data(), left_cells.data()};
   OrderedTrees made = [&] {
@@ -160,19 +170,23 @@ void score_trees(Matrix rows, Longs roots, Ints feature, Doubles threshold, Ints
   const std::size_t n_nodes = feature.shape(0);
   require(threshold.shape(0) == n_nodes && left.shape(0) == n_nodes && right.shape(0) == n_nodes && value.shape(0) == n_nodes,
           "the nodes' arrays disagree");
+  if (!are_in_order(roots, feature, left, right, rows.shape(1))) require_nodes(roots, feature, left, right, rows.shape(1));
   require(value.shape(1) == base.shape(0) && out.shape(1) == base.shape(0) && out.shape(0) == rows.shape(0),
           "value, base and out disagree");
   require(part_size.shape(0) == part_divisor.shape(0) && part_size.shape(0) == part_weight.shape(0), "the parts disagree");
-  std::int64_t n_trees = 0;
-  for (std::size_t part = 0; part < part_size.shape(0); ++part) n_trees += part_size(part);
-  require(n_trees == static_cast<std::int64_t>(roots.shape(0)), "the parts do not add up to the trees");
+  std::size_t n_trees = 0;
+  for (std::size_t part = 0; part < part_size.shape(0); ++part) {
+    require(is_below(roots.shape(0) - n_trees + 1)(part_size(part)), "the parts do not add up to the trees");
+    n_trees += part_size(part);
+  }
+  require(n_trees == roots.shape(0), "the parts do not add up to the trees");
   require(!missing_left || missing_left->shape(0) == n_nodes, "missing_left and the nodes disagree");
   require(first_code.has_value() == n_codes.has_value() && first_code.has_value() == left_codes.has_value(), "the categories' arrays disagree");
   if (first_code) {
     require(first_code->shape(0) == n_nodes && n_codes->shape(0) == n_nodes, "the categories and the nodes disagree");
     for (std::size_t node = 0; node < n_nodes; ++node) {
       if ((*first_code)(node) < 0) continue;
-      require((*n_codes)(node) >= 0 && (*first_code)(node) + (*n_codes)(node) <= static_cast<std::int64_t>(left_codes->shape(0)),
+      require((*n_codes)(node) >= 0 && (*first_code)(node) <= static_cast<std::int64_t>(left_codes->shape(0)) - (*n_codes)(node),
               "the categories of a node are not there");
     }
   }
@@ -196,6 +210,9 @@ void look_for_signals() {
 auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
                 double time_limit) {
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
+  require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
+  require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "a table of other values than 0 and 1");
+  require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
   Stop stop(time_limit);
   TreeAnswer answer;
   {
@@ -217,15 +234,38 @@ std::vector<std::int64_t> whole_counts(const double* count, std::size_t n) {
   return whole;
 }
 
+void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& weight, std::size_t n_classes, const Ints& chain_size,
+                     const Doubles& count, std::size_t n_thresholds) {
+  const std::size_t n_rows = passed.shape(0), n_chains = passed.shape(1);
+  require(label.shape(0) == n_rows && weight.shape(0) == n_rows, "one label and weight per row");
+  require(chain_size.shape(0) == n_chains, "one count per chain");
+  require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
+  std::size_t n_conditions = 0;
+  for (std::size_t c = 0; c < n_chains; ++c) {
+    require(chain_size(c) >= 0 && chain_size(c) <= most_passed, "a chain of fewer conditions than none, or of more than 65,535");
+    n_conditions += chain_size(c);
+  }
+  require(n_conditions == count.shape(0), "chains and conditions disagree");
+  require_weights(count, "counts must be finite and not negative, and so must their sum");
+  require(n_thresholds <= n_conditions, "more thresholds than conditions");
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    for (std::size_t c = 0; c < n_chains; ++c) require(passed(i, c) >= 0 && passed(i, c) <= chain_size(c), "a row passes conditions that there are not");
+  }
+}
+
 // One row of counts per row of the table, chains of conditions, and what is asked of a set. Costs are weights of rows; a cost of NaN
 // means that there is no such set, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
                        Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
                        std::uint64_t max_nodes, double time_limit) {
   const std::size_t n_conditions = count.shape(0);
-  require(label.shape(0) == passed.shape(0) && weight.shape(0) == passed.shape(0), "one label and weight per row");
-  require(chain_size.shape(0) == passed.shape(1), "one count per chain");
+  check_selection(passed, label, weight, n_classes, chain_size, count, n_thresholds);
+  require(n_conditions + chain_size.shape(0) <= most_slots, "an optimal selection takes up to 65,535 conditions, their chains counted");
   require(state.shape(0) == n_conditions && feature.shape(0) == n_conditions, "one state and feature per condition");
+  require_all(state, is_below(3), "a state that there is not"), require_all(feature, is_below(per_feature.shape(0)), "a feature that there is not");
+  require_all(per_feature, [](std::int32_t most) { return most >= 0; }, "caps must not be negative");
+  require(max_features >= 0, "caps must not be negative");
+  require(is_number(ceiling), "a ceiling that is not a number");
   Stop stop(time_limit);
   SelectionAnswer answer;
   double unit = 1;
@@ -234,14 +274,13 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
     stop.look_up_with(look_for_signals);
     const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
                                               {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
-    require(rows.n_conditions == n_conditions, "chains and conditions disagree");
     SelectionRules rules;
     rules.feature.assign(feature.data(), feature.data() + n_conditions);
     rules.per_feature.assign(per_feature.data(), per_feature.data() + per_feature.shape(0));
     rules.max_features = max_features;
     rules.count = whole_counts(count.data(), n_conditions);
     unit = rows.unit;
-    const double most = std::min(std::floor(ceiling * unit), static_cast<double>(rows.total));
+    const double most = std::clamp(std::floor(ceiling * unit), -1.0, static_cast<double>(rows.total));
     answer = SelectionSearch(rows, rules, stop)
                  .run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most), max_nodes);
   }
@@ -253,14 +292,12 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
 // The conditions in the order in which plain greedy takes them.
 auto greedy_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count,
                        std::size_t n_thresholds) {
-  require(label.shape(0) == passed.shape(0) && weight.shape(0) == passed.shape(0), "one label and weight per row");
-  require(chain_size.shape(0) == passed.shape(1), "one count per chain");
+  check_selection(passed, label, weight, n_classes, chain_size, count, n_thresholds);
   std::vector<std::int32_t> order;
   {
     nb::gil_scoped_release no_gil;
     const SelectionRows rows = selection_rows(passed.data(), label.data(), weight.data(), passed.shape(0),
                                               {chain_size.data(), chain_size.data() + chain_size.shape(0)}, n_classes);
-    require(rows.n_conditions == count.shape(0), "chains and conditions disagree");
     const SelectionRules rules = no_rules(whole_counts(count.data(), count.shape(0)));
     order = greedy_order(rows, rules, nothing_decided(rules), n_thresholds);
   }
@@ -326,11 +363,11 @@ NB_MODULE(_core, m) {
         nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes"), nb::arg("time_limit"));
   m.def("greedy_thresholds", &fcca::greedy_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("n_thresholds"));
-  m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("cells"), nb::arg("values"), nb::arg("base"), nb::arg("out"));
+  m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("cells"), nb::arg("values"), nb::arg("base"), nb::arg("out").noconvert());
   m.def("score_trees", &fcca::score_trees, nb::arg("rows"), nb::arg("roots"), nb::arg("feature"), nb::arg("threshold"),
         nb::arg("left"), nb::arg("right"), nb::arg("missing_left").none(), nb::arg("first_code").none(), nb::arg("n_codes").none(),
         nb::arg("left_codes").none(), nb::arg("value"), nb::arg("base"), nb::arg("part_size"), nb::arg("part_divisor"),
-        nb::arg("part_weight"), nb::arg("nested"), nb::arg("divisor"), nb::arg("single_precision"), nb::arg("out"));
-  m.def("find_cells", &fcca::find_cells, nb::arg("rows"), nb::arg("cells"), nb::arg("out"));
-  m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("cells"), nb::arg("smallest"), nb::arg("largest"));
+        nb::arg("part_weight"), nb::arg("nested"), nb::arg("divisor"), nb::arg("single_precision"), nb::arg("out").noconvert());
+  m.def("find_cells", &fcca::find_cells, nb::arg("rows"), nb::arg("cells"), nb::arg("out").noconvert());
+  m.def("widen_cells", &fcca::widen, nb::arg("rows"), nb::arg("cells"), nb::arg("smallest").noconvert(), nb::arg("largest").noconvert());
 }

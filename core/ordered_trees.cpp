@@ -8,6 +8,7 @@ namespace fcca {
 namespace {
 
 constexpr std::size_t most_nodes = 2'000'000;  // with what the search makes of them, half a gigabyte
+constexpr std::int32_t deepest = 20'000;       // a stack of a few megabytes holds that
 
 class Rewriter {
  public:
@@ -18,7 +19,7 @@ class Rewriter {
   OrderedTrees run() {
     for (std::size_t tree = 0; tree < trees_.n_trees; ++tree) {
       out_.roots.push_back(static_cast<std::int64_t>(out_.feature.size()));
-      rewrite(static_cast<std::int32_t>(trees_.roots[tree]));
+      rewrite(static_cast<std::int32_t>(trees_.roots[tree]), 0);
     }
     return std::move(out_);
   }
@@ -31,33 +32,36 @@ class Rewriter {
     return static_cast<std::int32_t>(out_.feature.size()) - 1;
   }
 
-  bool goes_left(std::int32_t node, std::int32_t cell) const {
-    const std::int64_t first = trees_.first_left[node];
-    return first < 0 ? cell <= trees_.cut[node] : trees_.left_cells[first + cell] != 0;
-  }
-
   // What a node is for the cells that reach it. Parents stand before their children, so a tree's root is its first node.
-  std::int32_t rewrite(std::int32_t node) {
-    const std::int32_t j = trees_.feature[node];
-    if (j < 0) return add(node, -1, -1);
-    const std::int32_t low = low_[j], high = high_[j];
-    const bool to_left = goes_left(node, low);
-    std::int32_t end = low;  // of the first run of cells that go the same way
-    if (trees_.first_left[node] < 0) {
-      end = to_left ? std::min(high, trees_.cut[node]) : high;
-    } else {
-      while (end < high && goes_left(node, end + 1) == to_left) ++end;
+  std::int32_t rewrite(std::int32_t node, std::int32_t depth) {
+    for (std::int32_t j; (j = trees_.feature[node]) >= 0;) {
+      const std::int32_t low = low_[j], high = high_[j];
+      bool to_left;
+      std::int32_t end;  // of the first run of cells that go the same way
+      if (const std::int64_t first = trees_.first_left[node]; first < 0) {
+        to_left = low <= trees_.cut[node];
+        end = to_left ? std::min(high, trees_.cut[node]) : high;
+      } else {
+        const std::uint8_t* goes_left = trees_.left_cells + first;
+        to_left = goes_left[low] != 0;
+        for (end = low; end < high && (goes_left[end + 1] != 0) == to_left;) ++end;
+      }
+      const std::int32_t child = to_left ? trees_.left[node] : trees_.right[node];
+      if (end == high) {
+        node = child;
+        continue;
+      }
+      if (depth == deepest) throw std::overflow_error("too deep");
+      const std::int32_t made = add(node, j, end);
+      high_[j] = end;
+      const std::int32_t left = rewrite(child, depth + 1);
+      high_[j] = high, low_[j] = end + 1;
+      const std::int32_t right = rewrite(node, depth + 1);  // the runs after the first
+      low_[j] = low;
+      out_.left[made] = left, out_.right[made] = right;
+      return made;
     }
-    const std::int32_t child = to_left ? trees_.left[node] : trees_.right[node];
-    if (end == high) return rewrite(child);
-    const std::int32_t made = add(node, j, end);
-    high_[j] = end;
-    const std::int32_t left = rewrite(child);
-    high_[j] = high, low_[j] = end + 1;
-    const std::int32_t right = rewrite(node);  // the runs after the first
-    low_[j] = low;
-    out_.left[made] = left, out_.right[made] = right;
-    return made;
+    return add(node, -1, -1);
   }
 
   const SetTrees& trees_;

@@ -26,7 +26,7 @@ struct OrderedTrees {
 };
 
 // n_cells: by feature. A branch that no cell reaches is left out, and where a set is several runs of cells what is below it is repeated
-// for each of them. Throws std::overflow_error where that makes too many nodes.
+// for each of them. Throws std::overflow_error where that makes too many nodes, or a tree too deep.
 OrderedTrees ordered(const SetTrees& trees, std::size_t n_features, const std::int64_t* n_cells);
 
 }  // namespace fcca

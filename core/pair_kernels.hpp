@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(FCCA_NO_CLONES)
+// musl has no means of choosing a copy when the program is loaded.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(FCCA_NO_CLONES)
 #define FCCA_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define FCCA_CLONES

@@ -82,12 +82,6 @@ void PairTable<W>::sum_chains(const TreeRows<W>& rows) {
   }
 }
 
-template <class W>
-double PairTable<W>::leaf_gain() const {
-  if (n_planes_ == 1) return std::abs(static_cast<double>(sum_[0]));
-  return static_cast<double>(*std::max_element(sum_.begin(), sum_.end()));
-}
-
 // One first column i of one side, many classes: the four leaves' best weights for every second column, then the best column.
 // pair(k) is plane k of row i, single(k) the side's columns, passing[k] and all[k] the side's weights with and without i.
 template <class W, class Pair, class Single>

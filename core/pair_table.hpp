@@ -31,8 +31,6 @@ class PairTable {
   // the right-hand rows and of the others, in one pass.
   void two_sided_gains(const TreeRows<W>& rows, const PairTable& total, LeafPrice price, double& right, double& left);
 
-  double leaf_gain() const;
-
  private:
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -48,6 +49,7 @@ class Stop {
  private:
   static Clock::time_point in(double seconds) {
     if (!(seconds < 1e9)) return Clock::time_point::max();
+    if (seconds <= 0) return Clock::now();
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
@@ -64,23 +66,12 @@ class Stop {
 template <class MakeWorker, class LookUp>
 void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads, Stop& stop, MakeWorker make_worker,
                     LookUp look_up) {
-  const std::size_t n_chunks = (n + chunk_size - 1) / chunk_size;
-  n_threads = std::max<std::size_t>(1, std::min(n_threads, n_chunks));
+  const std::size_t n_chunks = n / chunk_size + (n % chunk_size != 0);
+  n_threads = std::min(n_threads, n_chunks);
   std::atomic<std::size_t> next_chunk{0}, points_done{0};
-  if (n_threads == 1) {
-    stop.look_up_with([&] { look_up(points_done.load(std::memory_order_relaxed)); });
-    auto worker = make_worker();
-    for (std::size_t chunk = 0; chunk < n_chunks; ++chunk) {
-      const std::size_t begin = chunk * chunk_size, end = std::min(n, begin + chunk_size);
-      worker(chunk, begin, end);
-      points_done.fetch_add(end - begin, std::memory_order_relaxed);
-    }
-    look_up(n);
-    return;
-  }
   std::mutex mutex;
   std::condition_variable thread_ended;
-  std::size_t running = n_threads;
+  std::size_t running = 0;
   std::exception_ptr failure;
 
   auto run = [&] {
@@ -102,19 +93,38 @@ void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads
   };
 
   std::vector<std::thread> threads;
-  threads.reserve(n_threads);
-  while (threads.size() < n_threads) {
+  if (n_threads > 1) threads.reserve(n_threads);
+  while (n_threads > 1 && threads.size() < n_threads) {
+    std::unique_lock lock(mutex);
+    ++running;
+    lock.unlock();
+    bool started = true;
     try {
       threads.emplace_back(run);
-    } catch (const std::system_error&) {  // the system has no thread to spare: do with those there are
-      if (threads.empty()) throw;
-      std::lock_guard guard(mutex);
-      running -= n_threads - threads.size();
-      n_threads = threads.size();
+    } catch (const std::system_error&) {  // the system has no thread to spare …
+      started = false;
+    } catch (const std::bad_alloc&) {  // … or no memory for one
+      started = false;
     }
+    if (started) continue;
+    lock.lock();
+    --running;
+    break;  // those there are do it all, and where there is none, the calling thread
+  }
+  if (threads.empty()) {
+    stop.look_up_with([&] { look_up(points_done.load(std::memory_order_relaxed)); });
+    auto worker = make_worker();
+    for (std::size_t chunk = 0; chunk < n_chunks; ++chunk) {
+      const std::size_t begin = chunk * chunk_size, end = std::min(n, begin + chunk_size);
+      worker(chunk, begin, end);
+      points_done.fetch_add(end - begin, std::memory_order_relaxed);
+    }
+    look_up(n);
+    return;
   }
   std::unique_lock lock(mutex);
   while (!thread_ended.wait_for(lock, Stop::between_looks, [&] { return running == 0; })) {
+    if (stop.cancelled()) continue;  // whoever looks up has had enough, or a thread has failed
     lock.unlock();
     try {
       look_up(points_done.load(std::memory_order_relaxed));

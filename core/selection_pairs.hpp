@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "parallel.hpp"
@@ -20,6 +21,9 @@
 #include "selection_rules.hpp"
 
 namespace fcca {
+
+// Spans and distances between rows are counted in 16 bits: so many conditions, and one more per chain.
+inline constexpr std::size_t most_slots = std::numeric_limits<std::uint16_t>::max();
 
 // Every set R of open conditions costs at least pairs − Σ_{t in R} cover[t].
 struct Cut {

@@ -43,7 +43,7 @@ double unit_of(const double* values, std::size_t n) {
     });
     if (whole) return unit;
   }
-  return std::exp2(51 - std::ilogb(total));
+  return std::exp2(std::min(1023, 51 - std::ilogb(total)));  // finite also where the sum is tiny
 }
 
 SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* label, const double* weight, std::size_t n_rows,

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace fcca {
+
+inline constexpr std::int32_t most_passed = std::numeric_limits<std::uint16_t>::max();  // conditions of one chain
 
 // Conditions stand in chains, each within the one before it (x > 1, x > 2, …): of a chain's conditions a row passes the first
 // `passed`. Rows that pass the same ones are one row. Weights are whole numbers of a unit, so that sums are exact.

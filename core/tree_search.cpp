@@ -415,11 +415,7 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   answer.cost = best.cost;
   answer.nodes = nodes_;
   finishing_ = true;
-  try {
-    extract(rows_, everything, best, answer.tree);
-  } catch (const Stopped&) {  // cancelled: nobody will look at the tree
-    answer.tree.assign(1, TreeNode{});
-  }
+  extract(rows_, everything, best, answer.tree);
   return answer;
 }
 

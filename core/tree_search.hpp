@@ -67,8 +67,7 @@ class TreeSearch {
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
   void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Answer answer);
   void check_stop() const {
-    const bool time_is_up = stop_.now();
-    if (finishing_ ? stop_.cancelled() : time_is_up) throw Stopped{};
+    if (stop_.now() && !finishing_) throw Stopped{};
   }
 
   TreeRows<W> rows_;
