@@ -86,6 +86,16 @@ def test_windows_line_ends_do_no_harm(table, tmp_path):
     assert load_model(tmp_path / "model.txt").n_features_in_ == 6
 
 
+def test_xgboost_trees_for_all_classes_are_refused_before_xgboost_follows_them(table, tmp_path):
+    """Leaves that are called vectors and are none end the process in XGBoost."""
+    X, y = table
+    document = json.loads(bytes(xgboost_model(X, y).get_booster().save_raw("json")))
+    document["learner"]["gradient_booster"]["model"]["trees"][0]["tree_param"]["size_leaf_vector"] = "3"
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(UnsupportedModelError, match="one_output_per_tree"):
+        load_model(tmp_path / "model.json")
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -45,7 +45,7 @@ def check(estimator: Any) -> None:
         _check_loss(loss if isinstance(loss, str) else type(loss).__name__)
     for key, kind in OTHER_FEATURES.items():
         if parameters.get(key) is not None and len(parameters[key]) > 0:
-            _refuse_features(kind)
+            refuse_features(kind)
 
 
 def _check_loss(loss: str) -> None:
@@ -55,7 +55,8 @@ def _check_loss(loss: str) -> None:
         )
 
 
-def _refuse_features(kind: str) -> None:
+def refuse_features(kind: str) -> None:
+    """Say what to do instead."""
     raise UnsupportedModelError(f"The CatBoost model has {kind} features, which are not supported. Encode them as numbers.")
 
 
@@ -75,7 +76,7 @@ def read(estimator: Any) -> TreeEnsemble:
     features = saved["features_info"]
     for key, kind in OTHER_FEATURES.items():
         if features.get(key):
-            _refuse_features(kind)
+            refuse_features(kind)
 
     splits: dict[Split, int] = {}
     trees = [_oblivious(tree, splits) for tree in saved.get("oblivious_trees", [])]
@@ -166,14 +167,14 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
     return float(largest_passing(first_class, 1)[0])
 
 
-def _number(split: dict[str, Any], splits: dict[Split, int]) -> int:
+def split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
     """Number of a split, a new one if it has not been seen."""
     if split["split_type"] == "FloatFeature":
         return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
     if split["split_type"] == "OnlineCtr":
         _refuse_statistics()
     if split["split_type"] != "OneHotFeature":
-        _refuse_features("other")
+        refuse_features("other")
     return splits.setdefault((True, split["cat_feature_index"], split["value"]), len(splits))
 
 
@@ -205,7 +206,7 @@ def _left(column: Column, value: float) -> NDArray[np.int64]:
 
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
     """A tree with one split per level: the i-th split, passed, sets the i-th bit of the leaf's number."""
-    numbers = [_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
+    numbers = [split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
     leaves = np.array(tree["leaf_values"], dtype=np.float64).reshape(2 ** len(numbers), -1)
     value = np.concatenate([np.zeros((len(leaves) - 1, leaves.shape[1])), leaves])
@@ -233,7 +234,7 @@ def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
             nodes += [node["left"], node["right"]]
     n_outputs = next(np.size(node["value"]) for node in nodes if "split" not in node)
     value = [np.zeros(n_outputs) if "split" in node else np.atleast_1d(node["value"]) for node in nodes]
-    split = [_number(node["split"], splits) if "split" in node else -1 for node in nodes]
+    split = [split_number(node["split"], splits) if "split" in node else -1 for node in nodes]
     return _Tree(np.array(split), np.array(left), np.array(right), np.array(value, dtype=np.float64))
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,9 +12,17 @@ from typing import Any
 
 from sklearn.base import is_classifier
 
+from fcca._documents import without_repetition
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.models._damage import check_archive, check_usable, damage_told
 from fcca.models._native import as_classifier
+from fcca.models._stored_catboost import check_binary
+from fcca.models._stored_catboost import check_document as check_catboost_document
+from fcca.models._stored_ensembles import check_stored_ensembles
+from fcca.models._stored_lightgbm import check_text
 from fcca.models._stored_trees import check_stored_trees
+from fcca.models._stored_xgboost import check_document as check_xgboost_document
+from fcca.models._stored_xgboost import check_ubjson
 
 FORMATS = "skops (.skops) for scikit-learn and all others, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json)"
 
@@ -37,11 +44,18 @@ TRUSTED_TYPES = frozenset(
         "numpy.dtype",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
+        "sklearn.calibration._TemperatureScaling",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.metrics._classification.balanced_accuracy_score",
+        "sklearn.metrics._scorer._CurveScorer",
         "sklearn.metrics._scorer._PassthroughScorer",
+        "sklearn.metrics._scorer._Scorer",
         "sklearn.model_selection._split.KFold",
         "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.tree._tree.Tree",
+        "sklearn.utils._bunch.Bunch",
+        "sklearn.utils._metadata_requests.MetadataRequest",
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "sklearn.utils.validation.check_array",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
@@ -90,34 +104,43 @@ def load_model(path: str | Path) -> Any:
     LogisticRegression(max_iter=5000)
     """
     path = Path(path)
-    content = _content(path)
+    content = file_content(path)
     classifier = _loader(path, content)(path, content)
-    if not is_classifier(classifier):
-        raise InvalidInputError(f"{path} holds a {type(classifier).__name__}, not a classifier. Save the fitted classifier.")
-    if not hasattr(classifier, "classes_"):
-        raise InvalidInputError(
-            f"{path} holds a {type(classifier).__name__} that is not fitted. Fit it before you save it: model.fit(X, y)."
-        )
+    kind = type(classifier).__name__
+    with damage_told(path, f"a {kind}"):
+        if not is_classifier(classifier):
+            raise InvalidInputError(f"{path} holds a {kind}, not a classifier. Save the fitted classifier.")
+        if not hasattr(classifier, "classes_"):
+            raise InvalidInputError(f"{path} holds a {kind} that is not fitted. Fit it before you save it: model.fit(X, y).")
+        check_usable(classifier)
     return classifier
 
 
-def _content(path: Path) -> bytes:
+def file_content(path: Path, formats: str = FORMATS) -> bytes:
+    """What is in a file, or an error that says why nothing is.
+
+    Parameters
+    ----------
+    path : Path
+    formats : str
+        What to say of formats that can be loaded.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise InvalidInputError(f"There is no file {path}. Formats that can be loaded: {FORMATS}.") from error
+        raise InvalidInputError(f"There is no file {path}. Formats that can be loaded: {formats}.") from error
     except IsADirectoryError as error:
-        raise InvalidInputError(f"{path} is a directory. Name a file of one of these formats: {FORMATS}.") from error
+        raise InvalidInputError(f"{path} is a directory. Name a file of one of these formats: {formats}.") from error
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror or error}.") from error
     if not content:
-        raise InvalidInputError(f"{path} is empty. Formats that can be loaded: {FORMATS}.")
+        raise InvalidInputError(f"{path} is empty. Formats that can be loaded: {formats}.")
     return content
 
 
 def _loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     """The function that loads what this file holds."""
-    if path.suffix.lower() in PICKLE_SUFFIXES or _is_pickle(content):
+    if path.suffix.lower() in PICKLE_SUFFIXES or is_pickle(content):
         raise InvalidInputError(
             f"{path} is a pickle, and loading one runs whatever code is in it. Where you trust it, load it yourself and "
             "save it without code: skops.io.dump(joblib.load(file), 'model.skops')."
@@ -125,11 +148,11 @@ def _loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     if content.startswith(ZIP):
         return _load_skops
     if content.startswith(CATBOOST_BINARY):
-        return _load_catboost_binary
+        return partial(_load_catboost, check=lambda: check_binary(content))
     if content.startswith((LIGHTGBM_TEXT, LIGHTGBM_TEXT.replace(b"\n", b"\r\n"))):
         return _load_lightgbm
     if content.startswith(b"{") and b"learner" in content[:32] and content[1:].lstrip()[:1] not in (b'"', b"}"):
-        return _load_xgboost  # UBJSON: a type follows the brace
+        return partial(_load_xgboost, check=lambda: check_ubjson(content))  # UBJSON: a type follows the brace
     if content.lstrip()[:1] == b"{":
         return _json_loader(path, content)
     raise InvalidInputError(
@@ -137,7 +160,7 @@ def _loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     )
 
 
-def _is_pickle(content: bytes) -> bool:
+def is_pickle(content: bytes) -> bool:
     """Protocols 2 and later begin with the opcode PROTO; joblib compresses the same."""
     compressed = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x04\x22\x4d\x18", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
     return (content[0] == 0x80 and content[1:2] <= b"\x08" and content.endswith(b".")) or content.startswith(compressed)
@@ -145,30 +168,26 @@ def _is_pickle(content: bytes) -> bool:
 
 def _json_loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     """XGBoost and CatBoost both write JSON."""
+    constants: list[str] = []  # NaN and infinities, which are no numbers of JSON
+
+    def constant(name: str) -> float:
+        constants.append(name)
+        return float(name)
+
     try:
-        document = json.loads(content)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        document = json.loads(content, object_pairs_hook=without_repetition, parse_constant=constant)
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise InvalidInputError(
             f"{path} begins like JSON and is damaged: {error}. It may have been cut off on the way; save it again."
         ) from error
     if "learner" in document:
-        return _load_xgboost
+        return partial(_load_xgboost, check=lambda: check_xgboost_document(document))
     if "features_info" in document and "model_info" in document:
-        _check_catboost_document(path, document)
-        return _load_catboost_json
+        return partial(_load_catboost, check=lambda: check_catboost_document(document, constants), by_name=True)
     keys = ", ".join(repr(key) for key in list(document)[:5]) or "nothing"
     raise InvalidInputError(
         f"{path} is JSON, but neither XGBoost's nor CatBoost's: it has {keys}. Formats that can be loaded: {FORMATS}."
     )
-
-
-def _check_catboost_document(path: Path, document: dict[str, Any]) -> None:
-    """CatBoost itself loads documents without trees, and says nothing."""
-    trees = document.get("oblivious_trees", document.get("trees"))
-    if not isinstance(trees, list) or not trees or not all(isinstance(tree, dict) for tree in trees):
-        raise _damaged(path, "a CatBoost model", ValueError("it has no trees"))
-    if not isinstance(document["model_info"], dict) or not document["model_info"].get("params"):
-        raise _damaged(path, "a CatBoost model", ValueError("it does not say how it was trained"))
 
 
 def _library(name: str, path: Path, what: str) -> ModuleType:
@@ -182,84 +201,78 @@ def _library(name: str, path: Path, what: str) -> ModuleType:
         ) from error
 
 
-def _damaged(path: Path, what: str, error: Exception) -> InvalidInputError:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    reason = re.sub(r"^(\[[\d:]+\] )?\S+:\d+: ", "", lines[0]).rstrip(" .:")  # without the place in the library's source
-    return InvalidInputError(
-        f"{path} looks like {what} and cannot be loaded: {reason}. Save it again, or load another file."
-    )
+def skops_library(path: Path) -> ModuleType:
+    """skops.io, for a file that it reads or is to write."""
+    return _library("skops.io", path, "a skops file")
 
 
-def _load_skops(path: Path, content: bytes) -> Any:
+def loaded_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TYPES) -> Any:
+    """What a skops file holds, checked before it is made and before it is used.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    content : bytes
+    trusted : collection of str
+        Types that may be in it, beside those that skops itself takes for harmless.
+    """
     what = "a skops file"
-    skops = _library("skops.io", path, what)
-    try:
+    skops = skops_library(path)
+    with damage_told(path, what):
+        check_archive(content)
         unknown = skops.get_untrusted_types(data=content)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, AttributeError) as error:
-        raise _damaged(path, what, error) from error
-    refused = sorted(set(unknown) - TRUSTED_TYPES)
+    refused = sorted(set(unknown).difference(trusted))
     if refused:
         raise InvalidInputError(
             f"{path} holds types that are not known to be harmless: {', '.join(refused)}. Where you trust it, load it "
             "yourself with skops.io.load(file, trusted=[…]) and pass on the classifier itself."
         )
-    try:
-        classifier = skops.loads(content, trusted=unknown)
-    except ImportError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in EXTRAS:
-            raise _damaged(path, what, error) from error
-        raise UnsupportedModelError(
-            f"{path} needs {missing}, which is not installed. Install it: pip install 'fcca[{EXTRAS[missing]}]'."
-        ) from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, AttributeError) as error:
-        raise _damaged(path, what, error) from error
-    check_stored_trees(classifier, path)
-    return as_classifier(classifier) if hasattr(classifier, "predict") else classifier
+    with damage_told(path, what):
+        try:
+            found = skops.loads(content, trusted=unknown)
+        except ImportError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing not in EXTRAS:
+                raise
+            raise UnsupportedModelError(
+                f"{path} needs {missing}, which is not installed. Install it: pip install 'fcca[{EXTRAS[missing]}]'."
+            ) from error
+        check_stored_trees(found, path)
+        check_stored_ensembles(found, path)
+    return found
 
 
-def _load_xgboost(path: Path, content: bytes) -> Any:
+def _load_skops(path: Path, content: bytes) -> Any:
+    found = loaded_skops(path, content)
+    with damage_told(path, "a skops file"):
+        return as_classifier(found) if hasattr(found, "predict") else found
+
+
+def _load_xgboost(path: Path, content: bytes, check: Callable[[], None]) -> Any:
     xgboost = _library("xgboost", path, "an XGBoost model")
     booster = xgboost.Booster()
-    try:
+    with damage_told(path, "an XGBoost model"):
+        check()
         booster.load_model(bytearray(content))  # from memory, so that the content and not the suffix tells the format
-    except (xgboost.core.XGBoostError, ValueError) as error:
-        raise _damaged(path, "an XGBoost model", error) from error
-    return as_classifier(booster)
+        return as_classifier(booster)
 
 
 def _load_lightgbm(path: Path, content: bytes) -> Any:
     lightgbm = _library("lightgbm", path, "a LightGBM model")
-    try:
+    with damage_told(path, "a LightGBM model"):
         text = content.decode().replace("\r\n", "\n")
-        _check_lightgbm_text(text)
-        booster = lightgbm.Booster(model_str=text)
-    except (lightgbm.basic.LightGBMError, ValueError) as error:
-        raise _damaged(path, "a LightGBM model", error) from error
-    return as_classifier(booster)
+        check_text(text)
+        return as_classifier(lightgbm.Booster(model_str=text))
 
 
-def _check_lightgbm_text(text: str) -> None:
-    """LightGBM itself does not survive every text that was cut off."""
-    sizes = next((line for line in text.splitlines() if line.startswith("tree_sizes=")), "tree_sizes=")
-    expected, found = len(sizes.partition("=")[2].split()), text.count("\nTree=")
-    if expected != found or "\nend of trees" not in text:
-        raise ValueError(f"it is cut off: {found} of {expected} trees are there")
-
-
-def _load_catboost(path: Path, content: bytes, kind: str) -> Any:
+def _load_catboost(path: Path, content: bytes, check: Callable[[], None], *, by_name: bool = False) -> Any:
     catboost = _library("catboost", path, "a CatBoost model")
     model = catboost.CatBoost()
-    try:
-        model.load_model(str(path), format=kind)
-    except (catboost.CatBoostError, ValueError) as error:
-        raise _damaged(path, "a CatBoost model", error) from error
-    return as_classifier(model)
-
-
-def _load_catboost_binary(path: Path, content: bytes) -> Any:
-    return _load_catboost(path, content, "cbm")
-
-
-def _load_catboost_json(path: Path, content: bytes) -> Any:
-    return _load_catboost(path, content, "json")
+    with damage_told(path, "a CatBoost model"):
+        check()
+        if by_name:
+            model.load_model(str(path), format="json")  # which CatBoost does not take from memory
+        else:
+            model.load_model(blob=content)
+        return as_classifier(model)

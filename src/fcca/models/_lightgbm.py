@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +91,7 @@ def check(estimator: Any) -> None:
         )
     _check_predict(parameters)
     if parameters.get("linear_tree"):
-        _refuse_linear_trees()
+        refuse_linear_trees()
     if parameters.get("zero_as_missing") and not estimator.__sklearn_is_fitted__():  # else its cuts tell
         _refuse_zero_as_missing()
 
@@ -101,7 +101,8 @@ def _check_predict(parameters: dict[str, Any]) -> None:
         raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not add up all trees. Leave it out.")
 
 
-def _refuse_linear_trees() -> None:
+def refuse_linear_trees() -> NoReturn:
+    """Say what to do instead."""
     raise UnsupportedModelError(
         "LightGBM's linear_tree=True puts linear models into the leaves, which are not supported. Use linear_tree=False."
     )
@@ -205,7 +206,7 @@ def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
     saved = _Saved.of(booster)
     _check_objective(saved.objective)
     if any(tree.get("is_linear", "0") != "0" for tree in saved.trees):
-        _refuse_linear_trees()
+        refuse_linear_trees()
     decision = saved.numbers("decision_type", np.int64)
     if not saved.trees:
         raise UnsupportedModelError("The LightGBM model has no trees. Fit it with at least one round.")

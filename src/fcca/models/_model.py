@@ -106,7 +106,8 @@ class LinearModel(Model):
         """Scores of rows, one column per output."""
         gaps = np.isnan(X) if self.missing is not None else None
         shifted = X - self.centre if gaps is None else np.where(gaps, 0.0, X - self.centre)
-        scores: Floats = shifted @ self.coef.T + self.intercept
+        # Row by row: the last digit of a product of matrices hangs on how many rows there are.
+        scores: Floats = np.einsum("ij,kj->ik", shifted, self.coef) + self.intercept
         for j, effect in self.effects.items():
             scores += effect[np.where(np.isnan(X[:, j]), 0, X[:, j]).astype(np.intp)] * ~np.isnan(X[:, j])[:, None]
         if gaps is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,71 @@ def _trees(model: Any) -> Iterator[tuple[Any, int]]:
         elif hasattr(item, "__dict__"):
             own = vars(item)
             pending += [(value, int(own.get("n_features_in_", n_features))) for value in own.values()]
+
+
+# --- before they are built ----------------------------------------------------------------------------------------------
+
+
+def check_tree_states(schema: Any, array: Callable[[str], NDArray[Any]]) -> None:
+    """Refuse what skops would build a tree of and scikit-learn does not survive, by a ValueError.
+
+    Parameters
+    ----------
+    schema : object
+        The document in a skops file.
+    array : callable
+        The array in a member of the file.
+    """
+    states = [state for state in states_in(schema) if state.get("__loader__") == "TreeNode"]
+    if not states:
+        return
+    by_number = states_by_number(schema)
+
+    def part(state: Any, loader: str) -> Any:
+        """What a state says; of states that claim to be the same, skops would take the first."""
+        if not isinstance(state, dict) or state.get("__loader__") != loader:
+            raise ValueError("it holds a tree that is none of scikit-learn's")
+        if any(other != state for other in by_number[state.get("__id__")]):
+            raise ValueError("it holds two different things under one number")
+        return array(str(state.get("file"))) if loader == "NdArrayNode" else state.get("content")
+
+    for state in states:
+        reduced, attributes = state.get("__reduce__"), part(state.get("content"), "DictNode")
+        given = part(reduced.get("args") if isinstance(reduced, dict) else None, "TupleNode")
+        if not isinstance(given, list) or len(given) != 3 or not isinstance(attributes, dict):
+            raise ValueError("it holds a tree that is none of scikit-learn's")
+        n_features, n_outputs = (json.loads(part(one, "JsonNode")) for one in (given[0], given[2]))
+        n_nodes = json.loads(part(attributes.get("node_count"), "JsonNode"))
+        n_classes = part(given[1], "NdArrayNode")
+        nodes, values = (part(attributes.get(name), "NdArrayNode") for name in ("nodes", "values"))
+        if not (
+            all(type(n) is int and 0 < n < 2**31 for n in (n_features, n_outputs, n_nodes))
+            and n_classes.dtype == np.intp
+            and n_classes.shape == (n_outputs,)
+            and n_classes.min() > 0
+            and nodes.shape == (n_nodes,)
+            and nodes.dtype.names is not None
+            and values.dtype == np.float64
+            and values.shape == (n_nodes, n_outputs, n_classes.max())
+        ):
+            raise ValueError("it holds a tree whose parts do not fit each other")
+
+
+def states_by_number(schema: Any) -> dict[Any, list[dict[str, Any]]]:
+    """All objects in a document under the numbers that skops knows them by, None where there is none."""
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for state in states_in(schema):
+        found.setdefault(state.get("__id__"), []).append(state)
+    return found
+
+
+def states_in(schema: Any) -> Iterator[dict[str, Any]]:
+    """All objects in a document."""
+    pending = [schema]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            yield value
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value

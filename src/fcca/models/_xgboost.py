@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,10 +175,15 @@ def _answering_trees(booster: Any, saved: _Saved) -> list[dict[str, Any]]:
     if not trees:
         raise UnsupportedModelError("The XGBoost model has no trees. Fit it with at least one round.")
     if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
-        raise UnsupportedModelError(
-            "The XGBoost model has one tree for all classes. Fit with multi_strategy='one_output_per_tree'."
-        )
+        refuse_trees_for_all_classes()
     return trees
+
+
+def refuse_trees_for_all_classes() -> NoReturn:
+    """Say what to do instead."""
+    raise UnsupportedModelError(
+        "The XGBoost model has one tree for all classes. Fit with multi_strategy='one_output_per_tree'."
+    )
 
 
 def _untrained(objective: str, n_classes: int, base_score: float = 0.5) -> Any:
