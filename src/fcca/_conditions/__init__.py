@@ -2,6 +2,7 @@
 
 from fcca._conditions._binarize import binarized
 from fcca._conditions._document import read_document, written_document
+from fcca._conditions._merging import leaders
 from fcca._conditions._persons import persons_condition, persons_entry
 from fcca._conditions._words import (
     KINDS,
@@ -22,6 +23,7 @@ __all__ = [
     "common_columns",
     "condition_in_words",
     "label_in_words",
+    "leaders",
     "negation_in_words",
     "persons_condition",
     "persons_entry",

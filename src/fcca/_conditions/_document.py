@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 
 from fcca._columns import Column, Columns
+from fcca._documents import DocumentReader, is_whole, parsed
 from fcca.exceptions import InvalidInputError
 
 JSON_FORMAT = "fcca.thresholds"
 PLAIN_VERSION, VERSION = 1, 2
-FLAGS = {field.name: field.default for field in fields(Column) if isinstance(field.default, bool)}
+FLAGS = [field.name for field in fields(Column) if isinstance(field.default, bool)]
 NUMBERS = ("feature", "threshold", "cut", "below", "above", "count")
+LARGEST = 256 * 2**20  # characters; a table of a million conditions has fewer
+
+TABLE = DocumentReader("threshold table", "Write it again with ThresholdTable.to_json or fcca distill.")
 
 
 def written_document(
@@ -39,7 +43,19 @@ def written_document(
     if columns is not None:
         document["columns"] = [_written_column(column) for column in columns.columns]
     document["conditions"] = [_written_condition(*entry) for entry in entries]
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise InvalidInputError(
+            "The table has a number that is not finite, which no JSON document can hold. Counts, and the cuts of a model, "
+            "have to be finite."
+        ) from error
+    if len(text) > LARGEST:
+        raise InvalidInputError(
+            f"The {len(labels):,} conditions would take {len(text):,} characters, and a document has at most {LARGEST:,}. "
+            "Keep fewer conditions: raise Q, or select some of them."
+        )
+    return text
 
 
 def _written_condition(
@@ -77,69 +93,68 @@ def _written_label(label: Any) -> str | int | float | bool:
     )
 
 
-def read_document(text: str) -> tuple[Any, ...]:
-    """What a ThresholdTable is made of, in the order of its fields."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidInputError(f"Not a JSON document: {error}.") from error
+# --- reading ------------------------------------------------------------------------------------------------------------
+
+
+def read_document(text: Any) -> tuple[Any, ...]:
+    """What a ThresholdTable is made of, in the order of its fields.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Anything but a table, whole and consistent, is an InvalidInputError; what a table makes sure of by itself, its
+        order for example, it is left to.
+    """
+    document = parsed(text, LARGEST, "a threshold table")
     if not isinstance(document, dict) or document.get("format") != JSON_FORMAT:
         raise InvalidInputError(f"Not a threshold table: expected a JSON object with format {JSON_FORMAT!r}.")
     version = document.get("version")
-    if version not in (PLAIN_VERSION, VERSION):
-        raise InvalidInputError(f"Threshold table of version {version!r}; this fcca reads {PLAIN_VERSION} and {VERSION}.")
-    try:
-        names = [_text(name) for name in document["feature_names"]]
-        given = document.get("columns") if version == VERSION else None
-        columns = None if given is None else Columns(tuple(_read_column(column) for column in given))
-        conditions = [_read_condition(entry, version) for entry in document["conditions"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInputError(f"Damaged threshold table: {error!r}.") from error
+    if not is_whole(version) or version not in (PLAIN_VERSION, VERSION):
+        raise InvalidInputError(
+            f"Threshold table of version {repr(version)[:40]}; this fcca reads {PLAIN_VERSION} and {VERSION}."
+        )
+    names = TABLE.entry(document, "feature_names", list)
+    if not all(isinstance(name, str) for name in names):
+        raise TABLE.damaged("'feature_names' must be texts")
+    columns = None
+    if version == VERSION and document.get("columns") is not None:
+        given = TABLE.entry(document, "columns", list)
+        columns = Columns(tuple(_read_column(column, at) for at, column in enumerate(given)))
+    kinds = ("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")
+    conditions = [
+        _read_condition(entry, at, kinds, len(names)) for at, entry in enumerate(TABLE.entry(document, "conditions", list))
+    ]
     numbers = np.array([numbers for _, numbers, _ in conditions], dtype=np.float64).reshape(-1, len(NUMBERS)).T
-    kinds = np.array([kind for kind, _, _ in conditions], dtype="U7")
     return (
         tuple(names),
         numbers[0].astype(np.int32),
         *numbers[1:],
-        kinds,
+        np.array([kind for kind, _, _ in conditions], dtype="U7"),
         tuple(labels for _, _, labels in conditions),
         columns,
     )
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, got {value!r}")
-    return value
+def _read_column(entry: Any, at: int) -> Column:
+    where = f"column {at}"
+    name, categories = TABLE.optional(entry, "name", str, where), TABLE.optional(entry, "categories", list, where)
+    if categories is not None:
+        categories = TABLE.labels(categories, f"categories of {where}")
+    flags = {flag: TABLE.entry(entry, flag, bool, where) for flag in FLAGS}
+    return Column(name, categories, **flags)
 
 
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"expected true or false, got {value!r}")
-    return value
-
-
-def _label(value: Any) -> Any:
-    if not isinstance(value, str | int | float):
-        raise TypeError(f"expected a text or a number as category, got {value!r}")
-    return value
-
-
-def _read_column(entry: dict[str, Any]) -> Column:
-    categories = None if entry["categories"] is None else tuple(_label(label) for label in entry["categories"])
-    name = None if entry["name"] is None else _text(entry["name"])
-    return Column(name, categories, **{flag: _truth(entry.get(flag, default)) for flag, default in FLAGS.items()})
-
-
-def _read_condition(entry: dict[str, Any], version: int) -> tuple[str, list[float], tuple[Any, ...] | None]:
-    kind = entry["kind"]
-    if kind not in (("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")):
-        raise ValueError(f"unknown kind of condition {kind!r}")
-    if not isinstance(entry["feature"], int) or isinstance(entry["feature"], bool):
-        raise TypeError("feature must be a column number")
-    numbers = [np.nan] * 4
-    if kind == "cut":
-        neighbours = [np.nan if entry[name] is None else float(entry[name]) for name in ("below", "above")]
-        numbers = [float(entry["threshold"]), float(entry["cut"]), *neighbours]
-    labels = tuple(_label(label) for label in entry["categories"]) if kind == "set" else None
-    return kind, [entry["feature"], *numbers, float(entry["count"])], labels
+def _read_condition(
+    entry: Any, at: int, kinds: tuple[str, ...], n_columns: int
+) -> tuple[str, list[float], tuple[Any, ...] | None]:
+    where = f"condition {at}"
+    kind, feature = TABLE.entry(entry, "kind", str, where), TABLE.entry(entry, "feature", int, where)
+    if kind not in kinds:
+        raise TABLE.damaged(f"{where} is of the kind {kind[:20]!r}; expected {' or '.join(kinds)}")
+    if not 0 <= feature < n_columns:
+        raise TABLE.damaged(f"{where} is on column {feature}, and there are {n_columns}")
+    numbers = TABLE.cut(entry, where) if kind == "cut" else (np.nan,) * 4
+    labels = None
+    if kind == "set":
+        labels = TABLE.labels(TABLE.entry(entry, "categories", list, where), f"categories of {where}")
+    return kind, [feature, *numbers, TABLE.entry(entry, "count", float, where)], labels

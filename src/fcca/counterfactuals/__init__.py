@@ -5,6 +5,7 @@ from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explainer import CounterfactualExplainer
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
+from fcca.counterfactuals._observations import Observations
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
@@ -21,6 +22,7 @@ __all__ = [
     "EnsembleTables",
     "Explanations",
     "Moves",
+    "Observations",
     "as_share",
     "margin_of_share",
 ]

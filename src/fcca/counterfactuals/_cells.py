@@ -97,9 +97,20 @@ class Cells:
     def observe(self, X: Floats) -> Cells:
         """Take in training rows, in which a missing category has its code; returns self."""
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
+        for ends in (self.smallest, self.largest):
+            ends += 0.0  # there is one zero: which of the two is met first would depend on the order of the rows
         for j, count in self.code_count.items():
             count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
+
+    def joined(self, other: Cells) -> Cells:
+        """The same cells with the values that either has seen."""
+        return replace(
+            self,
+            smallest=np.fmin(self.smallest, other.smallest),
+            largest=np.fmax(self.largest, other.largest),
+            code_count={j: count + other.code_count[j] for j, count in self.code_count.items()},
+        )
 
     def of(self, X: Floats) -> Codes:
         """The cell of every value, counted per feature."""
@@ -152,6 +163,19 @@ class Cells:
         position = np.empty(len(both), dtype=np.int64)
         position[both] = rank
         return position[len(self.cuts) :]
+
+    def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
+        """Per move, the cut that it crosses last; NaN where it crosses none, and as given for categories and gaps."""
+        cuts = cut.copy()
+        for j in np.unique(feature):
+            if j in self.code_cell:
+                continue
+            mine = np.flatnonzero((feature == j) & ~np.isnan(origin))
+            own = self.cuts_of(j)
+            before, after = np.searchsorted(own, origin[mine]), np.searchsorted(own, landing[mine])
+            padded = np.concatenate([own, [np.nan]])
+            cuts[mine] = np.where(after > before, padded[after - 1], np.where(after < before, padded[after], np.nan))
+        return cuts
 
     def values_around(self) -> tuple[Floats, Floats]:
         """Per cut, the largest training value that is not above it and the smallest above it (NaN: none)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,11 +16,14 @@ from fcca.constraints._limits import Limits
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._examples import Examples
 from fcca.counterfactuals._forest import Forest
+from fcca.counterfactuals._observations import Observations
 from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
-from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits
+from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits, ungrouped
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
+from fcca.counterfactuals._training_values import TrainingValues
+from fcca.counterfactuals._workers import answered_alone, n_worker_processes, solve_by_workers
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import LinearModel, TreeEnsemble, as_fitted_on, read_model
 from fcca.models._labels import labelled
@@ -81,7 +85,7 @@ class CounterfactualEngine:
             self.model = labelled(self.model, like)
         self.tables: AdditiveTables | EnsembleTables | None = None
         self.examples = Examples(self.model.n_features)
-        self._observed: list[Floats] = []
+        self.training = TrainingValues()
         self._sets: dict[tuple[int, int, int], frozenset[int]] = {}
         if isinstance(self.model, TreeEnsemble):
             self.forest = Forest.of(self.model)
@@ -113,18 +117,78 @@ class CounterfactualEngine:
                 X[missing, j] = len(cell) - 1
         return X
 
-    def observe(self, X: Floats) -> None:
-        """Take in training rows."""
+    def observe(self, X: Floats, *, keep: bool = True) -> None:
+        """Take in training rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        keep : bool, default=True
+            Whether to keep them, by reference: rules between columns and plausibility look at single rows.
+        """
         X = self._coded(X)
-        self._observed.append(X)
+        if not keep:
+            self.training = self.training.without_rows()
+            for j in self._linear_categories:
+                seen = np.unique(X[:, j])
+                self.training.codes[j] = np.union1d(self.training.codes.get(j, seen[:0]), seen[~np.isnan(seen)])
+        elif self.training.pieces is not None:
+            self.training.pieces.append(X)
         self.cells.observe(X)
         if isinstance(self.tables, EnsembleTables):
             self.examples.observe(X, self.cells.of(X))
 
+    @property
+    def _linear_categories(self) -> list[int]:
+        return list(self.model.effects) if isinstance(self.model, LinearModel) else []
+
+    def observations(self) -> Observations:
+        """What was taken in, without the rows."""
+        cells, known = self.cells, self.training
+        return Observations(
+            cells.smallest,
+            cells.largest,
+            dict(cells.code_count),
+            {j: known.distinct(j) for j in self._linear_categories},
+            self.examples.numbers,
+            self.examples.rows,
+        )
+
+    def fresh(self) -> CounterfactualEngine:
+        """The same engine before any training row, none of which it will keep."""
+        nowhere = np.full(len(self.cells.smallest), np.nan)
+        nothing = {j: np.zeros(len(count)) for j, count in self.cells.code_count.items()}
+        none = np.empty((0, self.model.n_features))
+        codes = {j: np.empty(0) for j in self._linear_categories}
+        return self.knowing(Observations(nowhere, nowhere.copy(), nothing, codes, np.empty(0, dtype=np.uint64), none))
+
+    def knowing(self, seen: Observations, medians: Mapping[int, float] | None = None) -> CounterfactualEngine:
+        """The same engine for the training rows that these observations were made on.
+
+        Parameters
+        ----------
+        seen : Observations
+        medians : mapping of int to float, optional
+            Of columns of numbers in which values are missing.
+        """
+        engine = copy(self)
+        engine.cells = replace(self.cells, smallest=seen.smallest, largest=seen.largest, code_count=dict(seen.code_count))
+        engine.examples = Examples(self.model.n_features)
+        engine.examples.take(seen.example_numbers, seen.example_rows)
+        engine.training = TrainingValues(None, dict(medians or {}), dict(seen.codes))
+        return engine
+
     def scores(self, X: Floats) -> Floats:
         """The model's scores, as the neutral model computes them."""
-        if isinstance(self.tables, AdditiveTables) and not (self.takes_missing and np.isnan(X).any()):
-            return self.tables.scores(X)
+        if isinstance(self.tables, AdditiveTables):
+            # The two ways to sum differ in the last digit: which one it is hangs on the row alone, not on those beside it.
+            gaps = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
+            if not gaps.any():
+                return self.tables.scores(X)
+            scores = np.empty((len(X), self.model.n_outputs))
+            scores[~gaps] = self.tables.scores(X[~gaps])
+            scores[gaps] = self.model.scores(X[gaps])
+            return scores
         scores = np.empty((len(X), self.model.n_outputs))
         for piece in _pieces(len(X)):
             scores[piece] = self.model.scores(X[piece])
@@ -140,7 +204,8 @@ class CounterfactualEngine:
 
     def _answers(self, X: Floats) -> NDArray[np.generic]:
         # Flat, because CatBoost answers with a column where there are many classes.
-        return np.asarray(self.estimator.predict(self.given(X))).ravel()
+        with answered_alone():
+            return np.asarray(self.estimator.predict(self.given(X))).ravel()
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
         """Positions in ``model.classes``, -1 for labels that the model does not know."""
@@ -183,7 +248,7 @@ class CounterfactualEngine:
             raise UnsupportedModelError(
                 f"plausibility is for tree ensembles; {type(self.estimator).__name__} is linear. Leave it out."
             )
-        return Plausibility.fit(np.concatenate(self._observed), self.forest.n_codes, share)
+        return Plausibility.fit(np.concatenate(self.training.rows()), self.forest.n_codes, share)
 
     def solve(
         self,
@@ -220,7 +285,7 @@ class CounterfactualEngine:
         plausibility : Plausibility, optional
             How much like the training rows the changed ones must look.
         n_jobs : int, optional
-            Threads.
+            Threads; worker processes where such a joblib backend is active.
         time_limit, time_limit_per_point : float, optional
             Seconds for all points together and for each. What is not proven by then says so in its status.
         progress : callable, optional
@@ -240,20 +305,41 @@ class CounterfactualEngine:
             "time_limit_per_point": np.inf if time_limit_per_point is None else time_limit_per_point,
             "progress": progress,
         }
-        coded = self._coded(X)
+        shared: dict[str, Any] = {
+            "limits": limits,
+            "plausibility": plausibility,
+            "space": self._prepared(X, points, limits, plausibility),
+            "feature_names": feature_names,
+        }
+        if n > 1 and n_worker_processes(n_jobs) > 1:
+            return solve_by_workers(self, X, search, n_jobs=n_jobs, **shared)
+        return self.solve_here(X, search, n_threads=min(MOST_THREADS, effective_n_jobs(n_jobs)), **shared)
+
+    def solve_here(
+        self,
+        X: Floats,
+        search: dict[str, Any],
+        *,
+        limits: Limits,
+        plausibility: Plausibility | None,
+        space: SearchSpace | None,
+        feature_names: Sequence[str],
+        n_threads: int,
+    ) -> Counterfactuals:
+        """The part of :meth:`solve` that this process does by threads: all points, or the piece that it was sent."""
+        points, coded = search["points"], self._coded(X)
+        groups: tuple[Group, ...] = () if space is None else space.groups
         if self.method == "milp":
-            groups: tuple[Group, ...] = ()
             results = self._solve_by_milp(search | {"rows": coded}, limits)
         else:
-            search["n_threads"] = min(MOST_THREADS, effective_n_jobs(n_jobs))
-            results, groups = self._search(search, coded, limits, plausibility)
+            results = self._search(search | {"n_threads": n_threads}, coded, limits, plausibility, space)
         cost, bound, status, target_code, nodes, first_move, feature, landing, cut, seconds = results
-        point = np.repeat(np.arange(n), np.diff(first_move))
+        point = np.repeat(np.arange(len(points)), np.diff(first_move))
         if groups:
-            point, feature, landing, cut = self._ungrouped(groups, X[points], point, feature, landing, cut)
+            point, feature, landing, cut = ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
         if self.has_cuts and (limits.linear or limits.implications or groups or plausibility is not None):
-            moves = moves._replace(cut=self._model_cuts(moves))
+            moves = moves._replace(cut=self.cells.last_crossed(*moves[1:]))
         found = Counterfactuals(
             rows=points,
             classes=self.model.classes,
@@ -271,15 +357,30 @@ class CounterfactualEngine:
 
     # --- the searches -------------------------------------------------------------------------------------------------
 
+    def _prepared(
+        self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
+    ) -> SearchSpace | None:
+        """What trees are searched on, for all points together; None where there is nothing to prepare."""
+        if self.method == "milp":
+            self._check_milp(X, limits)
+        if self.method == "milp" or isinstance(self.model, LinearModel):
+            return None
+        return self._space(self._coded(X), points, limits, plausibility)
+
     def _search(
-        self, search: dict[str, Any], X: Floats, limits: Limits, plausibility: Plausibility | None
-    ) -> tuple[Any, tuple[Group, ...]]:
+        self,
+        search: dict[str, Any],
+        X: Floats,
+        limits: Limits,
+        plausibility: Plausibility | None,
+        space: SearchSpace | None,
+    ) -> Any:
         """Run the search of the core that fits the model."""
         # The core's boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            return self._search_linear(search | {"rows": X}, boundary, limits), ()
-        space = self._space(X, search["points"], limits, plausibility)
+            return self._search_linear(search | {"rows": X}, boundary, limits)
+        assert space is not None
         tables = space.tables
         base = tables.base.copy()
         base[: self.model.n_outputs] -= boundary
@@ -295,9 +396,9 @@ class CounterfactualEngine:
             "base": base,
         }
         if isinstance(tables, AdditiveTables):
-            return _core.solve_additive(**search), space.groups
-        examples = self.examples.cells if space.tables is self.tables else space.cells.of(space.rows(self.examples.rows))
-        found = _core.solve_ensemble(
+            return _core.solve_additive(**search)
+        examples = space.cells.of(space.rows(self.examples.rows))
+        return _core.solve_ensemble(
             **search,
             roots=tables.roots,
             feature=tables.feature,
@@ -307,7 +408,6 @@ class CounterfactualEngine:
             side_least=np.array([] if plausibility is None else [plausibility.least]),
             examples=examples,
         )
-        return found, space.groups
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
         """Cells and tables for points with these gaps and these rules."""
@@ -322,14 +422,11 @@ class CounterfactualEngine:
             return SearchSpace(self.cells, self.tables)
         ruled = {j for rule in limits.linear for j in rule.coefficients}
         ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
-        cuts = {
-            j: candidate_cuts(np.concatenate([X[:, j] for X in self._observed]), self.cells.cuts_of(j))
-            for j in sorted(ruled)
-        }
+        cuts = {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(ruled)}
         forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
         finer = plausibility is not None
         return SearchSpace.build(
-            forest, self.cells, self._observed, gaps, groups, cuts, additive=not between and not finer, finer=finer
+            forest, self.cells, self.training, gaps, groups, cuts, additive=not between and not finer, finer=finer
         )
 
     def _fill_near(self, limits: Limits) -> Floats | None:
@@ -337,66 +434,30 @@ class CounterfactualEngine:
         if limits.fillable is None:
             return None
         near = np.zeros(self.model.n_features)
-        for j in np.flatnonzero(limits.fillable):
+        for j in np.flatnonzero(limits.fillable).tolist():
             if j not in self.cells.code_cell:
-                near[j] = np.nanmedian(np.concatenate([X[:, j] for X in self._observed]))
+                near[j] = self.training.median(j)
         return near
 
     def _search_linear(self, search: dict[str, Any], boundary: float, limits: Limits) -> Any:
         assert isinstance(self.model, LinearModel)
         from fcca.counterfactuals._linear import solve_linear
 
-        return solve_linear(self.model, self.cells, self._observed, limits, boundary, **search)
+        return solve_linear(self.model, self.cells, self.training, limits, boundary, **search)
 
-    def _solve_by_milp(self, search: dict[str, Any], limits: Limits) -> Any:
+    def _check_milp(self, X: Floats, limits: Limits) -> None:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
-        if self.forest.n_codes or np.isnan(search["rows"]).any() or not limits.only_frozen:
+        if self.forest.n_codes or np.isnan(X).any() or not limits.only_frozen:
             raise UnsupportedModelError("method='milp' knows numbers without gaps, and no rule but features that stay.")
+
+    def _solve_by_milp(self, search: dict[str, Any], limits: Limits) -> Any:
+        assert isinstance(self.model, TreeEnsemble)
         from fcca.counterfactuals._milp import solve_milp
 
         return solve_milp(**search, frozen=limits.frozen, model=self.model, cells=self.cells)
 
     # --- from what was searched to what was asked ---------------------------------------------------------------------
-
-    def _ungrouped(
-        self,
-        groups: tuple[Group, ...],
-        rows: Floats,
-        point: NDArray[np.int64],
-        feature: NDArray[np.int32],
-        landing: Floats,
-        cut: Floats,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
-        """Moves of a group as moves of its columns."""
-        first = np.array([group.columns[0] for group in groups])
-        of_group = np.isin(feature, first)
-        moves = [(point[~of_group], feature[~of_group], landing[~of_group], cut[~of_group])]
-        for group in groups:
-            mine = np.flatnonzero(feature == group.columns[0])
-            entered = group.patterns[landing[mine].astype(np.intp)]
-            before = rows[point[mine]][:, list(group.columns)]
-            move, column = np.nonzero(entered != before)
-            nowhere = np.full(len(move), np.nan)
-            moves.append(
-                (point[mine][move], np.array(group.columns, dtype=np.int32)[column], entered[move, column], nowhere)
-            )
-        point, feature, landing, cut = (np.concatenate(column) for column in zip(*moves, strict=True))
-        order = np.lexsort((feature, point))
-        return point[order], feature[order], landing[order], cut[order]
-
-    def _model_cuts(self, moves: Moves) -> Floats:
-        """Per move, the cut of the model that it crosses last; NaN where it crosses none."""
-        cuts = moves.cut.copy()
-        for j in np.unique(moves.feature):
-            mine = np.flatnonzero((moves.feature == j) & ~np.isnan(moves.origin))
-            own = self.cells.cuts_of(j)
-            if j in self.cells.code_cell:
-                continue
-            before, after = np.searchsorted(own, moves.origin[mine]), np.searchsorted(own, moves.landing[mine])
-            padded = np.concatenate([own, [np.nan]])
-            cuts[mine] = np.where(after > before, padded[after - 1], np.where(after < before, padded[after], np.nan))
-        return cuts
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
         """The same, those that do not flip the classifier's own predict labelled as unverified."""

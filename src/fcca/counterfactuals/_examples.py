@@ -21,21 +21,24 @@ class Examples:
         self._multipliers = np.random.default_rng(0).integers(0, 2**63, n_features, dtype=np.uint64) * np.uint64(
             2
         ) + np.uint64(1)
-        self.cells = np.empty((0, n_features), dtype=np.int32)
+        self.numbers = np.empty(0, dtype=np.uint64)
         self.rows = np.empty((0, n_features))
 
     def observe(self, rows: NDArray[np.float64], cells: NDArray[np.int32]) -> None:
         """Take in training rows and their cells."""
         for begin in range(0, len(cells), ROWS_AT_A_TIME):
             piece = slice(begin, begin + ROWS_AT_A_TIME)
-            seen = np.concatenate([self.cells, cells[piece]])
-            number = (seen.astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
+            number = (cells[piece].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
             number ^= number >> np.uint64(31)
             number *= np.uint64(0x9E3779B97F4A7C15)  # spreads neighbours far apart
-            _, first = np.unique(number, return_index=True)
-            kept = first[:MOST_EXAMPLES]
-            is_old = kept < len(self.cells)
-            chosen = np.empty((len(kept), rows.shape[1]))
-            chosen[is_old] = self.rows[kept[is_old]]
-            chosen[~is_old] = rows[piece][kept[~is_old] - len(self.cells)]
-            self.cells, self.rows = np.ascontiguousarray(seen[kept]), chosen
+            self.take(number, rows[piece])
+
+    def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:
+        """Take in rows whose numbers are known: the cells alone make them."""
+        smallest, first = np.unique(np.concatenate([self.numbers, numbers]), return_index=True)
+        kept = first[:MOST_EXAMPLES]
+        is_old = kept < len(self.numbers)
+        chosen = np.empty((len(kept), rows.shape[1]))
+        chosen[is_old] = self.rows[kept[is_old]]
+        chosen[~is_old] = rows[kept[~is_old] - len(self.numbers)]
+        self.numbers, self.rows = smallest[:MOST_EXAMPLES], chosen

@@ -24,6 +24,7 @@ from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_sh
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
+from fcca.counterfactuals._workers import answered_alone
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
 from fcca.models import decide_at
 from fcca.models._native import as_classifier
@@ -65,7 +66,8 @@ class CounterfactualExplainer:
         A share of X, such as 0.1: an isolation forest fitted on X must not find an answer odder than all but this share of
         X. For tree ensembles; it makes the search ten to a hundred times slower.
     n_jobs : int, default=None
-        Threads; None is 1, -1 all cores. The result does not depend on it.
+        Threads; None is 1, -1 all cores. Inside of ``joblib.parallel_config`` with a backend of processes, such as
+        ``"loky"`` or ``"dask"``, these. The result does not depend on it.
     time_limit : float, default=None
         Seconds for all searches of a call of :meth:`explain` together. What is not proven by then says so in its status.
     time_limit_per_point : float, default=None
@@ -311,7 +313,8 @@ class CounterfactualExplainer:
         """What ``predict_proba`` says or, where there is none, the logistic of the decision function."""
         given = self.engine.given(X)
         if self._has_probabilities:
-            return np.asarray(self.estimator.predict_proba(given), dtype=np.float64)
+            with answered_alone():
+                return np.asarray(self.estimator.predict_proba(given), dtype=np.float64)
         score = (
             self.estimator.decision_function(given)
             if hasattr(self.estimator, "decision_function")

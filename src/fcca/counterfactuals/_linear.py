@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from fcca.counterfactuals._linear_many import beat_own_class
 from fcca.counterfactuals._linear_program import Task
 from fcca.counterfactuals._linear_search import ANY_OTHER_CLASS, INFEASIBLE, OPTIMAL, LinearSearch, Outcome
 from fcca.counterfactuals._space import core_limits
+from fcca.counterfactuals._training_values import TrainingValues
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import LinearModel
 
@@ -32,7 +33,7 @@ ROWS_AT_ONCE = 65_536
 def solve_linear(
     model: LinearModel,
     cells: Cells,
-    observed: Sequence[Floats],
+    observed: TrainingValues,
     limits: Limits,
     boundary: float,
     *,
@@ -56,8 +57,8 @@ def solve_linear(
     model : LinearModel
     cells : Cells
         For the box of the training rows.
-    observed : sequence of ndarray
-        The training rows.
+    observed : TrainingValues
+        Of the training rows.
     limits : Limits
         One line per point.
     boundary : float

@@ -8,7 +8,6 @@ starts, and the steps on a grid are counted in binary digits, so that all choice
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.constraints._limits import Limits
+from fcca.counterfactuals._training_values import TrainingValues
 from fcca.models import LinearModel
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,8 @@ class Task:
     model : LinearModel
     box_low, box_high : ndarray of shape (n_features,)
         Smallest and largest training values.
-    observed : sequence of ndarray
-        The training rows.
+    observed : TrainingValues
+        Of the training rows.
     limits : Limits
     lambda0, lambda1 : float
         Costs per feature moved and per distance.
@@ -46,7 +46,7 @@ class Task:
         model: LinearModel,
         box_low: Floats,
         box_high: Floats,
-        observed: Sequence[Floats],
+        observed: TrainingValues,
         limits: Limits,
         lambda0: float,
         lambda1: float,
@@ -66,13 +66,12 @@ class Task:
     def values(self, j: int) -> Floats:
         """Distinct training values of a column, sorted."""
         if j not in self._values:
-            column = np.concatenate([X[:, j] for X in self.observed])
-            self._values[j] = np.unique(column[~np.isnan(column)])
+            self._values[j] = self.observed.distinct(j)
         return self._values[j]
 
     def median(self, j: int) -> float:
         """Training median of a column."""
-        return float(np.nanmedian(np.concatenate([X[:, j] for X in self.observed])))
+        return self.observed.median(j)
 
     @cached_property
     def enterable(self) -> dict[int, list[int]]:

@@ -14,6 +14,7 @@ from fcca.constraints._limits import Limits
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._forest import Forest
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
+from fcca.counterfactuals._training_values import TrainingValues
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -65,6 +66,30 @@ def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
 
+def ungrouped(
+    groups: tuple[Group, ...],
+    rows: Floats,
+    point: NDArray[np.int64],
+    feature: NDArray[np.int32],
+    landing: Floats,
+    cut: Floats,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
+    """Moves of a group as moves of its columns."""
+    first = np.array([group.columns[0] for group in groups])
+    of_group = np.isin(feature, first)
+    moves = [(point[~of_group], feature[~of_group], landing[~of_group], cut[~of_group])]
+    for group in groups:
+        mine = np.flatnonzero(feature == group.columns[0])
+        entered = group.patterns[landing[mine].astype(np.intp)]
+        before = rows[point[mine]][:, list(group.columns)]
+        move, column = np.nonzero(entered != before)
+        nowhere = np.full(len(move), np.nan)
+        moves.append((point[mine][move], np.array(group.columns, dtype=np.int32)[column], entered[move, column], nowhere))
+    point, feature, landing, cut = (np.concatenate(column) for column in zip(*moves, strict=True))
+    order = np.lexsort((feature, point))
+    return point[order], feature[order], landing[order], cut[order]
+
+
 def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
     """Cuts for a feature of a rule between features: its training values, or quantiles of them where they are many.
 
@@ -111,7 +136,7 @@ class SearchSpace:
         cls,
         forest: Forest,
         cells: Cells,
-        observed: Sequence[Floats],
+        observed: TrainingValues,
         gaps: Bools,
         groups: tuple[Group, ...],
         rule_cuts: dict[int, Floats],
@@ -125,8 +150,8 @@ class SearchSpace:
         forest : Forest
         cells : Cells
             Those of the model alone, with the training rows in them.
-        observed : sequence of ndarray
-            The training rows.
+        observed : TrainingValues
+            Of the training rows.
         gaps : ndarray of shape (n_features,)
             Columns of numbers in which a point that is asked about has a missing value.
         groups : tuple of Group
@@ -141,7 +166,7 @@ class SearchSpace:
             forest = forest.grouped(group.columns, group.patterns)
         if finer or groups or rule_cuts:
             parts, _ = forest.cells(rule_cuts)
-            for X in observed:
+            for X in observed.rows():
                 parts.observe(_grouped(X, groups))
             cells = parts.within(cells) if finer else parts
         cells = cells.with_gaps(gaps)

@@ -38,8 +38,9 @@ class Crossings(NamedTuple):
 
     def table(self, names: list[str], weight: Floats, columns: Columns | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """The distinct conditions with the weight that crossed them, and per entry the one it went to."""
+        threshold = self.threshold + 0.0  # there is one zero: which of the two comes first depends on the order of the rows
         return ThresholdTable.from_counts(
-            names, self.feature, self.threshold, weight, kind=self.kind, labels=self.labels, columns=columns
+            names, self.feature, threshold, weight, kind=self.kind, labels=self.labels, columns=columns
         )
 
 
@@ -153,17 +154,20 @@ def deciding_gaps(
     return Gaps(np.concatenate(points), np.concatenate(features), int(missing.sum()), n_unfinished)
 
 
-def values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable) -> ThresholdTable:
-    """The same table with the classifier's own numbers and the training values next to the thresholds."""
+def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> ThresholdTable:
+    """The same table with the classifier's own numbers and the training values next to the thresholds.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells between the thresholds, or between more cuts than these, with the training values in them.
+    own : ndarray of shape (n_cuts,)
+        The classifier's number for each cut of the cells.
+    table : ThresholdTable
+    """
     is_cut = table.kind == "cut"
-    feature, threshold = table.feature[is_cut], table.threshold[is_cut]
-    if engine.has_cuts:
-        cells, own = engine.cells, engine.native_cuts
-    else:
-        cells = observed_cells(X, feature, threshold)
-        own = cells.cuts
     below, above = cells.values_around()
-    at = cells.index_of(feature, threshold)
+    at = cells.index_of(table.feature[is_cut], table.threshold[is_cut])
     columns = [np.full(len(table), np.nan) for _ in range(3)]
     for column, values in zip(columns, (own, below, above), strict=True):
         column[is_cut] = values[at]
@@ -172,6 +176,4 @@ def values_around(engine: CounterfactualEngine, X: Floats, table: ThresholdTable
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
     """The cells between thresholds, with the values of X in them; missing values are in none."""
-    if np.isnan(X.min()):  # a value that is there already changes nothing
-        X = np.where(np.isnan(X), np.fmin.reduce(X, axis=0), X)
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -15,23 +13,14 @@ from sklearn.base import _fit_context, clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fcca._columns import Columns
 from fcca._progress import progress_bar
 from fcca._units import PowerOfTwoScaler
-from fcca.constraints import Constraint, Limits
-from fcca.counterfactuals import (
-    DEFAULT_MARGIN,
-    CounterfactualEngine,
-    CounterfactualProblem,
-    Counterfactuals,
-    as_share,
-    margin_of_share,
-)
-from fcca.discretizers._base import TargetThresholdTransformer
-from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, values_around
-from fcca.discretizers._rules import Rules
+from fcca.constraints import Constraint
+from fcca.counterfactuals import DEFAULT_MARGIN
+from fcca.discretizers._pieces import PiecewiseTransformer
+from fcca.discretizers._run import problem_of
 from fcca.discretizers._validation import (
     TrainingData,
     check_same_columns,
@@ -41,24 +30,15 @@ from fcca.discretizers._validation import (
     fitted_through,
     table_for,
 )
-from fcca.exceptions import (
-    ConstantFeatureWarning,
-    InvalidInputError,
-    NoCounterfactualError,
-    UnfinishedSearchWarning,
-    UnverifiedCounterfactualWarning,
-)
+from fcca.exceptions import InvalidInputError
 from fcca.models import check_supported
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
-# Linear models have no cuts: every row lands somewhere else, so landings this share of the range apart count as one.
-LINEAR_MERGE_TOLERANCE = 0.01
 
-
-class FCCADiscretizer(TargetThresholdTransformer):
+class FCCADiscretizer(PiecewiseTransformer):
     """Turn a table into the few 0/1 columns that a classifier's decisions hang on.
 
     The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
@@ -99,7 +79,8 @@ class FCCADiscretizer(TargetThresholdTransformer):
     time_limit_per_point : float, default=None
         Seconds for the search of each row.
     n_jobs : int, default=None
-        Threads; None is 1, -1 all cores. The result does not depend on it.
+        Threads; None is 1, -1 all cores. Inside of ``joblib.parallel_config`` with a backend of processes, such as
+        ``"loky"`` or ``"dask"``, these. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
     selection : OptimalSelection, default=None
@@ -114,7 +95,9 @@ class FCCADiscretizer(TargetThresholdTransformer):
     selection_ : Selection
         The choice with its proof; only where there is a selection.
     counterfactuals_ : Counterfactuals
-        The certified answers, one per row that was asked for.
+        The certified answers, one per row that was asked for; not after :meth:`partial_fit`, which does not keep them.
+    statuses_ : dict of str to int
+        How many answers there are of each status.
     estimator_ : classifier
         The fitted classifier.
     classes_ : ndarray
@@ -214,9 +197,30 @@ class FCCADiscretizer(TargetThresholdTransformer):
         -------
         self
         """
-        share = as_share(self.margin) if isinstance(self.margin, str) else None
-        margin = DEFAULT_MARGIN if isinstance(self.margin, str) else self.margin
-        problem = CounterfactualProblem(self.lambda0, self.lambda1, self.lambda2, margin)
+        self._check_parameters()
+        data = check_training_data(self, X, y, sample_weight)
+        self.estimator_ = self._fit_estimator(data)
+        run = self._new_run(data.given)
+        check_same_columns(self, self.estimator_, run.engine.model.n_features)
+        table = table_for(run.engine.model, data)
+        run.observe(table, keep=True)
+        run.settle(lambda: run.engine.scores(table))
+        self._note_constant_features(run, stacklevel=3)
+        answers = run.search(table, data.y, data.weight, lambda n: progress_bar("Counterfactuals", n, bool(self.verbose)))
+        run.warn_about(answers.searched, stacklevel=3)
+        merged, condition = run.merged(answers.searched, data.y[:3].tolist())
+        around = run.values_around(merged, table) if run.needs_values_around() else None
+        self.all_thresholds_, rounded = run.finished(merged, around)
+        self._keep_crossings(answers.crossed.point, rounded[condition][answers.condition])
+        # From here on rows are rows of the caller's X, those of weight 0 included.
+        self.counterfactuals_ = replace(answers.found, rows=data.rows[answers.found.rows])
+        self.statuses_ = dict(answers.searched.statuses)
+        self._choose(table, data.y, data.weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be used, before any work."""
+        problem_of(self)
         if self.p0 > self.p1:
             raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
         if self.n_jobs == 0:
@@ -224,56 +228,6 @@ class FCCADiscretizer(TargetThresholdTransformer):
         if self.estimator is not None:
             check_supported(self.estimator)
         self._begin()
-        data = check_training_data(self, X, y, sample_weight)
-        self.estimator_ = self._fit_estimator(data)
-
-        engine = CounterfactualEngine(self.estimator_, problem, like=data.given)
-        check_same_columns(self, self.estimator_, engine.model.n_features)
-        self.classes_ = engine.model.classes
-        X, columns = table_for(engine.model, data)
-        engine.observe(X)
-        if share is not None:
-            engine.problem = replace(problem, margin=margin_of_share(engine.model, engine.scores(X), share))
-        names = [str(name) for name in _check_feature_names_in(self)]
-        self._note_constant_features(engine, X, columns, names)
-
-        points, own_class = self._points(engine, X, data.y)
-        rules = Rules.of(self.constraints, columns, names) if self.constraints else None
-        limits = None if rules is None else rules.limits(engine, X, points)
-        began = perf_counter()
-
-        def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
-            left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began))
-            found = engine.solve(
-                X,
-                points[which],
-                own_class[which],
-                feature_names=names,
-                limits=limits,
-                n_jobs=self.n_jobs,
-                time_limit=left,
-                time_limit_per_point=self.time_limit_per_point,
-                progress=progress,
-            )
-            return found if rules is None or limits is None else rules.checked(X, found, limits.fillable)
-
-        with progress_bar("Counterfactuals", len(points), bool(self.verbose)) as progress:
-            found = solve(np.arange(len(points)), limits, progress)
-        found = replace(
-            found,
-            columns=columns,
-            own_code=own_class,
-            box=(engine.cells.box_low, engine.cells.box_high),
-            has_cuts=engine.has_cuts,
-            exact=rules is not None,
-        )
-        gaps = None if columns is None else deciding_gaps(X, found, limits, solve)
-        self._warn_about(found, gaps)
-        self._collect_thresholds(engine, X, found, data.weight, gaps)
-        # From here on rows are rows of the caller's X, those of weight 0 included.
-        self.counterfactuals_ = replace(found, rows=data.rows[found.rows])
-        self._choose(X, data.y, data.weight)
-        return self
 
     def _fit_estimator(self, data: TrainingData) -> Any:
         if self.estimator is not None:
@@ -282,101 +236,11 @@ class FCCADiscretizer(TargetThresholdTransformer):
         X, y, weight = distinct_rows(data.X, data.y, data.weight)
         return fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight)
 
-    def _note_constant_features(
-        self, engine: CounterfactualEngine, X: Floats, columns: Columns | None, names: list[str]
-    ) -> None:
-        constant = engine.cells.box_low == engine.cells.box_high
-        if columns is not None:  # a column with a gap has two values, and categories have no box
-            constant = (X.min(axis=0) == X.max(axis=0)) & [not column.ignored for column in columns]
-        self.constant_features_ = [names[j] for j in np.flatnonzero(constant)]
-        if self.constant_features_:
-            shown = ", ".join(self.constant_features_[:5]) + (", …" if len(self.constant_features_) > 5 else "")
-            warnings.warn(
-                f"{len(self.constant_features_)} column(s) have one value only and were left out: {shown}",
-                ConstantFeatureWarning,
-                stacklevel=3,
-            )
-
-    def _points(
-        self, engine: CounterfactualEngine, X: Floats, y: NDArray[np.generic]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The paper's set M: rows that are classified correctly, with a confidence inside the band."""
-        predicted = engine.predict(X)
-        correct = predicted == y
-        confidence = engine.model.confidence(engine.scores(X))
-        least = 0.0 if engine.model.n_outputs > 1 and self.p0 == 0.5 else self.p0
-        points = np.flatnonzero(correct & (confidence >= least) & (confidence <= self.p1))
-        if len(points) == 0:
-            if not correct.any():
-                raise NoCounterfactualError(
-                    f"The classifier gets none of the {len(X)} rows right, so there is no row to compute a counterfactual "
-                    f"for. Its classes are {engine.model.classes.tolist()}; y begins with {y[:3].tolist()}."
-                )
-            raise NoCounterfactualError(
-                f"No row is classified correctly with a probability between p0={self.p0} and p1={self.p1}. The "
-                f"{int(correct.sum())} correctly classified rows lie between {confidence[correct].min():.4g} and "
-                f"{confidence[correct].max():.4g}: widen the band."
-            )
-        return points, engine.class_index(predicted[points])
-
-    def _warn_about(self, found: Counterfactuals, gaps: Gaps | None) -> None:
-        counts = found.counts()
-        if unverified := counts.get("unverified", 0):
-            broken = ", or break a rule" if self.constraints else ""
-            warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals do not flip the classifier's own predict{broken}; they "
-                "are marked 'unverified' and left out of all counts.",
-                UnverifiedCounterfactualWarning,
-                stacklevel=3,
-            )
-        n_searches = len(found) + (0 if gaps is None else gaps.n_searches)
-        in_gaps = 0 if gaps is None else gaps.n_unfinished
-        if unfinished := counts.get("feasible", 0) + counts.get("unknown", 0) + in_gaps:
-            warnings.warn(
-                f"The time limit ended {unfinished} of {n_searches} searches before their proof; they are left out of all "
-                "counts.",
-                UnfinishedSearchWarning,
-                stacklevel=3,
-            )
-
-    def _collect_thresholds(
-        self,
-        engine: CounterfactualEngine,
-        X: Floats,
-        found: Counterfactuals,
-        weight: Floats | None,
-        gaps: Gaps | None,
-    ) -> None:
-        """Count, merge and round; and keep, per condition, which rows crossed it."""
-        crossed = crossings(engine, found, found.columns, gaps)
-        if len(crossed.point) == 0:
-            reason = (
-                "The time limit ended them all: raise time_limit."
-                if found.is_status("feasible", "unknown").all()
-                else "A classifier that answers one class everywhere inside the data's range has none, nor one that answers "
-                "the other by less than the margin."
-            )
-            rules = " Rules in constraints may forbid all changes that there are." if self.constraints else ""
-            raise NoCounterfactualError(
-                f"None of the {len(found)} counterfactual searches gave a threshold: {found.counts()}. {reason}{rules}"
-            )
-        weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
-        table, condition = crossed.table(list(found.feature_names), weights, found.columns)
-
-        tolerance = self.merge_tolerance
-        if tolerance == "auto":
-            tolerance = 0.0 if engine.has_cuts else LINEAR_MERGE_TOLERANCE
-        if float(tolerance) > 0:
-            table, merged = table.merged(float(tolerance) * (engine.cells.box_high - engine.cells.box_low))
-            condition = merged[condition]
-        table = values_around(engine, X, table)
-        if self.round_thresholds:
-            table, rounded = table.rounded()
-            condition = rounded[condition]
-        self.all_thresholds_ = table
+    def _keep_crossings(self, point: NDArray[np.int64], condition: NDArray[np.int64]) -> None:
+        """Keep, per condition, which counterfactuals crossed it."""
         order = np.argsort(condition, kind="stable")
-        self._crossing_points = crossed.point[order]
-        self._first_crossing = np.searchsorted(condition[order], np.arange(len(table) + 1))
+        self._crossing_points = point[order]
+        self._first_crossing = np.searchsorted(condition[order], np.arange(len(self.all_thresholds_) + 1))
 
     def set_granularity(self, Q: float) -> Self:
         """Keep another share of the thresholds found, the most frequent ones, without computing anything anew.
@@ -420,6 +284,7 @@ class FCCADiscretizer(TargetThresholdTransformer):
             if not -len(names) <= condition < len(names):
                 raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
             condition = names[int(condition)]
+        self._check_kept()
         all_names = self.all_thresholds_.names()
         if condition not in all_names:
             raise InvalidInputError(f"No threshold named {condition!r}. The thresholds kept are {names}.")
@@ -461,5 +326,12 @@ class FCCADiscretizer(TargetThresholdTransformer):
             Positions in ``all_thresholds_``, sorted.
         """
         check_is_fitted(self, "thresholds_")
+        self._check_kept()
         conditions = np.repeat(np.arange(len(self.all_thresholds_)), np.diff(self._first_crossing))
         return self.counterfactuals_.rows[self._crossing_points], conditions
+
+    def _check_kept(self) -> None:
+        if not hasattr(self, "counterfactuals_"):
+            raise InvalidInputError(
+                "The rows came in pieces, so it was not kept which row crosses which threshold. Use fit."
+            )

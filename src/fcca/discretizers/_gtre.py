@@ -25,6 +25,7 @@ from fcca.discretizers._validation import (
     TrainingData,
     check_same_columns,
     check_training_data,
+    columns_for,
     decoded,
     distinct_rows,
     fitted_through,
@@ -190,7 +191,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
         names = [str(name) for name in _check_feature_names_in(self)]
         model = self._model(data.given)
-        X, columns = table_for(model, data)
+        X = table_for(model, data)
+        columns = columns_for(model, np.isnan(X).any(axis=0).tolist())
         table = self._splits(model, X, columns, names)
         if len(table) == 0:
             raise InvalidInputError(

@@ -9,10 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca._columns import Columns
-from fcca.constraints import Constraint, Fillable, Limits, check_rules, compile_rules, holds
+from fcca.constraints import (
+    Constraint,
+    Fillable,
+    Implies,
+    Limits,
+    Linear,
+    OneHot,
+    Rule,
+    check_rules,
+    compile_rules,
+    holds,
+)
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
+from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
+
+
+# Rules for which a search looks at the values of all rows.
+OF_ALL_ROWS, OF_ALL_ROWS_IF_LINEAR = (Rule, Linear, Implies, OneHot), (Implies,)
+
+
+def check_for_pieces(constraints: Iterable[Constraint], names: Sequence[str], *, is_linear: bool) -> None:
+    """Refuse, before any row is searched, rules that look at all rows at once, and columns that are not there."""
+    for rule in check_rules(constraints):
+        if isinstance(rule, OF_ALL_ROWS_IF_LINEAR if is_linear else OF_ALL_ROWS):
+            raise InvalidInputError(
+                f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
+                "implications, one-hot groups) do. Leave it out, or use fit."
+            )
+        if unknown := [name for name in rule.columns if name not in names]:
+            raise InvalidInputError(f"The rule {rule!r} names {unknown[0]!r}, but the columns are {list(names)}.")
 
 
 @dataclass(frozen=True)
@@ -29,11 +57,10 @@ class Rules:
         named = Columns(tuple(replace(column, name=name) for column, name in zip(own, names, strict=True)))
         return cls(check_rules(constraints), named)
 
-    def limits(self, engine: CounterfactualEngine, X: Floats, points: NDArray[np.int64]) -> Limits:
-        """What they come to for some rows of the training table."""
-        is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T])
+    def limits(self, engine: CounterfactualEngine, rows: Floats, is_binary: NDArray[np.bool_]) -> Limits:
+        """What they come to for some rows of the training table, whose columns of 0 and 1 are known."""
         low, high = engine.cells.box_low, engine.cells.box_high
-        return compile_rules(self.given, self.columns, low, high, X[points], is_binary=is_binary)
+        return compile_rules(self.given, self.columns, low, high, rows, is_binary=is_binary)
 
     def checked(self, X: Floats, found: Counterfactuals, fillable: NDArray[np.bool_] | None) -> Counterfactuals:
         """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,17 +160,29 @@ def fitted_through(estimator: Any, columns: Columns | None, given: Any, y: Any, 
     return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))
 
 
-def table_for(model: Model, data: TrainingData) -> tuple[Floats, Columns | None]:
-    """The training table in the codes of a model, and its columns; None for them where all are plain numbers."""
+def table_for(model: Model, data: TrainingData) -> Floats:
+    """The training table in the codes of a model."""
     known = model.columns
-    if known is None or not (known.has_categories or known.may_miss.any() or any(column.ignored for column in known)):
+    if known is None or not _is_special(known):
         if data.columns is not None:
             what = "categories" if data.columns.has_categories else "missing values"
             raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without gaps.")
-        return data.X, None
-    table = data.X if data.columns is None and not known.has_categories else known.encode(data.given)
-    gaps = [bool(np.isnan(values).any()) for values in table.T]  # some classifiers take them everywhere
-    return table, Columns(tuple(replace(column, missing=gap) for column, gap in zip(known, gaps, strict=True)))
+        return data.X
+    return data.X if data.columns is None and not known.has_categories else known.encode(data.given)
+
+
+def columns_for(model: Model, has_gaps: Sequence[bool]) -> Columns | None:
+    """The columns of a model, with gaps where the training table has some; None where all are plain numbers."""
+    known = model.columns
+    if known is None or not _is_special(known):
+        return None
+    # Some classifiers take gaps everywhere.
+    return Columns(tuple(replace(column, missing=gap) for column, gap in zip(known, has_gaps, strict=True)))
+
+
+def _is_special(columns: Columns) -> bool:
+    """Whether some are more than plain numbers."""
+    return columns.has_categories or bool(columns.may_miss.any()) or any(column.ignored for column in columns)
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:

@@ -1,0 +1,37 @@
+"""Thresholds that are close to each other as one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
+    """Which threshold of a column stands for each: the most crossed one takes in all that are closer than the tolerance.
+
+    Then the most crossed of the rest does, and so on, so no two that remain are that close.
+
+    Parameters
+    ----------
+    threshold : ndarray of shape (n,)
+        Sorted.
+    count : ndarray of shape (n,)
+    tolerance : float
+    """
+    leader_of = np.arange(len(threshold))
+    if not tolerance > 0:
+        return leader_of
+    is_open = np.ones(len(threshold), dtype=bool)
+    # Sorted, so that only those around have to be looked at.
+    begin = np.searchsorted(threshold, threshold - 2 * tolerance)
+    end = np.searchsorted(threshold, threshold + 2 * tolerance, side="right")
+    for leader in np.argsort(-count, kind="stable").tolist():
+        if is_open[leader]:
+            reach = slice(begin[leader], end[leader])
+            near = (np.abs(threshold[reach] - threshold[leader]) < tolerance) & is_open[reach]
+            near[leader - begin[leader]] = True
+            leader_of[reach][near] = leader
+            is_open[reach][near] = False
+    return leader_of

@@ -1,0 +1,38 @@
+"""The rows that a classifier was fitted on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from fcca._weights import check_weights
+from fcca.exceptions import InvalidInputError
+
+Floats = NDArray[np.float64]
+
+
+class TrainingTable(NamedTuple):
+    """The rows that a classifier was fitted on, those of weight 0 left out."""
+
+    X: Any
+    y: NDArray[Any]
+    sample_weight: Floats | None
+    rows: NDArray[np.int64]  # which rows of the table that fit was given
+
+
+def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
+    """The rows that count: those of weight 0 may hold categories that no other row has."""
+    y = column_or_1d(y)
+    if _num_samples(X) != len(y):
+        raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
+    if sample_weight is None:
+        return TrainingTable(X, y, None, np.arange(len(y)))
+    weight = check_weights(sample_weight, len(y))
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == len(y):
+        return TrainingTable(X, y, weight, kept)
+    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept], kept)

@@ -1,0 +1,51 @@
+"""All that an engine has to know of the training rows, small enough to be sent, and to be joined with that of other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.counterfactuals._examples import Examples
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What some training rows tell; that of more rows is ``a + b``, in any order.
+
+    Attributes
+    ----------
+    smallest, largest : ndarray of shape (n_cells,)
+        The values of each cell; NaN where it has none.
+    code_count : dict of int to ndarray
+        How often each category occurs, by column.
+    codes : dict of int to ndarray
+        For a linear model, the categories that occur.
+    example_numbers : ndarray of shape (n_examples,)
+    example_rows : ndarray of shape (n_examples, n_features)
+        Rows to begin a search from, and the numbers that they are chosen by.
+    """
+
+    smallest: Floats
+    largest: Floats
+    code_count: Mapping[int, Floats]
+    codes: Mapping[int, Floats]
+    example_numbers: NDArray[np.uint64]
+    example_rows: Floats
+
+    def __add__(self, other: Observations) -> Observations:
+        examples = Examples(self.example_rows.shape[1])
+        for part in (self, other):
+            examples.take(part.example_numbers, part.example_rows)
+        return Observations(
+            np.fmin(self.smallest, other.smallest),
+            np.fmax(self.largest, other.largest),
+            {j: count + other.code_count[j] for j, count in self.code_count.items()},
+            {j: np.union1d(codes, other.codes[j]) for j, codes in self.codes.items()},
+            examples.numbers,
+            examples.rows,
+        )

@@ -1,0 +1,189 @@
+"""Points shared out among the worker processes of the joblib backend that is active, and their answers joined again."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from copy import copy
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs, parallel_backend, wrap_non_picklable_objects
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from fcca.constraints._limits import Limits
+from fcca.counterfactuals._plausibility import Plausibility
+from fcca.counterfactuals._result import Counterfactuals, joined
+from fcca.counterfactuals._space import SearchSpace
+from fcca.counterfactuals._training_values import TrainingValues
+from fcca.exceptions import UnsupportedModelError
+from fcca.models import LinearModel
+
+if TYPE_CHECKING:
+    from fcca.counterfactuals._engine import CounterfactualEngine
+
+Floats = NDArray[np.float64]
+
+# Searches of points take from microseconds to minutes: with several pieces each, workers end at about the same time.
+PIECES_PER_WORKER = 8
+MOST_POINTS_PER_PIECE = 65_536
+PER_POINT = ("own_class", "target", "margin")
+
+
+def n_worker_processes(n_jobs: int | None) -> int:
+    """How many processes of the active joblib backend there are; 1 where it is threads, as it is outside of any context.
+
+    Inside the processes of loky joblib says that it is threads: no process starts processes of its own.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    return 1 if getattr(backend, "supports_sharedmem", False) else int(effective_n_jobs(n_jobs))
+
+
+def answered_alone() -> AbstractContextManager[Any]:
+    """For calls of the classifier itself: where processes share the work, it answers as it does outside of the context.
+
+    A joblib context has forests add up their trees by threads, in the order in which these end. The last bit of a
+    probability, and who wins a tie, would differ from run to run.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
+
+
+class Shared(NamedTuple):
+    """What all pieces have in common."""
+
+    engine: CounterfactualEngine
+    settings: dict[str, Any]
+    plausibility: Plausibility | None
+    space: SearchSpace | None
+
+
+class Piece(NamedTuple):
+    """Some of the points."""
+
+    rows: Floats
+    per_point: dict[str, NDArray[Any]]
+    limits: Limits
+    time_limit: float  # what was left of it when the piece was sent
+    ends_at: float  # by the clock: the piece may have waited for its worker
+
+
+def solve_by_workers(
+    engine: CounterfactualEngine,
+    X: Floats,
+    search: dict[str, Any],
+    *,
+    limits: Limits,
+    plausibility: Plausibility | None,
+    space: SearchSpace | None,
+    feature_names: Sequence[str],
+    n_jobs: int | None,
+) -> Counterfactuals:
+    """The answers that the engine itself would give, each found and verified by a worker process.
+
+    Parameters
+    ----------
+    engine : CounterfactualEngine
+    X : ndarray of shape (n_rows, n_features)
+    search : dict
+        What the searches are given: the points and what holds for each of them, costs, time limits, progress.
+    limits : Limits
+    plausibility : Plausibility or None
+    space : SearchSpace or None
+        For all points together: which cells there are depends on the points that are asked about.
+    feature_names : sequence of str
+    n_jobs : int or None
+        Worker processes.
+    """
+    points, progress = search["points"], search["progress"]
+    settings = {name: value for name, value in search.items() if name not in (*PER_POINT, "points", "progress")}
+    sent = _pickled(Shared(_without_rows(engine, limits), settings, plausibility, space))
+    began, ends_at = time.monotonic(), time.time() + search["time_limit"]
+
+    def pieces() -> Iterator[Any]:
+        for which in _pieces(len(points), n_worker_processes(n_jobs)):
+            left = max(0.0, search["time_limit"] - (time.monotonic() - began))
+            per_point = {name: search[name][which] for name in PER_POINT}
+            yield delayed(_solve_piece)(sent, Piece(X[points[which]], per_point, limits.of_points(which), left, ends_at))
+
+    backend, _ = get_active_backend(prefer="threads")
+    as_they_come = getattr(backend, "supports_return_generator", False)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
+    parts: list[Counterfactuals] = []
+    done = 0
+    answers = parallel(pieces())
+    with closing(answers) if as_they_come else nullcontext():
+        for part in answers:
+            parts.append(part)
+            done += len(part)
+            if progress is not None:
+                progress(done)
+    return replace(
+        joined(parts),
+        rows=points,
+        classes=engine.model.classes,
+        feature_names=tuple(feature_names),
+        columns=engine.model.columns,
+    )
+
+
+def _pieces(n: int, n_workers: int) -> list[NDArray[np.int64]]:
+    """Equal parts of n points, in their order."""
+    n_pieces = min(n, max(PIECES_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_PIECE)))
+    ends = [n * k // n_pieces for k in range(n_pieces + 1)]
+    return [np.arange(begin, end) for begin, end in pairwise(ends)]
+
+
+def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
+    """In a worker: the answers for a piece, by one thread."""
+    shared: Shared = pickle.loads(sent.data)
+    search = shared.settings | piece.per_point
+    search["points"] = np.arange(len(piece.rows))
+    search["time_limit"] = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
+    found = shared.engine.solve_here(
+        piece.rows,
+        search | {"progress": None},
+        limits=piece.limits,
+        plausibility=shared.plausibility,
+        space=shared.space,
+        feature_names=(),
+        n_threads=1,
+    )
+    return replace(found, columns=None)  # whoever asked has them
+
+
+def _pickled(shared: Shared) -> NDArray[np.uint8]:
+    """Pickled once for all pieces; as an array, which joblib's backends send to each worker once, not with each piece."""
+    try:
+        # Classes that somebody wrote in a notebook are no module's: only joblib's own way of pickling takes them along.
+        pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise UnsupportedModelError(
+            f"{type(shared.engine.estimator).__name__} cannot be sent to other processes: {error}. Use threads, which are "
+            "the default: leave joblib's parallel_config out, or give it backend='threading'."
+        ) from error
+    return np.frombuffer(pickled, dtype=np.uint8)
+
+
+def _without_rows(engine: CounterfactualEngine, limits: Limits) -> CounterfactualEngine:
+    """The same engine without what the workers do not need: the training rows above all."""
+    sent = copy(engine)
+    known = engine.training
+    if known.pieces is not None:
+        fillable = () if limits.fillable is None else np.flatnonzero(limits.fillable).tolist()
+        categories, distinct = set(engine.cells.code_cell), set()
+        if isinstance(engine.model, LinearModel):
+            categories = set(engine.model.effects)
+            distinct = categories | {rule.then_feature for rule in limits.implications}
+        sent.training = TrainingValues(
+            None,
+            {j: known.median(j) for j in fillable if j not in categories},
+            {j: known.distinct(j) for j in sorted(distinct)},
+        )
+    return sent

@@ -1,0 +1,76 @@
+"""Where the counterfactuals of a linear model land: almost every row elsewhere, so kept in as little memory as will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca._conditions import leaders
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+MOST_LANDINGS = 25_000_000  # 20 bytes each, and as much again while they are sorted
+
+
+@dataclass(frozen=True)
+class Landings:
+    """Conditions with counts, before near ones are merged; that of more rows is ``a + b``.
+
+    Attributes
+    ----------
+    others : ThresholdTable
+        All that are no cuts.
+    feature, threshold, count : ndarray of shape (n_cuts,)
+        Cuts, sorted by feature and threshold, each once.
+    """
+
+    others: ThresholdTable
+    feature: NDArray[np.int32]
+    threshold: Floats
+    count: Floats
+
+    @classmethod
+    def of(cls, table: ThresholdTable) -> Landings:
+        """The same conditions."""
+        is_cut = table.kind == "cut"
+        return cls(table.select(~is_cut), table.feature[is_cut], table.threshold[is_cut], table.count[is_cut])
+
+    def __len__(self) -> int:
+        return len(self.others) + len(self.feature)
+
+    def __add__(self, other: Landings) -> Landings:
+        feature = np.concatenate([self.feature, other.feature])
+        threshold = np.concatenate([self.threshold, other.threshold])
+        count = np.concatenate([self.count, other.count])
+        order = np.lexsort((threshold, feature))
+        feature, threshold, count = feature[order], threshold[order], count[order]
+        first = np.ones(len(feature), dtype=bool)
+        first[1:] = (np.diff(feature) != 0) | (np.diff(threshold) != 0)
+        if first.sum() > MOST_LANDINGS:
+            raise InvalidInputError(
+                f"The counterfactuals of this linear classifier land on more than {MOST_LANDINGS:,} different values, all "
+                "of which are kept until near ones are merged. Narrow the band from p0 to p1, or give fewer rows."
+            )
+        sums = np.add.reduceat(count, np.flatnonzero(first)) if len(count) else count
+        return Landings(self.others + other.others, feature[first], threshold[first], sums)
+
+    def merged(self, tolerance: Floats) -> ThresholdTable:
+        """What :meth:`ThresholdTable.merged` gives for the same conditions."""
+        kept: list[NDArray[np.int64]] = []
+        sums: list[Floats] = []
+        for j in np.unique(self.feature):
+            begin, end = np.searchsorted(self.feature, [j, j + 1])
+            leader = leaders(self.threshold[begin:end], self.count[begin:end], float(tolerance[j]))
+            own = np.unique(leader)
+            kept.append(own + begin)
+            sums.append(np.bincount(np.searchsorted(own, leader), weights=self.count[begin:end]).astype(np.float64))
+        names, columns = self.others.feature_names, self.others.columns
+        at = np.concatenate([*kept, np.empty(0, dtype=np.int64)])
+        cuts, _ = ThresholdTable.from_counts(
+            names, self.feature[at], self.threshold[at], np.concatenate([*sums, np.empty(0)]), columns=columns
+        )
+        return cuts + self.others if len(self.others) else cuts

@@ -1,0 +1,223 @@
+"""What a cluster does to work: workers die, people lose patience, and the wire is narrow."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from dask_tables import assert_same, boosting, features, in_memory, numbers
+from sklearn.ensemble import GradientBoostingClassifier
+
+from fcca.streaming._stages import Rows
+from real_data import imported
+
+dask = imported("dask")
+distributed = imported("distributed")
+
+import dask.dataframe as dd  # noqa: E402
+
+from fcca.dask import distill  # noqa: E402
+from fcca.dask._pieces import DaskPieces  # noqa: E402
+from fcca.dask._tables import Table  # noqa: E402
+
+
+class Deadly(GradientBoostingClassifier):
+    """Kills the processes that it was told to, when it is asked there for the second time."""
+
+    def predict(self, X):
+        if os.getpid() in getattr(self, "victims_", ()):
+            asked = getattr(self, "asked_", 0)
+            self.asked_ = asked + 1
+            if asked:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().predict(X)
+
+
+def pids(client):
+    return list(client.run(os.getpid).values())
+
+
+@pytest.mark.parametrize("n_victims", [1, pytest.param(2, marks=pytest.mark.verify)], ids=["one worker", "all workers"])
+def test_workers_that_are_killed_in_the_middle_change_nothing(client, n_victims):
+    frame = numbers(400).drop(columns="weight")
+    expected = in_memory(frame, boosting(frame))
+    model = Deadly(n_estimators=30, max_depth=1, random_state=0).fit(features(frame), frame["label"])
+    before = pids(client)
+    model.victims_ = before[:n_victims]
+    found = distill(dd.from_pandas(frame, npartitions=8), "label", model, client=client)
+    client.wait_for_workers(2, timeout=30)
+    assert not set(model.victims_) & set(pids(client))
+    assert_same(found, expected, same_parameters=False)
+
+
+@pytest.mark.verify
+def test_what_was_persisted_on_a_killed_worker_is_computed_again(client):
+    frame = numbers(400).drop(columns="weight")
+    expected = in_memory(frame, boosting(frame))
+    model = Deadly(n_estimators=30, max_depth=1, random_state=0).fit(features(frame), frame["label"])
+    ddf = client.persist(dd.from_pandas(frame, npartitions=6))
+    with client.as_current():
+        distributed.wait(distributed.futures_of(ddf))
+    model.victims_ = pids(client)[:1]
+    assert_same(distill(ddf, "label", model, client=client), expected)
+
+
+class Sum:
+    """Adds up."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __add__(self, other):
+        return Sum(self.n + other.n)
+
+
+def slowly_counted(rows: Rows, seconds):
+    time.sleep(seconds)
+    return Sum(len(rows.X))
+
+
+def failing_at_first(rows: Rows, folder):
+    """Fails once per partition."""
+    seen = folder / f"{rows.X.index[0]}"
+    if not seen.exists():
+        seen.touch()
+        raise OSError("the disk was busy")
+    return Sum(len(rows.X))
+
+
+def pieces_of(client, n=12, **options):
+    return DaskPieces(Table.of_frame(dd.from_pandas(numbers(240), npartitions=n), "label", "weight"), client, **options)
+
+
+def assert_idle_and_usable(client):
+    """Nothing of what was cancelled is left, and the next sum is right."""
+    deadline = time.monotonic() + 10
+    while any(client.processing().values()) or client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert pieces_of(client).sum("Rows", slowly_counted, 0.0).n == 240
+
+
+def test_ctrl_c_takes_all_work_back(client):
+    pieces = pieces_of(client)
+    interruption = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
+    begin = time.monotonic()
+    interruption.start()
+    with pytest.raises(KeyboardInterrupt):
+        pieces.sum("Rows", slowly_counted, 1.0)
+    assert time.monotonic() - begin < 5  # all of it takes six seconds
+    assert_idle_and_usable(client)
+
+
+def test_an_error_takes_all_work_back(client, tmp_path):
+    with pytest.raises(OSError, match="the disk was busy"):
+        pieces_of(client, retries=0).sum("Rows", failing_at_first, tmp_path)
+    assert_idle_and_usable(client)
+
+
+def test_a_persisted_table_outlives_an_error(client, tmp_path):
+    frame = numbers(240)
+    ddf = client.persist(dd.from_pandas(frame, npartitions=20))
+    pieces = DaskPieces(Table.of_frame(ddf, "label", "weight"), client, retries=0)
+    with pytest.raises(OSError, match="the disk was busy"):
+        pieces.sum("Rows", failing_at_first, tmp_path)
+    assert client.compute(ddf["weight"].sum()).result() == frame["weight"].sum()
+    assert pieces.sum("Rows", slowly_counted, 0.0).n == 240
+
+
+def test_tasks_that_fail_are_tried_again(client, tmp_path):
+    assert pieces_of(client, retries=1).sum("Rows", failing_at_first, tmp_path).n == 240
+
+
+@pytest.mark.parametrize("asked", ["cluster", None], ids=["cluster", "threads"])
+def test_progress_counts_partitions(asked, request, monkeypatch):
+    from contextlib import contextmanager
+
+    from fcca import _progress
+
+    told = []
+
+    class Shown:
+        @contextmanager
+        def job(self, label, total):
+            told.append((label, total))
+            yield told.append
+
+    client = None if asked is None else request.getfixturevalue("client")
+    with _progress.shown_on(Shown()):
+        pieces_of(client, 5).sum("Rows", slowly_counted, 0.0)
+    assert told[0] == ("Rows", 5)
+    assert told[1:] == [1, 2, 3, 4, 5]
+
+
+def test_the_active_client_is_taken_unless_another_scheduler_was_asked_for(client):
+    with client.as_current():
+        assert pieces_of(None).client is client
+        with dask.config.set(scheduler="threads"):
+            assert pieces_of(None).client is None
+    with dask.config.set(scheduler="synchronous"):
+        assert pieces_of(None).client is None
+        assert pieces_of(client).client is client
+
+
+# --- the wire -----------------------------------------------------------------------------------------------------------
+
+
+def count_what_is_written():
+    """Count every byte that this process writes to a connection from now on: between client, scheduler and workers."""
+    from distributed.comm import tcp
+
+    if not hasattr(tcp, "bytes_written_"):
+        write = tcp.TCP.write
+
+        async def counted(self, *given, **options):
+            n = await write(self, *given, **options)
+            tcp.bytes_written_ += n
+            return n
+
+        tcp.TCP.write = counted
+    tcp.bytes_written_ = 0
+
+
+def bytes_written():
+    from distributed.comm import tcp
+
+    return tcp.bytes_written_
+
+
+def crossing(client, work):
+    """The bytes that all processes of the cluster, this one with the scheduler included, write during some work."""
+    count_what_is_written()
+    client.run(count_what_is_written)
+    work()
+    return bytes_written() + sum(client.run(bytes_written).values())
+
+
+def test_what_crosses_the_wire_does_not_grow_with_the_rows(client, tmp_path):
+    few, many = numbers(4_000).drop(columns="weight"), numbers(80_000).drop(columns="weight")
+    model = boosting(few)
+    crossed = {}
+    for frame in (few, many):
+        path = tmp_path / str(len(frame))
+        dd.from_pandas(frame, npartitions=4).to_parquet(path)
+        ddf = dd.read_parquet(path)
+        distill(ddf, "label", model, client=client)  # what is loaded once is loaded
+        crossed[len(frame)] = crossing(client, lambda ddf=ddf: distill(ddf, "label", model, client=client))
+    added = features(many).to_numpy(dtype=np.float64).nbytes - features(few).to_numpy(dtype=np.float64).nbytes
+    assert crossed[4_000] > 10_000
+    assert crossed[80_000] - crossed[4_000] < 0.01 * added
+
+
+def test_a_broadcast_is_sent_to_each_worker_once(client):
+    ballast = np.random.default_rng(0).bytes(1_000_000)
+    crossed = crossing(client, lambda: pieces_of(client, 16).sum("Rows", with_ballast, ballast))
+    # From here to the scheduler, from there to one worker, and from that to the other.
+    assert crossed < 3.5 * len(ballast)
+
+
+def with_ballast(rows: Rows, ballast):
+    time.sleep(0.02)
+    return Sum(len(rows.X))
