@@ -46,11 +46,11 @@ def damaged(document: dict) -> dict[str, dict]:
 
     for key in document:
         change(f"no {key}", key, drop=True)
-        change(f"{key} is null", key, to=None)
+        change(f"{key} is null", key, to=None) if key != "provenance" else None
         change(f"{key} is a list of lists", key, to=[[]])
         change(f"{key} is a text", key, to="text") if key != "fcca" else None
     change("another format", "format", to="fcca.thresholds")
-    change("another version", "version", to=2)
+    change("another version", "version", to=3)
     change("version true", "version", to=True)
     change("no classes at all", "classes", to=[])
     change("a class twice", "classes", to=["bad", "bad"])
@@ -96,4 +96,45 @@ def damaged(document: dict) -> dict[str, dict]:
     change("a proof that is a number", "certificate", "optimal", to=1)
     change("a bound that is a text", "certificate", "lower_bound", to="0.1")
     change("half a depth", "certificate", "max_depth", to=1.5)
+    if document["version"] == 1:
+        return found
+    for name in ("cut", "below", "above", "count"):
+        change(f"no {name} of a condition", "conditions", cut, name, drop=True)
+        change(f"a {name} that is a text", "conditions", cut, name, to="1.0")
+    change("no model's own number", "conditions", cut, "cut", to=None)
+    change("no count of a set", "conditions", some, "count", drop=True)
+    change("values that are not around", "conditions", cut, "below", to=document["conditions"][cut]["above"])
+    change("a threshold on the value above", "conditions", cut, "threshold", to=document["conditions"][cut]["above"])
+    change("a condition twice", "conditions", to=[document["conditions"][0], *document["conditions"]])
+    change("conditions in another order", "conditions", to=document["conditions"][::-1])
+    larger = [label for label in everything if label not in document["conditions"][some]["categories"]]
+    change("the larger side of a split", "conditions", some, "categories", to=larger)
+    change("another objective", "certificate", "objective", to=document["certificate"]["objective"] + 0.01)
+    change("a bound above the objective", "certificate", "lower_bound", to=document["certificate"]["objective"] + 0.01)
+    change("a proof without its bound", "certificate", "lower_bound", to=document["certificate"]["objective"] - 0.01)
+    change("another gap", "certificate", "gap", to=0.5)
+    change("a leaf that costs less than nothing", "certificate", "regularization", to=-0.1)
+    change("a tree that is too deep for its proof", "certificate", "max_depth", to=1)
+    change("no depth", "certificate", "max_depth", drop=True)
+    for name in document["provenance"]:
+        change(f"a provenance without {name}", "provenance", name, drop=True)
+        change(f"a provenance whose {name} is a list of lists", "provenance", name, to=[[]])
+    change("other rows", "provenance", "rows", to=document["provenance"]["rows"] + 1)
+    change("another weight", "provenance", "weight", to=document["provenance"]["weight"] * 2)
+    change("another target", "provenance", "fit_to", to="both")
+    change("a fidelity above 1", "provenance", "fidelity", to=1.01)
+    change("an accuracy below 0", "provenance", "accuracy", to=-0.01)
+    change("an unknown status", "provenance", "counterfactuals", to={"perfect": 1})
+    change("less than no counterfactuals", "provenance", "counterfactuals", to={"optimal": -1})
+    change("a version that is a number", "provenance", "libraries", "numpy", to=2)
+    change("a rule that is a number", "provenance", "rules", to=[1])
+    change("too many rules", "provenance", "rules", to=["rule"] * 201)
+    change("a long rule", "provenance", "rules", to=["r" * 201])
+    change("a class that is a number", "provenance", "tree", "class", to=1)
+    change("a long class", "provenance", "tree", "class", to="c" * 201)
+    change("a parameter that is a list", "provenance", "tree", "parameters", "max_depth", to=[3])
+    change("a long parameter", "provenance", "tree", "parameters", "max_depth", to="3" * 201)
+    change("a long name of a parameter", "provenance", "tree", "parameters", to={"m" * 201: 3})
+    change("too many parameters", "provenance", "tree", "parameters", to={str(n): n for n in range(201)})
+    change("a selection that is a text", "provenance", "selection", to="all")
     return found

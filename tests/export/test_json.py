@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,11 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 from export.documents import chain, damaged
-from export.trees import N_TREES, fitted
+from export.trees import N_TREES, fitted, hard_rows
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, __version__
 from fcca.exceptions import InvalidInputError
-from fcca.export import _json, from_json, to_json
+from fcca.export import _json, _reading, from_json, to_json
+from fcca.export._tree import as_distilled
 from mixed_tables import loans
 
 
@@ -35,9 +36,18 @@ def document(lender):
 
 
 def test_the_document_says_all_of_the_tree(lender, document):
-    assert (document["format"], document["version"], document["fcca"]) == ("fcca-tree", 1, __version__)
+    assert (document["format"], document["version"], document["fcca"]) == ("fcca-tree", 2, __version__)
     assert document["classes"] == lender.classes_.tolist()
     assert [column["name"] for column in document["columns"]] == lender.feature_names_in_.tolist()
+    table = lender.discretizer_.thresholds_
+    assert [one["kind"] for one in document["conditions"]] == table.kind.tolist()
+    assert [one["column"] for one in document["conditions"]] == table.feature.tolist()
+    assert [one["count"] for one in document["conditions"]] == table.count.tolist()
+    cuts = [one for one in document["conditions"] if one["kind"] == "cut"]
+    for name in ("threshold", "cut", "below", "above"):
+        assert [one[name] for one in cuts] == getattr(table, name)[table.kind == "cut"].tolist()
+    tested = [node["condition"] for node in document["nodes"] if node["condition"] is not None]
+    assert tested == lender.tree_.tree_.feature[lender.tree_.tree_.feature >= 0].tolist()
     assert document["columns"][3] == {"name": "grade", "categories": ["low", "mid", "top"], "missing": False}
     assert [node["rows"] for node in document["nodes"]] == lender.structure_.n_rows.tolist()
     assert [node["weight"] for node in document["nodes"]] == lender.structure_.weight.tolist()
@@ -52,6 +62,79 @@ def test_a_tree_survives_the_way_there_and_back():
         tree = from_json(text)
         assert to_json(tree) == text
         assert from_json(text.encode()).rules() == tree.rules() == classifier.rules()
+
+
+def test_all_conditions_survive_and_make_the_same_columns():
+    kinds = set()
+    for seed in range(N_TREES):
+        classifier, X = fitted(seed)
+        tree, discretizer = from_json(to_json(classifier)), classifier.discretizer_
+        rows = hard_rows(classifier, X, 200, seed)
+        assert tree.transform(rows).tolist() == discretizer.transform(rows).tolist()
+        assert tree.get_feature_names_out().tolist() == discretizer.get_feature_names_out().tolist()
+        table, expected = tree.thresholds, discretizer.thresholds_
+        for name in ("feature", "threshold", "cut", "below", "above", "count"):
+            assert np.array_equal(getattr(table, name), getattr(expected, name), equal_nan=True)
+        assert (table.codes, table.kind.tolist()) == (expected.codes, expected.kind.tolist())
+        assert table == as_distilled(classifier).thresholds
+        assert tree.provenance == as_distilled(classifier).provenance
+        kinds |= set(table.kind.tolist())
+    assert kinds == {"cut", "set", "missing"}
+
+
+def test_more_conditions_than_the_tree_tests_are_kept(lender):
+    tree = from_json(to_json(lender))
+    assert len(tree.thresholds) == len(lender.discretizer_.thresholds_) > len(set(lender.tree_.tree_.feature.tolist()))
+    X, _ = loans()
+    odd = X.assign(age="?")  # of columns without a condition, any value
+    if "age" not in tree.thresholds.features_used:
+        assert tree.transform(odd).tolist() == tree.transform(X).tolist()
+    with pytest.raises(InvalidInputError, match="yacht"):
+        tree.transform(X.assign(purpose="yacht"))
+    with pytest.raises(InvalidInputError, match="another order"):
+        tree.transform(X[["purpose", "income", "age", "grade"]])
+
+
+def test_names_of_columns_can_be_given_where_there_are_none(lender):
+    X, y = load_iris(return_X_y=True)
+    classifier = FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0))).fit(X, y)
+    tree, names = from_json(to_json(classifier)), ["a", "b", "c", "d"]
+    expected = classifier.discretizer_.get_feature_names_out(names)
+    assert tree.get_feature_names_out(names).tolist() == expected.tolist()
+    with pytest.raises(InvalidInputError, match="must name the 4 columns"):
+        tree.get_feature_names_out(names[:3])
+    with pytest.raises(InvalidInputError, match="'income', 'purpose', 'age', 'grade'"):
+        from_json(to_json(lender)).get_feature_names_out(names)
+
+
+def test_a_tree_on_other_thresholds_than_its_own_is_not_written(lender):
+    tree = from_json(to_json(lender))
+    fewer = replace(tree, thresholds=tree.thresholds.select(np.arange(len(tree.thresholds)) > 0))
+    with pytest.raises(InvalidInputError, match="is not one of its"):
+        to_json(replace(tree, thresholds=fewer.thresholds.select(np.zeros(len(fewer.thresholds), dtype=bool))))
+    endless = replace(tree.thresholds, count=np.full(len(tree.thresholds), np.inf))
+    with pytest.raises(InvalidInputError, match="not finite"):
+        to_json(replace(tree, thresholds=endless))
+
+
+def test_trees_too_large_to_be_read_are_not_written(monkeypatch, lender):
+    monkeypatch.setattr(_json, "LARGEST", 1000)
+    with pytest.raises(InvalidInputError, match=r"Keep fewer conditions"):
+        to_json(lender)
+
+
+def test_without_provenance_it_is_read_too(lender):
+    tree = replace(from_json(to_json(lender)), provenance=None)
+    assert json.loads(to_json(tree))["provenance"] is None
+    again = from_json(to_json(tree))
+    assert again.provenance is None
+    assert again.thresholds == tree.thresholds
+
+
+def test_names_twice_in_one_object_are_refused(document):
+    text = json.dumps(document)
+    with pytest.raises(InvalidInputError, match="'classes' twice"):
+        from_json(text.replace('"classes":', '"classes": ["a", "b"], "classes":', 1))
 
 
 def test_columns_without_names_are_told_by_their_places():
@@ -91,7 +174,7 @@ def test_values_of_columns_that_nothing_asks_for_do_not_matter():
 def test_every_damage_is_a_typed_error(document):
     from_json(json.dumps(document))
     cases = damaged(document)
-    assert len(cases) > 60
+    assert len(cases) > 120
     unnoticed = []
     for what, other in cases.items():
         try:
@@ -157,8 +240,8 @@ def test_a_promise_of_huge_nodes_takes_no_memory(document):
 
 def test_documents_too_large_are_refused_unread(monkeypatch, document):
     text = json.dumps(document)
-    monkeypatch.setattr(_json, "LARGEST", len(text) - 1)
-    monkeypatch.setattr(_json.json, "loads", lambda *args, **kwargs: pytest.fail("it was read"))
+    monkeypatch.setattr(_reading, "LARGEST", len(text) - 1)
+    monkeypatch.setattr("fcca._documents.json.loads", lambda *args, **kwargs: pytest.fail("it was read"))
     with pytest.raises(InvalidInputError, match="characters"):
         from_json(text)
 

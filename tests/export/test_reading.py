@@ -90,7 +90,7 @@ def test_a_tree_without_proof_says_how_far_it_may_be_off(lender):
 
 
 def test_the_examples_in_the_docstrings_hold():
-    for name in ("_json", "_markdown", "_python", "_text", "_tree"):
+    for name in ("_files", "_json", "_markdown", "_provenance", "_python", "_reading", "_text", "_tree"):
         module = import_module(f"fcca.export.{name}")
         assert doctest.testmod(module).failed == 0
 

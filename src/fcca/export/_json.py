@@ -1,28 +1,28 @@
-"""A tree as a JSON document, and back. A document is judged wholly before anything is made of it."""
+"""A tree as a JSON document; what reads it is in ``_reading``."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from dataclasses import asdict
+from typing import Any
 
-import numpy as np
-
-from fcca._columns import Column, Columns
 from fcca.exceptions import InvalidInputError
 from fcca.export._escapes import with_escapes
-from fcca.export._tree import Certificate, DistilledTree, as_distilled
-from fcca.trees import TreeStructure
+from fcca.export._provenance import Part, Provenance
+from fcca.export._tree import DistilledTree, as_distilled
+from fcca.thresholds import ThresholdTable
 
-FORMAT, VERSION = "fcca-tree", 1
+FORMAT, VERSION = "fcca-tree", 2
+WITHOUT_THRESHOLDS = 1  # the version of trees that have not kept the conditions they were made of
 LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewer
-DEEPEST = 200
-SAME_WEIGHT = 1e-6
 
 
 def to_json(tree: Any) -> str:
-    """The tree as a JSON document that :func:`from_json` reads.
+    """Everything that predicts as a JSON document, which :func:`from_json` reads.
+
+    The same classifier gives the same text, to the last byte, whether its rows came at once, in pieces or from a cluster:
+    there is no date in it, and no path.
 
     Parameters
     ----------
@@ -32,270 +32,160 @@ def to_json(tree: Any) -> str:
     Returns
     -------
     str
-        An object with ``format`` "fcca-tree", ``version`` 1, the ``fcca`` that made it, ``classes``, ``columns`` (name;
+        An object with ``format`` "fcca-tree", ``version`` 2, the ``fcca`` that made it, ``classes``, ``columns`` (name;
         categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have any),
-        ``conditions``, ``nodes`` and ``certificate``. The first node is the root; a condition that holds leads to the
-        right; a missing value makes every condition false but ``missing``.
+        ``conditions`` (all that the tree was given, with the model's own number, the training values around it, and how
+        much was counted), ``nodes``, ``certificate`` and ``provenance``. The first node is the root, and refers to
+        conditions by their places, from 0 on; one that holds leads to the right; a missing value makes every condition
+        false but ``missing``. A tree that was read from a document of version 1 is written as that again.
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, FCCADiscretizer
+    >>> from fcca.export import from_json, to_json
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> text = to_json(FCCAClassifier(FCCADiscretizer(Q=0.9)).fit(X, y))
+    >>> list(json.loads(text)["conditions"][0])
+    ['kind', 'column', 'threshold', 'cut', 'below', 'above', 'count']
+    >>> to_json(from_json(text)) == text
+    True
     """
     tree = as_distilled(tree)
-    nodes = tree.structure
-    conditions: dict[str, dict[str, Any]] = {}
-    position: dict[str, int] = {}
-    written = []
-    for node in range(len(nodes.feature)):
-        entry: dict[str, Any] = {"condition": None}
-        if nodes.feature[node] >= 0:
-            condition = _condition(tree, node)
-            text = json.dumps(condition)
-            conditions.setdefault(text, condition)
-            at = position.setdefault(text, len(position))
-            entry = {"condition": at, "left": int(nodes.left[node]), "right": int(nodes.right[node])}
-        written.append(entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])})
+    conditions, positions = _of_nodes(tree) if tree.thresholds is None else conditions_of_thresholds(tree, tree.thresholds)
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": WITHOUT_THRESHOLDS if tree.thresholds is None else VERSION,
         "fcca": tree.fcca_version,
         "classes": list(tree.classes),
-        "columns": [
-            {
-                "name": column.name,
-                "categories": None if column.categories is None else list(column.categories),
-                "missing": column.missing,
-            }
-            for column in tree.columns
-        ],
+        "columns": written_columns(tree),
         "missing_values": tree.takes_missing,
-        "conditions": list(conditions.values()),
-        "nodes": written,
-        "certificate": {
-            "optimal": tree.certificate.optimal,
-            "objective": tree.certificate.objective,
-            "lower_bound": tree.certificate.lower_bound,
-            "gap": tree.certificate.gap,
-            "regularization": tree.certificate.regularization,
-            "max_depth": tree.certificate.max_depth,
-        },
+        "conditions": conditions,
+        "nodes": [_node(tree, node, at) for node, at in enumerate(positions)],
+        "certificate": asdict(tree.certificate),
     }
-    text = "{\n" + ",\n".join(f'  "{name}": {_written(value)}' for name, value in document.items()) + "\n}\n"
-    return with_escapes(text)
+    if tree.thresholds is not None:
+        document["provenance"] = None if tree.provenance is None else _provenance(tree.provenance)
+    text = with_escapes("{\n" + ",\n".join(f'  "{name}": {_written(value)}' for name, value in document.items()) + "\n}\n")
+    if len(text) > LARGEST:
+        raise InvalidInputError(
+            f"The tree with its {len(conditions):,} conditions would take {len(text):,} characters, and a document has at "
+            f"most {LARGEST:,}. Keep fewer conditions: raise Q, or give n_thresholds."
+        )
+    return text
+
+
+def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
+    """The columns of a tree's table, as JSON has them."""
+    return [
+        {
+            "name": column.name,
+            "categories": None if column.categories is None else list(column.categories),
+            "missing": column.missing,
+        }
+        for column in tree.columns
+    ]
 
 
 def _written(value: Any) -> str:
-    """JSON, the objects of a list on a line each."""
+    """JSON, the objects of a list and the entries of an object with objects on a line each."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n" + ",\n".join(f"    {_written(one)}" for one in value) + "\n  ]"
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()):
+        return "{\n" + ",\n".join(f'    "{name}": {_one_line(one)}' for name, one in value.items()) + "\n  }"
+    return _one_line(value)
 
 
-def _condition(tree: DistilledTree, node: int) -> dict[str, Any]:
-    nodes, j = tree.structure, int(tree.structure.feature[node])
-    codes = nodes.categories.get(node)
-    if node in nodes.asks_missing:
-        return {"kind": "missing", "column": j}
-    if codes is not None:
-        return {"kind": "set", "column": j, "categories": [tree.columns.label(j, code) for code in codes]}
-    return {"kind": "cut", "column": j, "threshold": float(nodes.threshold[node])}
-
-
-# --- reading ------------------------------------------------------------------------------------------------------------
-
-
-def from_json(text: str | bytes) -> DistilledTree:
-    """The tree in a document of :func:`to_json`.
-
-    Parameters
-    ----------
-    text : str or bytes
-        UTF-8 where bytes.
-
-    Returns
-    -------
-    DistilledTree
-
-    Raises
-    ------
-    InvalidInputError
-        For anything that is not such a document, whole and consistent. Nothing in it is ever run.
-    """
-    if not isinstance(text, str | bytes):
-        raise InvalidInputError(f"Expected the text of a JSON document, got {type(text).__name__}.")
-    if len(text) > LARGEST:
-        raise InvalidInputError(f"The document has {len(text):,} characters; a tree has at most {LARGEST:,}.")
+def _one_line(value: Any) -> str:
     try:
-        document = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-        raise InvalidInputError(f"Not a JSON document: {error}.") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
         raise InvalidInputError(
-            f"Not a tree of fcca: expected a JSON object with format {FORMAT!r}, such as the tree.json that fcca distill "
-            "writes."
-        )
-    if not _is_whole(document.get("version")) or document["version"] != VERSION:
-        raise InvalidInputError(f"A tree of version {document.get('version')!r}; this fcca reads version {VERSION}.")
-    classes = _labels(_entry(document, "classes", list), "classes")
-    columns = _columns(_entry(document, "columns", list))
-    takes_missing = _entry(document, "missing_values", bool)
-    conditions = [
-        _read_condition(one, at, columns, takes_missing) for at, one in enumerate(_entry(document, "conditions", list))
-    ]
-    return DistilledTree(
-        structure=_structure(_entry(document, "nodes", list), conditions, len(classes)),
-        columns=columns,
-        classes=classes,
-        certificate=_certificate(_entry(document, "certificate", dict)),
-        takes_missing=takes_missing,
-        fcca_version=_entry(document, "fcca", str),
-    )
+            "The tree has a number that is not finite, which no JSON document can hold. Fit it with finite weights."
+        ) from error
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, Any]:
+    nodes = tree.structure
+    entry: dict[str, Any] = {"condition": condition}
+    if condition is not None:
+        entry |= {"left": int(nodes.left[node]), "right": int(nodes.right[node])}
+    return entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])}
 
 
-def _damaged(reason: str) -> InvalidInputError:
-    return InvalidInputError(f"Damaged tree: {reason}. Write it again with fcca.export.to_json or fcca distill.")
+# --- conditions ---------------------------------------------------------------------------------------------------------
 
 
-def _entry(document: Any, name: str, kind: type, where: str = "the document") -> Any:
-    """An entry of an object, of a type; whole numbers may stand for others."""
-    value: Any = document.get(name) if isinstance(document, dict) else None
-    if kind is float and _is_whole(value):
-        try:
-            value = float(value)
-        except OverflowError:
-            value = math.inf
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _damaged(f"{where} has no {name!r} of the right kind")
-    found: Any = value
-    if kind is float and not math.isfinite(found):
-        raise _damaged(f"{name!r} of {where} is not finite")
-    return found
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _labels(given: Sequence[Any], what: str) -> tuple[Any, ...]:
-    if not given or not all(_is_label(label) for label in given):
-        raise _damaged(f"{what} must be texts or finite numbers, and at least one")
-    if len(set(given)) < len(given):
-        raise _damaged(f"{what} must be different ones")
-    return tuple(given)
-
-
-def _is_label(given: Any) -> bool:
-    return isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))
-
-
-def _columns(given: Sequence[Any]) -> Columns:
-    columns = []
-    for at, entry in enumerate(given):
-        where = f"column {at}"
-        if not isinstance(entry, dict) or "name" not in entry or "categories" not in entry:
-            raise _damaged(f"{where} has no name or no categories")
-        name, categories = entry["name"], entry["categories"]
-        if name is not None and not isinstance(name, str):
-            raise _damaged(f"the name of {where} is not a text")
-        if categories is not None:
-            categories = _labels(_entry(entry, "categories", list, where), f"categories of {where}")
-        columns.append(Column(name, categories, _entry(entry, "missing", bool, where)))
-    if not columns:
-        raise _damaged("there are no columns")
-    found = Columns(tuple(columns))
-    if len({column.name is None for column in columns}) > 1 or len(set(found.names)) < len(columns):
-        raise _damaged("the columns must have different names, or none of them a name")
-    return found
-
-
-def _read_condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> tuple[str, int, float, tuple[int, ...]]:
-    """Kind, column, threshold and codes."""
-    where = f"condition {at}"
-    kind, j = _entry(entry, "kind", str, where), _entry(entry, "column", int, where)
-    if not 0 <= j < len(columns):
-        raise _damaged(f"{where} is on column {j}, and there are {len(columns)}")
-    known = columns[j].categories
-    if kind == "cut" and known is None:
-        return kind, j, _entry(entry, "threshold", float, where), ()
-    if kind == "set" and known is not None:
-        labels = _labels(_entry(entry, "categories", list, where), f"categories of {where}")
-        position = {label: code for code, label in enumerate(known)}
-        codes = [position.get(label, -1) for label in labels]
-        if min(codes) < 0 or len(labels) == len(known):
-            raise _damaged(f"{where} must hold some of its column's categories and not all")
-        return kind, j, math.nan, tuple(sorted(codes))
-    if kind == "missing" and takes_missing:
-        return kind, j, math.nan, ()
-    raise _damaged(f"{where} of kind {kind[:20]!r} does not go with its column")
-
-
-def _structure(
-    given: Sequence[Any], conditions: list[tuple[str, int, float, tuple[int, ...]]], n_classes: int
-) -> TreeStructure:
-    n = len(given)
-    if n == 0:
-        raise _damaged("there are no nodes")
-    weights = [_weights(_entry(entry, "weight", list, f"node {node}"), n_classes, node) for node, entry in enumerate(given)]
-    weight = np.array(weights)
-    feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
-    left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
-    rows = np.zeros(n, dtype=np.int64)
-    sets: dict[int, tuple[int, ...]] = {}
-    gaps: set[int] = set()
-    parent = [-1] * n
-    for node, entry in enumerate(given):
-        where = f"node {node}"
-        count = _entry(entry, "rows", int, where)
-        if not 0 <= count < 2**62:
-            raise _damaged(f"{where} has {count} rows")
-        rows[node] = count
-        if "condition" not in entry:
-            raise _damaged(f"{where} has no condition")
-        if entry["condition"] is None:
+def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
+    """The distinct conditions of the nodes, and which of them each node tests."""
+    conditions: dict[str, dict[str, Any]] = {}
+    positions: list[int | None] = []
+    for node, j in enumerate(tree.structure.feature.tolist()):
+        if j < 0:
+            positions.append(None)
             continue
-        at = _entry(entry, "condition", int, where)
-        if not 0 <= at < len(conditions):
-            raise _damaged(f"{where} asks for condition {at}, and there are {len(conditions)}")
-        kind, feature[node], threshold[node], codes = conditions[at]
-        if kind == "set":
-            sets[node] = codes
-        elif kind == "missing":
-            gaps.add(node)
-        for side, children in (("left", left), ("right", right)):
-            child = _entry(entry, side, int, where)
-            if not node < child < n or parent[child] >= 0:  # later ones only, so there is no way round in circles
-                raise _damaged(f"{where} has {child} for its {side}")
-            parent[child], children[node] = node, child
-    if any(above < 0 for above in parent[1:]):
-        raise _damaged("some nodes are not reached from the root")
-    depth = [0] * n
-    for node in range(1, n):
-        depth[node] = depth[parent[node]] + 1
-    if max(depth) > DEEPEST:
-        raise _damaged(f"it has {max(depth):,} levels, more than {DEEPEST}")
-    inner = np.flatnonzero(feature >= 0)
-    if (rows[inner] != rows[left[inner]] + rows[right[inner]]).any():
-        raise _damaged("the rows of two sides do not add up to those of their node")
-    if not np.allclose(weight[inner], weight[left[inner]] + weight[right[inner]], rtol=SAME_WEIGHT, atol=0):
-        raise _damaged("the weights of two sides do not add up to those of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(gaps))
+        codes = tree.structure.categories.get(node)
+        if node in tree.structure.asks_missing:
+            condition = _condition(tree, "missing", j, codes)
+        elif codes is not None:
+            condition = _condition(tree, "set", j, codes)
+        else:
+            condition = _condition(tree, "cut", j, codes) | {"threshold": float(tree.structure.threshold[node])}
+        text = _one_line(condition)
+        conditions.setdefault(text, condition)
+        positions.append(list(conditions).index(text))
+    return list(conditions.values()), positions
 
 
-def _weights(given: Sequence[Any], n_classes: int, node: int) -> list[float]:
-    where = f"node {node}"
-    weights = [_entry({"weight": one}, "weight", float, where) for one in given]
-    if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise _damaged(f"{where} needs a weight for each of the {n_classes} classes, none below 0 and not all 0")
-    return weights
+def conditions_of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
+    """All conditions, and which of them each node tests."""
+    conditions, position = [], {}
+    kinds, columns, codes = table.kind.tolist(), table.feature.tolist(), table.codes
+    for at, (kind, j) in enumerate(zip(kinds, columns, strict=True)):
+        condition = _condition(tree, kind, j, codes[at])
+        if kind == "cut":
+            numbers = {name: float(getattr(table, name)[at]) for name in ("threshold", "cut", "below", "above")}
+            condition |= {name: None if math.isnan(number) else number for name, number in numbers.items()}
+        conditions.append(condition | {"count": float(table.count[at])})
+        position[kind, j, codes[at] if kind == "set" else condition.get("threshold")] = at
+    nodes = tree.structure
+    positions: list[int | None] = []
+    for node, j in enumerate(nodes.feature.tolist()):
+        sets, threshold = nodes.categories.get(node), float(nodes.threshold[node])
+        kind = "missing" if node in nodes.asks_missing else "cut" if sets is None else "set"
+        asked = None if kind == "missing" else threshold if sets is None else sets
+        if j >= 0 and (kind, j, asked) not in position:
+            said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
+            raise InvalidInputError(f"The tree asks for {said}, which is not one of its {len(table)} thresholds.")
+        positions.append(None if j < 0 else position[kind, j, asked])
+    return conditions, positions
 
 
-def _certificate(entry: dict[str, Any]) -> Certificate:
-    where = "the certificate"
-    return Certificate(
-        optimal=_entry(entry, "optimal", bool, where),
-        objective=_entry(entry, "objective", float, where),
-        lower_bound=_entry(entry, "lower_bound", float, where),
-        gap=_entry(entry, "gap", float, where),
-        regularization=_entry(entry, "regularization", float, where),
-        max_depth=None if entry.get("max_depth") is None else _entry(entry, "max_depth", int, where),
-    )
+def _condition(tree: DistilledTree, kind: str, column: int, codes: tuple[int, ...] | None) -> dict[str, Any]:
+    condition: dict[str, Any] = {"kind": kind, "column": column}
+    return condition if codes is None else condition | {"categories": [tree.columns.label(column, code) for code in codes]}
+
+
+# --- where it comes from ------------------------------------------------------------------------------------------------
+
+
+def _provenance(given: Provenance) -> dict[str, Any]:
+    return {
+        "libraries": given.libraries,
+        "black_box": _part(given.black_box),
+        "discretizer": _part(given.discretizer),
+        "tree": _part(given.tree),
+        "selection": None if given.selection is None else _part(given.selection),
+        "rules": list(given.rules),
+        "fit_to": given.fit_to,
+        "rows": given.n_rows,
+        "weight": given.weight,
+        "counterfactuals": given.statuses,
+        "fidelity": given.fidelity,
+        "accuracy": given.accuracy,
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {"class": part.name, "parameters": part.parameters}

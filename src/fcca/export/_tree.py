@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fcca._columns import Columns
+from fcca._columns import Column, Columns
 from fcca._frames import check_columns, column_names
 from fcca._proof import proof_in_words
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.export._provenance import Provenance, provenance_of
+from fcca.thresholds import ThresholdTable
 from fcca.trees import TreeStructure
 
 Label = str | int | float | bool
@@ -70,6 +73,10 @@ class DistilledTree:
         Whether rows may have missing values. Where no training row had any, they are refused, as the classifier does.
     fcca_version : str
         Of the fcca that made it.
+    thresholds : ThresholdTable or None
+        All conditions that the tree was given to choose from; None for a document of version 1, which has not kept them.
+    provenance : Provenance or None
+        Where the tree comes from; None for a document of version 1.
 
     Examples
     --------
@@ -81,6 +88,10 @@ class DistilledTree:
     >>> tree = from_json(to_json(classifier))
     >>> bool((tree.predict(X) == classifier.predict(X)).all())
     True
+    >>> bool((tree.transform(X) == classifier.discretizer_.transform(X)).all())
+    True
+    >>> tree.provenance.discretizer.name, tree.provenance.statuses
+    ('fcca.discretizers.FCCADiscretizer', {'optimal': 564})
     """
 
     structure: TreeStructure
@@ -89,6 +100,8 @@ class DistilledTree:
     certificate: Certificate
     takes_missing: bool
     fcca_version: str
+    thresholds: ThresholdTable | None = None
+    provenance: Provenance | None = None
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -103,15 +116,61 @@ class DistilledTree:
         X : array-like or data frame of shape (n_rows, n_features)
             The columns that the tree was made for; of those that it does not ask for, any value.
         """
+        return self.structure.leaf_of(self._encoded(X, self.asked))
+
+    def _encoded(self, X: Any, asked: Iterable[int]) -> NDArray[np.float64]:
+        """A table as numbers, for what is asked of it."""
         names = column_names(X)
         if names is not None and self.columns.named:
             known = list(self.columns.names)
             check_columns(names, len(names), known, len(known), knower="the tree was made for")
-        return self.structure.leaf_of(self._for_rows().encode(X))
+        columns = self.columns.for_answers(asked)
+        if not self.takes_missing:
+            columns = Columns(tuple(replace(column, missing=False) for column in columns))
+        return columns.encode(X)
 
-    def _for_rows(self) -> Columns:
-        columns = self.columns.for_answers(self.asked)
-        return columns if self.takes_missing else Columns(tuple(replace(column, missing=False) for column in columns))
+    def transform(self, X: Any) -> NDArray[np.int8]:
+        """0/1 columns, one per condition of ``thresholds``: 1 where it holds. The same as the discretizer's.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The columns that the tree was made for; of those without a condition, any value.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_conditions)
+        """
+        table = self._all_thresholds()
+        return table.binarize(self._encoded(X, table.feature.tolist()))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the columns of :meth:`transform`, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns, where the tree knows none.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        table = self._all_thresholds()
+        if input_features is not None:
+            given, known = [str(name) for name in np.asarray(input_features, dtype=object)], list(table.feature_names)
+            if len(given) != len(known) or (self.columns.named and given != known):
+                raise InvalidInputError(f"input_features must name the {len(known)} columns, {known}; got {given}.")
+            table = table.renamed(given)
+        return np.asarray(table.names(), dtype=object)
+
+    def _all_thresholds(self) -> ThresholdTable:
+        if self.thresholds is None:
+            raise InvalidInputError(
+                "This tree has not kept the conditions that it was made of, only those that it tests: it comes from a "
+                "document of version 1. Write it again with fcca.export.to_json or fcca distill."
+            )
+        return self.thresholds
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of each class in the training weight of a row's leaf."""
@@ -143,14 +202,8 @@ def as_distilled(tree: Any) -> DistilledTree:
     check_is_fitted(tree)
     from fcca import __version__
 
-    table, grown = tree.discretizer_.thresholds_, tree.tree_
-    columns = table.columns
-    if columns is None:
-        names = getattr(tree, "feature_names_in_", None)
-        columns = Columns.numbers(tree.n_features_in_, None if names is None else [str(name) for name in names])
-    else:
-        plain = ({"categories": _plain_labels(column.categories, "category")} for column in columns)
-        columns = Columns(tuple(replace(column, **only) for column, only in zip(columns, plain, strict=True)))
+    grown, table = tree.tree_, tree.discretizer_.thresholds_
+    columns = _plain_columns(tree, table)
     return DistilledTree(
         structure=tree.structure_,
         columns=columns,
@@ -165,7 +218,33 @@ def as_distilled(tree: Any) -> DistilledTree:
         ),
         takes_missing=table.columns is not None,
         fcca_version=__version__,
+        thresholds=_plain_thresholds(table, columns),
+        provenance=provenance_of(tree),
     )
+
+
+def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
+    """The columns as a document has them: names, categories and gaps, and nothing that only the black box asks for."""
+    names = getattr(tree, "feature_names_in_", None)
+    given = None if names is None else [str(name) for name in names]
+    if table.columns is None:
+        return Columns.numbers(tree.n_features_in_, given)
+    return Columns(
+        tuple(
+            Column(column.name if given is None else given[j], _plain_labels(column.categories, "category"), column.missing)
+            for j, column in enumerate(table.columns)
+        )
+    )
+
+
+def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable:
+    """The same conditions on such columns."""
+    labels = tuple(
+        None if codes is None else tuple(columns.label(j, code) for code in codes)
+        for j, codes in zip(table.feature.tolist(), table.codes, strict=True)
+    )
+    known = None if table.columns is None else columns
+    return replace(table, feature_names=columns.names, labels=labels, columns=known)
 
 
 def _plain_labels(labels: tuple[Any, ...] | None, what: str) -> tuple[Label, ...] | None:

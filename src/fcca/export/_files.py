@@ -1,0 +1,242 @@
+"""What was fitted, in files: written whole or not at all, and read without running anything that a file brings along."""
+
+from __future__ import annotations
+
+import zipfile
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from fcca._columns import Column, Columns
+from fcca._conditions._document import JSON_FORMAT, LARGEST
+from fcca._documents import parsed
+from fcca._files import atomic_outputs
+from fcca.classifier import FCCAClassifier
+from fcca.constraints import Constraint
+from fcca.counterfactuals import Counterfactuals, Moves
+from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
+from fcca.exceptions import InvalidInputError
+from fcca.export._json import FORMAT, to_json
+from fcca.export._reading import from_json
+from fcca.export._stored import SELECTION_PATH, check_stored, plain_path
+from fcca.export._tree import DistilledTree
+from fcca.models import DecidedAt
+from fcca.models._damage import damage_told
+from fcca.models._files import PICKLE_SUFFIXES, TRUSTED_TYPES, ZIP, file_content, is_pickle, loaded_skops, skops_library
+from fcca.models._native import ADAPTERS
+from fcca.selection import OptimalSelection, Selection
+from fcca.thresholds import ThresholdTable
+from fcca.trees import OptimalTreeClassifier, TreeStructure
+
+__all__ = ["load", "save", "trusted_types"]
+
+FORMATS = "fcca's documents (.json) and skops (.skops), as fcca.export.save writes them"
+
+STORED = (
+    *(FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, OptimalTreeClassifier, OptimalSelection),
+    *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, DecidedAt),
+    *Constraint.kinds.values(),
+)
+# What a discretizer knows of pieces that are still to come is not kept.
+OF_PIECES = ("_run", "_searched", "_observed")
+
+
+def trusted_types() -> list[str]:
+    """Names of the types that a .skops file of fcca may hold, beside those that skops itself takes for harmless.
+
+    They are for ``skops.io.load(path, trusted=fcca.export.trusted_types())``. :func:`load` does more: it checks how the
+    file makes its objects, and that they fit each other, before any is used. A table such as ``selection_path_`` is a table
+    again after :func:`load` only.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from fcca.export import trusted_types
+    >>> "fcca.classifier.FCCAClassifier" in trusted_types()
+    True
+    """
+    adapters = {f"fcca.models.{module}.{name}" for module, name in ADAPTERS.values()}
+    own = {f"{kind.__module__}.{kind.__qualname__}" for kind in STORED}
+    return sorted({*TRUSTED_TYPES, *adapters, *own, "builtins.frozenset"})
+
+
+def save(fitted: Any, path: str | Path) -> None:
+    """Write what was fitted to a file, which :func:`load` reads.
+
+    Parameters
+    ----------
+    fitted : estimator, DistilledTree or ThresholdTable
+    path : str or Path
+        Ends in ``.json`` for the document of a tree or of a threshold table: small, for people and other programs, and all
+        that it takes to answer; an :class:`fcca.FCCAClassifier` is written as its :class:`DistilledTree`. Ends in
+        ``.skops`` for the whole estimator, with the black box and the counterfactuals inside, but without the training
+        rows. The file appears complete or not at all.
+
+    Raises
+    ------
+    InvalidInputError
+        For what the format cannot hold, and for an estimator with types of your own inside, which :func:`load` would
+        refuse.
+    UnsupportedModelError
+        Where skops is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.export import load, save
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save(classifier, folder / "tree.json")
+    >>> load(folder / "tree.json").rules() == classifier.rules()
+    True
+    >>> save(classifier, folder / "classifier.skops")
+    >>> load(folder / "classifier.skops").at_granularity(0.9, X, y).n_thresholds_ < classifier.n_thresholds_
+    True
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        content = _document(fitted).encode()
+    elif suffix == ".skops":
+        content = _skops(fitted, path)
+    else:
+        raise InvalidInputError(
+            f"Cannot tell from {path.name!r} what to write. Give a name that ends in .json, for the tree, or in .skops, for "
+            "the whole estimator."
+        )
+    with atomic_outputs(path.parent) as outputs:
+        outputs.path(path.name).write_bytes(content)
+
+
+def _document(fitted: Any) -> str:
+    if isinstance(fitted, ThresholdTable):
+        return fitted.to_json()
+    if isinstance(fitted, FCCAClassifier | DistilledTree):
+        return to_json(fitted)
+    raise InvalidInputError(
+        f"A {type(fitted).__name__} cannot be written as .json: an FCCAClassifier, a DistilledTree and a ThresholdTable, "
+        "such as the thresholds_ of a discretizer, can. Give a name that ends in .skops for a whole estimator."
+    )
+
+
+def _skops(fitted: Any, path: Path) -> bytes:
+    if not isinstance(fitted, BaseEstimator | ThresholdTable):
+        hint = " Give a name that ends in .json." if isinstance(fitted, DistilledTree) else ""
+        raise InvalidInputError(
+            f"Expected an estimator or a ThresholdTable to write as .skops, got {type(fitted).__name__}.{hint}"
+        )
+    skops = skops_library(path)
+    try:
+        content: bytes = skops.dumps(_storable(fitted), compression=zipfile.ZIP_DEFLATED)
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:  # skops' own is a TypeError
+        raise InvalidInputError(
+            f"The {type(fitted).__name__} holds something that skops cannot write: {error}. Save what it was made of, or "
+            "its tree as .json."
+        ) from error
+    refused = sorted(set(skops.get_untrusted_types(data=content)).difference(trusted_types()))
+    if refused:
+        raise InvalidInputError(
+            f"The {type(fitted).__name__} holds types that fcca.export.load would refuse, as it does not know them: "
+            f"{', '.join(refused)}. Save it with skops.io.dump, and load it with skops.io.load(path, "
+            "trusted=[*fcca.export.trusted_types(), …])."
+        )
+    return content
+
+
+def _storable(fitted: Any) -> Any:
+    """The estimator without what no file can hold."""
+    if isinstance(fitted, FCCADiscretizer) and any(hasattr(fitted, name) for name in OF_PIECES):
+        fitted = copy(fitted)
+        for name in OF_PIECES:
+            vars(fitted).pop(name, None)
+    if isinstance(fitted, FCCAClassifier):
+        own = vars(fitted)
+        stored = copy(fitted)
+        for name in ("discretizer", "discretizer_"):
+            if name in own:
+                setattr(stored, name, _storable(own[name]))
+        if SELECTION_PATH in own:
+            setattr(stored, SELECTION_PATH, plain_path(own[SELECTION_PATH]))
+        return stored
+    return fitted
+
+
+def load(path: str | Path) -> Any:
+    """Load what :func:`save` wrote; nothing in the file is run.
+
+    What a file is, is seen from what is in it, not from its name.
+
+    Parameters
+    ----------
+    path : str or Path
+        A document of a tree or a threshold table, as fcca distill writes them too; or a skops file of an estimator.
+
+    Returns
+    -------
+    DistilledTree, ThresholdTable or estimator
+
+    Raises
+    ------
+    InvalidInputError
+        For a file that is missing, empty, damaged or of another kind, for a pickle, which is never opened, for types that
+        are not known to be harmless, and for objects that do not fit each other.
+    UnsupportedModelError
+        Where a library that the file needs is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fcca import ThresholdTable
+    >>> from fcca.export import load, save
+    >>> path = Path(tempfile.mkdtemp()) / "thresholds.json"
+    >>> save(ThresholdTable.from_list([("RM", 6.94)], ["RM", "LSTAT"]), path)
+    >>> load(path).names()
+    ['RM > 6.94']
+    """
+    path = Path(path)
+    content = file_content(path, FORMATS)
+    if path.suffix.lower() in PICKLE_SUFFIXES or is_pickle(content):
+        raise InvalidInputError(
+            f"{path} is a pickle, and loading one runs whatever code is in it. Where you trust it, load it yourself and "
+            "save it without code: fcca.export.save(joblib.load(file), 'classifier.skops')."
+        )
+    try:
+        return _from_skops(path, content) if content.startswith(ZIP) else _from_document(content)
+    except InvalidInputError as error:
+        if str(path) in str(error):
+            raise
+        raise InvalidInputError(f"{path} cannot be loaded: {error}") from error
+
+
+def _from_skops(path: Path, content: bytes) -> Any:
+    loaded = loaded_skops(path, content, trusted_types())
+    with damage_told(path, "a skops file"):
+        if not isinstance(loaded, BaseEstimator | ThresholdTable):
+            raise ValueError(f"it holds a {type(loaded).__name__}, which is no estimator")
+        check_stored(loaded)
+    return loaded
+
+
+def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
+    if content.lstrip()[:1] != b"{":
+        raise InvalidInputError(f"No known format: it begins with {content[:16]!r}. Formats that can be loaded: {FORMATS}.")
+    found = parsed(content, LARGEST, "a document")
+    if found.get("format") == JSON_FORMAT:
+        return ThresholdTable.from_json(content)
+    if found.get("format") == FORMAT:
+        return from_json(content)
+    keys = ", ".join(repr(key[:40]) for key in list(found)[:5]) or "nothing"
+    raise InvalidInputError(
+        f"JSON, but no document of a tree or a threshold table: it has {keys}. Formats that can be loaded: {FORMATS}; "
+        "models of other libraries are for fcca distill --model-file."
+    )

@@ -1,0 +1,387 @@
+"""A tree as an ONNX model that answers to the last bit as the classifier does.
+
+All comparisons are made in float64, on 0/1 conditions, and the way from the root to a leaf is a step per level in whole
+numbers, so nothing is rounded on the way. The probabilities are constants of the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.export._tree import DistilledTree, Label, as_distilled
+
+OPSET, ML_OPSET, IR_VERSION = 13, 2, 8  # old enough for the runtimes of several years; all that is needed is in them
+ROWS = "rows"
+EXACT: int = 2**53  # no whole number below it is the float64 of another one
+SMALLEST: int = -(2**63)
+DTYPES: dict[str, Any] = {"float64": np.float64, "int64": np.int64, "string": np.object_}
+
+
+def to_onnx(tree: Any) -> bytes:
+    """The tree as an ONNX model, for ONNX Runtime and everything else that runs them. It needs the extra ``fcca[onnx]``.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+
+    Returns
+    -------
+    bytes
+        A model with one input per column that the tree asks for, named like the column, each of shape (rows,): float64
+        for numbers and for categories that are numbers, where NaN is a missing value; texts for categories that are texts,
+        where the empty text is a missing value, or ``"<missing>"`` where the empty text is a category. Categories that are
+        whole numbers too large for float64 come as int64, with the smallest int64 that is no category for a missing value.
+
+        Its outputs are, in this order, ``label``, ``probabilities`` of shape (rows, classes) in float64, and ``leaf``, the
+        number of the leaf in int64. Labels are texts, int64 (booleans as 0 and 1), or float64 where some class is not
+        whole. A row that the classifier refuses (infinity, a category that is not known, a missing value where the tree
+        was made from rows without any) has leaf -1, NaN for probabilities, and for label NaN, or the empty text
+        (``"<refused>"`` where that is a class), or -1 (the smallest int64 that is no class where -1 is one).
+
+        A tree of one leaf asks for no column; its model counts the rows of the table's first. An output that would have
+        the name of an input ends in ``_``. The model's metadata say all of this in JSON: ``fcca.inputs`` (name, type,
+        missing value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``; and ``fcca.version`` and
+        ``fcca.certificate``.
+
+    Raises
+    ------
+    InvalidInputError
+        For a column without a name, texts and numbers side by side in the classes or in the categories of a column, whole
+        numbers beyond int64, and texts that are no Unicode: ONNX has no place for them.
+    UnsupportedModelError
+        Where the library onnx is not installed.
+
+    Examples
+    --------
+    >>> import onnxruntime
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.export import to_onnx
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> session = onnxruntime.InferenceSession(to_onnx(classifier))
+    >>> label, probabilities, leaf = session.run(None, {one.name: X[one.name].to_numpy() for one in session.get_inputs()})
+    >>> bool((label == classifier.predict(X)).all() and (probabilities == classifier.predict_proba(X)).all())
+    True
+    """
+    onnx = _library()
+    tree = as_distilled(tree)
+    _check_unicode(tree)
+    inputs = [_input(tree, j) for j in tree.asked or (0,)]
+    graph = _Graph(onnx, {one.name for one in inputs})
+    outputs = {name: graph.fresh(name) for name in ("label", "probabilities", "leaf")}
+    kind, labels, refused_label = _labels(tree.classes)
+    node, is_refused = _walk(graph, tree, inputs)
+    _answer(graph, tree, node, is_refused, np.array(labels, dtype=DTYPES[kind]), outputs)
+    model = graph.model(inputs, outputs, kind, len(tree.classes))
+    model.producer_name, model.producer_version = "fcca", tree.fcca_version
+    onnx.helper.set_model_props(
+        model,
+        {
+            "fcca.version": tree.fcca_version,
+            "fcca.certificate": tree.certificate.in_words(),
+            "fcca.classes": json.dumps(tree.classes),
+            "fcca.refused_label": json.dumps(refused_label),
+            "fcca.inputs": json.dumps([{"name": one.name, "type": one.kind, "missing": one.missing} for one in inputs]),
+            "fcca.outputs": json.dumps(list(outputs.values())),
+        },
+    )
+    written: bytes = model.SerializeToString(deterministic=True)
+    return written
+
+
+def _library() -> Any:
+    try:
+        onnx = import_module("onnx")
+        import_module("onnx.helper")
+        import_module("onnx.numpy_helper")
+    except ImportError as error:
+        raise UnsupportedModelError(
+            "An ONNX model is made with the library onnx, which is not installed. Install it: pip install 'fcca[onnx]'."
+        ) from error
+    return onnx
+
+
+# --- what goes in and out ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A column that the tree asks for, as the model takes it.
+
+    Attributes
+    ----------
+    column : int
+    name : str
+    kind : {"float64", "int64", "string"}
+    missing : str or int
+        What a missing value is given as; ``"NaN"`` for that of float64.
+    """
+
+    column: int
+    name: str
+    kind: str
+    missing: str | int
+
+
+def _input(tree: DistilledTree, j: int) -> _Input:
+    name, categories = tree.columns.names[j], tree.columns[j].categories
+    if not name:
+        raise InvalidInputError(
+            f"Column {j} has an empty name, and inputs of ONNX need one. Rename it before fitting, or write the tree with "
+            "to_json."
+        )
+    if categories is None:
+        kind = "float64"
+    elif j in tree.asked:
+        kind = _kind(categories, f"categories of column {name!r}")
+    else:  # it is there for the number of rows
+        kind = "string" if any(isinstance(label, str) for label in categories) else "float64"
+    if kind == "int64" and all(abs(int(label)) < EXACT for label in categories or ()):
+        kind = "float64"
+    return _Input(j, name, kind, "NaN" if kind == "float64" else _other_label(categories or (), "<missing>", SMALLEST))
+
+
+def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
+    """The kind of the labels, the classes with what stands for none of them, and the latter by itself."""
+    kind = _kind(classes, "classes")
+    if kind == "float64":
+        return kind, [*classes, float("nan")], "NaN"
+    refused = _other_label(classes, "<refused>", -1)
+    return kind, [*classes, refused], refused
+
+
+def _kind(labels: Sequence[Label], what: str) -> str:
+    """``string`` for texts, ``int64`` for whole numbers and booleans, ``float64`` for other numbers."""
+    numbers = [label for label in labels if not isinstance(label, str)]
+    if not numbers:
+        return "string"
+    if len(numbers) < len(labels):
+        raise InvalidInputError(
+            f"The {what} are texts and numbers side by side, and a tensor of ONNX holds one of them. Turn them into texts "
+            "before fitting, for example with astype(str), or write the tree with to_json."
+        )
+    whole = [number for number in numbers if not isinstance(number, float)]
+    if len(whole) == len(numbers) and all(SMALLEST <= number < -SMALLEST for number in whole):
+        return "int64"
+    if len(whole) < len(numbers) and all(abs(number) < EXACT for number in whole):
+        return "float64"
+    raise InvalidInputError(
+        f"The {what} have numbers that fit neither all into int64 nor all into float64, which is what ONNX has. Turn them "
+        "into texts before fitting, for example with astype(str), or write the tree with to_json."
+    )
+
+
+def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
+    """What is none of the labels: the empty text or else the one given; the number or else the smallest of int64."""
+    if isinstance(labels[0], str):
+        if "" not in labels:
+            return ""
+        while text in labels:
+            text += "_"
+        return text
+    if number not in labels:
+        return number
+    return next(other for other in range(SMALLEST, SMALLEST + len(labels) + 1) if other not in labels)
+
+
+def _check_unicode(tree: DistilledTree) -> None:
+    """Texts with halves of characters in them, as JSON and Python may have, cannot be written."""
+    asked = [label for j in tree.asked for label in tree.columns[j].categories or ()]
+    for text in (tree.fcca_version, *tree.columns.names, *tree.classes, *asked):
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"The text {text!r} is no Unicode, so it cannot stand in an ONNX model. Rename it before fitting, or write "
+                "the tree with to_json."
+            ) from error
+
+
+# --- the graph -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Graph:
+    """Nodes and constants as they are made. No name that it gives is one of ``taken``, the names of the columns."""
+
+    onnx: Any
+    taken: set[str]
+    nodes: list[Any] = field(default_factory=list)
+    constants: list[Any] = field(default_factory=list)
+    known: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    def fresh(self, name: str) -> str:
+        """The name, made longer until it is new."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """A constant tensor."""
+        name = self.fresh(f"constant_{len(self.constants)}")
+        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
+        return name
+
+    def whole(self, *values: int) -> str:
+        """A constant of a few whole numbers, made once."""
+        if values not in self.known:
+            self.known[values] = self.constant(np.array(values, dtype=np.int64))
+        return self.known[values]
+
+    def add(self, operator: str, *given: str, out: str | None = None, **attributes: Any) -> str:
+        """What an operator makes of values."""
+        out = self.fresh(f"value_{len(self.nodes)}") if out is None else out
+        domain = "ai.onnx.ml" if operator == "LabelEncoder" else ""
+        node = self.onnx.helper.make_node(operator, list(given), [out], name=f"node_{len(self.nodes)}", domain=domain)
+        node.attribute.extend(self.onnx.helper.make_attribute(key, value) for key, value in sorted(attributes.items()))
+        self.nodes.append(node)
+        return out
+
+    def cast(self, value: str, dtype: Any) -> str:
+        """A value as another type."""
+        return self.add("Cast", value, to=self.number_of(dtype))
+
+    def number_of(self, dtype: Any) -> int:
+        """ONNX's number of a type."""
+        number: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return number
+
+    def model(self, inputs: Sequence[_Input], outputs: dict[str, str], label: str, n_classes: int) -> Any:
+        """All of it as a model."""
+        make = self.onnx.helper
+
+        def declared(name: str, kind: str, *shape: int) -> Any:
+            return make.make_tensor_value_info(name, self.number_of(DTYPES[kind]), [ROWS, *shape])
+
+        graph = make.make_graph(
+            self.nodes,
+            "fcca",
+            [declared(one.name, one.kind) for one in inputs],
+            [
+                declared(outputs["label"], label),
+                declared(outputs["probabilities"], "float64", n_classes),
+                declared(outputs["leaf"], "int64"),
+            ],
+            self.constants,
+        )
+        versions = [make.make_opsetid("", OPSET), make.make_opsetid("ai.onnx.ml", ML_OPSET)]
+        return make.make_model(graph, opset_imports=versions, ir_version=IR_VERSION)
+
+
+def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
+    """The leaf of every row, of shape (rows,), and whether the row is refused; None where none can be."""
+    nodes = tree.structure
+    zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
+    node = graph.add("ConstantOfShape", graph.add("Shape", inputs[0].name), value=zero)
+    if nodes.depth == 0:
+        return node, None
+    order: list[int] = []
+    parts: list[str] = []
+    refused: list[str] = []
+    for one in inputs:
+        value = graph.add("Reshape", one.name, graph.whole(-1, 1))
+        tests = np.flatnonzero(nodes.feature == one.column).tolist()
+        plain = tree.columns[one.column].categories is None
+        tested, holds, is_refused = (_numbers if plain else _categories)(graph, tree, one, value, tests)
+        order += tested
+        parts.append(holds)
+        refused.append(is_refused)
+    conditions = graph.add("Concat", *parts, axis=1)
+    column_of = np.zeros(len(nodes.feature), dtype=np.int64)
+    column_of[order] = np.arange(len(order))
+    # A leaf leads to itself, so rows that arrive early stay where they are.
+    is_leaf, itself = nodes.feature < 0, np.arange(len(nodes.feature))
+    ways = np.stack([np.where(is_leaf, itself, nodes.left), np.where(is_leaf, itself, nodes.right)], axis=1)
+    columns, children = graph.constant(column_of), graph.constant(ways.ravel().astype(np.int64))
+    for _ in range(nodes.depth):
+        asked = graph.add("Reshape", graph.add("Gather", columns, node), graph.whole(-1, 1))
+        goes_right = graph.add("Reshape", graph.add("GatherElements", conditions, asked, axis=1), graph.whole(-1))
+        way = graph.add("Add", graph.add("Mul", node, graph.whole(2)), graph.cast(goes_right, np.int64))
+        node = graph.add("Gather", children, way)
+    any_refused = refused[0]
+    for other in refused[1:]:
+        any_refused = graph.add("Or", any_refused, other)
+    return node, graph.add("Reshape", any_refused, graph.whole(-1))
+
+
+def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
+    """The nodes that test a column, whether each holds, of shape (rows, nodes), and whether a value is refused."""
+    nodes = tree.structure
+    gaps = [node for node in tests if node in nodes.asks_missing]
+    cuts = [node for node in tests if node not in nodes.asks_missing]
+    is_missing = graph.add("IsNaN", value)
+    # NaN is greater than nothing, so a missing value makes every cut false.
+    parts = [graph.add("Greater", value, graph.constant(nodes.threshold[cuts][None, :]))] if cuts else []
+    parts += [is_missing] * len(gaps)
+    is_refused = graph.add("IsInf", value)
+    if not tree.takes_missing:
+        is_refused = graph.add("Or", is_refused, is_missing)
+    return cuts + gaps, graph.add("Concat", *parts, axis=1), is_refused
+
+
+def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
+    """The same, by a table of what holds of each category, then of a missing value, then of one that is not known."""
+    nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
+    n, last = len(labels), len(tests)
+    table = np.zeros((n + 2, last + 1), dtype=np.bool_)
+    for at, node in enumerate(tests):
+        table[[n] if node in nodes.asks_missing else list(nodes.categories[node]), at] = True
+    table[n:, last] = (not tree.takes_missing, True)
+    code = graph.add("Reshape", _code(graph, one, value, labels), graph.whole(-1))
+    found = graph.add("Gather", graph.constant(table), code)
+    holds = graph.add("Slice", found, graph.whole(0), graph.whole(last), graph.whole(1))
+    return tests, holds, graph.add("Slice", found, graph.whole(last), graph.whole(last + 1), graph.whole(1))
+
+
+def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
+    """The position of a category, the number of them for a missing value, and one more for one that is not known."""
+    n = len(labels)
+    if one.kind == "string":
+        keys, codes = [*labels, one.missing], list(range(n + 1))
+        return graph.add("LabelEncoder", value, keys_strings=keys, values_int64s=codes, default_int64=n + 1)
+    keys = labels if one.kind == "float64" else [*labels, one.missing]
+    same = graph.add("Equal", value, graph.constant(np.array([keys], dtype=DTYPES[one.kind])))
+    # At most one of them is hit; codes are counted back from the last one, which is that of no hit.
+    back = graph.constant(np.arange(len(keys), dtype=np.int64)[None, :] - (n + 1))
+    hit = graph.add("ReduceSum", graph.add("Mul", graph.cast(same, np.int64), back), graph.whole(1), keepdims=1)
+    code = graph.add("Add", hit, graph.whole(n + 1))
+    return code if one.kind == "int64" else graph.add("Where", graph.add("IsNaN", value), graph.whole(n), code)
+
+
+def _answer(
+    graph: _Graph,
+    tree: DistilledTree,
+    node: str,
+    is_refused: str | None,
+    labels: NDArray[Any],
+    outputs: dict[str, str],
+) -> None:
+    """Label, probabilities and leaf by the leaf's place in tables, whose last row is for what is refused."""
+    nodes = tree.structure
+    leaves = np.flatnonzero(nodes.feature < 0)
+    place = np.zeros(len(nodes.feature), dtype=np.int64)
+    place[leaves] = np.arange(len(leaves))
+    share = nodes.probability[leaves]
+    at = graph.add("Gather", graph.constant(place), node)
+    if is_refused is not None:
+        at = graph.add("Where", is_refused, graph.whole(len(leaves)), at)
+    nothing = np.full((1, share.shape[1]), np.nan)
+    answer = np.append(share.argmax(axis=1), len(labels) - 1)
+    tables = {
+        "label": labels[answer],
+        "probabilities": np.concatenate([share, nothing]),
+        "leaf": np.append(leaves, -1).astype(np.int64),
+    }
+    for name, table in tables.items():
+        graph.add("Gather", graph.constant(table), at, out=outputs[name])

@@ -1,0 +1,217 @@
+"""Where a tree comes from: versions, parameters and counts, as plain texts and numbers, without a date or a path."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from fcca.classifier import FCCAClassifier
+from fcca.constraints import Constraint
+
+__all__ = ["Part", "Provenance", "cut_off", "provenance_of"]
+
+Plain = str | int | float | bool | None
+
+LONGEST_TEXT = 200
+MOST_ENTRIES = 200
+LARGEST_WHOLE = 2**63
+ITEMS_SHOWN, DEPTH_SHOWN, LARGEST_SET = 20, 3, 1000
+
+# Parameters that have no say in what is found, so that a document does not depend on them either; some are paths. What
+# limits of time have left unproven, the statuses and the certificate tell.
+WITHOUT_EFFECT = frozenset({"memory", "n_jobs", "time_limit", "time_limit_per_point", "train_dir", "verbose"})
+# Those of a discretizer that are told by themselves.
+TOLD_APART = frozenset({"estimator", "selection", "constraints"})
+NOT_LIBRARIES = frozenset({"fcca", "__main__"})
+CALLED = {"sklearn": "scikit-learn"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a classifier, by name.
+
+    Attributes
+    ----------
+    name : str
+        Of its class, such as ``sklearn.ensemble.RandomForestClassifier``.
+    parameters : dict of str to (str, int, float, bool or None)
+        Those of parts inside as scikit-learn names them, ``step__parameter``. What is neither a text nor a number is told
+        by a text, long texts are cut off.
+    """
+
+    name: str
+    parameters: dict[str, Plain]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a tree comes from.
+
+    Attributes
+    ----------
+    libraries : dict of str to str
+        Versions of numpy, scikit-learn and the black box's libraries.
+    black_box, discretizer, tree : Part
+        What they were fitted with.
+    selection : Part or None
+        How the thresholds were chosen; None for by frequency.
+    rules : tuple of str
+        That the counterfactuals kept.
+    fit_to : {"labels", "target"}
+        What the tree learned: the labels, or the answers of the black box.
+    n_rows : int
+        Training rows.
+    weight : float
+        Their weight.
+    statuses : dict of str to int, or None
+        How many counterfactuals there are of each status; None where the thresholds come from elsewhere.
+    fidelity : float
+        Share of the training weight that the tree answers as the black box does.
+    accuracy : float or None
+        Share of the training weight that the tree answers with its label; None where the tree learned something else.
+    """
+
+    libraries: dict[str, str]
+    black_box: Part
+    discretizer: Part
+    tree: Part
+    selection: Part | None
+    rules: tuple[str, ...]
+    fit_to: str
+    n_rows: int
+    weight: float
+    statuses: dict[str, int] | None
+    fidelity: float
+    accuracy: float | None
+
+
+def provenance_of(classifier: FCCAClassifier) -> Provenance:
+    """Where the tree of a fitted classifier comes from.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Fitted.
+    """
+    discretizer, grown, nodes = classifier.discretizer_, classifier.tree_, classifier.structure_
+    black_box = discretizer.estimator_
+    while isinstance(black_box, FrozenEstimator):
+        black_box = black_box.estimator
+    own = _parameters(discretizer, deep=False)
+    selection = own.get("selection")
+    learned_labels = classifier.fit_to == "labels" and getattr(grown, "class_weight", None) is None
+    leaves, total = nodes.weight[nodes.feature < 0], float(nodes.weight[0].sum())
+    statuses = getattr(discretizer, "statuses_", None)
+    return Provenance(
+        libraries=_libraries(black_box),
+        black_box=_part(black_box, _parameters(black_box, deep=True)),
+        discretizer=_part(discretizer, {name: value for name, value in own.items() if name not in TOLD_APART}),
+        tree=_part(grown, _parameters(grown, deep=False)),
+        selection=None if selection is None else _part(selection, _parameters(selection, deep=False)),
+        rules=tuple(_in_text(rule) for rule in islice(own.get("constraints") or (), MOST_ENTRIES)),
+        fit_to=str(classifier.fit_to),
+        n_rows=int(nodes.n_rows[0]),
+        weight=total,
+        statuses=None if statuses is None else {str(name): int(n) for name, n in statuses.items()},
+        fidelity=float(classifier.fidelity_),
+        accuracy=float(leaves.max(axis=1).sum() / total) if learned_labels else None,
+    )
+
+
+def _parameters(part: Any, *, deep: bool) -> dict[str, Any]:
+    return {str(name): value for name, value in part.get_params(deep=deep).items()}
+
+
+def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
+    names = sorted(name for name in parameters if name.rpartition("__")[2] not in WITHOUT_EFFECT)
+    told = {cut_off(name): _plain(parameters[name]) for name in names[:MOST_ENTRIES]}
+    return Part(_class_name(type(part)), told)
+
+
+def _libraries(black_box: Any) -> dict[str, str]:
+    """Versions of those that the black box and what is inside of it are made of."""
+    found = {"numpy", "sklearn"}
+    for part in (black_box, *_parameters(black_box, deep=True).values()):
+        found |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
+    versions = {}
+    for name in sorted(found - NOT_LIBRARIES):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            versions[cut_off(CALLED.get(name, name))] = cut_off(version)
+    return dict(sorted(versions.items())[:MOST_ENTRIES])
+
+
+# --- texts --------------------------------------------------------------------------------------------------------------
+
+
+def _class_name(kind: type) -> str:
+    """Where a class is found, without the private modules that it may move between."""
+    modules = [part for part in kind.__module__.split(".") if not part.startswith("_")]
+    return cut_off(".".join([*modules, kind.__qualname__]))
+
+
+def cut_off(text: str) -> str:
+    """A text, or the beginning of a long one."""
+    return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _plain(value: Any) -> Plain:
+    """A parameter as JSON has it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) < LARGEST_WHOLE:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    return cut_off(value) if isinstance(value, str) else _in_text(value)
+
+
+def _in_text(value: Any, depth: int = 0) -> str:
+    """Anything as a text that is the same in every process: no address, and no order by chance."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | bytes):
+        return cut_off(repr(value[:LONGEST_TEXT]))
+    if isinstance(value, int) and abs(value) >= LARGEST_WHOLE:
+        return f"a whole number of {value.bit_length():,} bits"
+    if value is None or isinstance(value, int | float | complex):
+        return repr(value)
+    if isinstance(value, Constraint):
+        return cut_off(repr(value))
+    if isinstance(value, np.ndarray):
+        return f"ndarray of shape {value.shape}"
+    if isinstance(value, type):
+        return _class_name(value)
+    if isinstance(value, list | tuple | dict | set | frozenset):
+        return cut_off(_items_in_text(value, depth))
+    name = getattr(value, "__qualname__", None)
+    if isinstance(name, str):  # a function
+        return cut_off(f"{getattr(value, '__module__', '')}.{name}")
+    return _class_name(type(value))
+
+
+def _items_in_text(value: Any, depth: int) -> str:
+    if depth == DEPTH_SHOWN or (isinstance(value, set | frozenset) and len(value) > LARGEST_SET):
+        return f"{type(value).__name__} of {len(value):,}"
+    texts: Iterable[str] = (_in_text(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        texts = (f"{_in_text(key, depth + 1)}: {_in_text(item, depth + 1)}" for key, item in value.items())
+    elif isinstance(value, set | frozenset):
+        texts = sorted(texts)
+    begin, end = "[]" if isinstance(value, list) else "()" if isinstance(value, tuple) else "{}"
+    return begin + ", ".join(_first(iter(texts), len(value))) + end
+
+
+def _first(texts: Iterator[str], n: int) -> Iterator[str]:
+    yield from islice(texts, ITEMS_SHOWN)
+    if n > ITEMS_SHOWN:
+        yield "…"

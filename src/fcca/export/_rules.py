@@ -1,0 +1,129 @@
+"""A tree as rules in JSON: one per leaf, each with all that a program needs to tell whether a row is its."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from fcca.export._escapes import with_escapes
+from fcca.export._json import written_columns
+from fcca.export._tree import DistilledTree, as_distilled
+
+FORMAT, VERSION = "fcca-rules", 1
+
+
+def to_rules(tree: Any) -> str:
+    """The tree as rules in JSON, one per leaf; of every row that is not refused, exactly one holds.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+
+    Returns
+    -------
+    str
+        An object with ``format`` "fcca-rules", ``version`` 1, the ``fcca`` that made it, ``classes``, ``columns`` (name;
+        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have any),
+        ``rules`` and ``certificate``. :func:`fcca.export.schema` gives its JSON Schema.
+
+        A rule has the number of its ``leaf``, its ``conditions``, its ``class``, the ``shares`` and the training ``weight``
+        of all classes, the training ``rows``, and itself ``in_words``. It holds where all its conditions do:
+
+        - ``{"kind": "cut", "column": 0, "operator": ">", "threshold": 1.5, "missing": false}``, or ``"<="``: compared in
+          float64;
+        - ``{"kind": "set", "column": 1, "operator": "in", "categories": ["car"], "missing": false}``, or ``"not in"``;
+        - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
+
+        ``column`` is a place in ``columns``. Of a missing value, a cut and a set hold where their ``missing`` is true. Of
+        several cuts or sets on a column, a rule has what is left of them together. A row is refused where a column that
+        occurs in some rule has infinity, a category that is none of the column's, or, where ``missing_values`` is false,
+        no value.
+
+    Examples
+    --------
+    >>> import json
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+    >>> from fcca.export import to_rules
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
+    >>> rule = json.loads(to_rules(classifier))["rules"][0]
+    >>> rule["conditions"][0]["operator"], rule["class"], rule["rows"] > 100
+    ('<=', 1, True)
+    """
+    tree = as_distilled(tree)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fcca": tree.fcca_version,
+        "classes": list(tree.classes),
+        "columns": written_columns(tree),
+        "missing_values": tree.takes_missing,
+        "rules": [_rule(tree, leaf) for leaf in np.flatnonzero(tree.structure.feature < 0).tolist()],
+        "certificate": asdict(tree.certificate) | {"in_words": tree.certificate.in_words()},
+    }
+    return with_escapes(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+
+
+def _rule(tree: DistilledTree, leaf: int) -> dict[str, Any]:
+    nodes = tree.structure
+    path = nodes.path_to(leaf)
+    weight = nodes.weight[leaf]
+    shares = nodes.probability[leaf]
+    by_column: dict[int, list[tuple[int, bool]]] = {}
+    for node, goes_right in path:
+        by_column.setdefault(int(nodes.feature[node]), []).append((node, goes_right))
+    return {
+        "leaf": leaf,
+        "conditions": [condition for j, tests in by_column.items() for condition in _conditions(tree, j, tests)],
+        "class": tree.classes[int(shares.argmax())],
+        "shares": shares.tolist(),
+        "weight": weight.tolist(),
+        "rows": int(nodes.n_rows[leaf]),
+        "in_words": " and ".join(nodes.path_in_words(path, tree.columns.names, tree.columns)) or "always",
+    }
+
+
+def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> list[dict[str, Any]]:
+    """What is left of all tests of a column on a path."""
+    nodes = tree.structure
+    gaps = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
+    others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]
+    # A missing value passes a test to the left, where no cut and no set holds, and a test for it to the right.
+    may_be_missing = tree.takes_missing and all(gaps) and not any(goes_right for _, goes_right in others)
+    is_missing = [{"kind": "missing", "column": j, "operator": "is"}]
+    is_present = [{"kind": "missing", "column": j, "operator": "is not"}]
+    if any(gaps):
+        return is_missing if may_be_missing else is_missing + is_present  # what a missing value does not pass, nothing does
+    if not others:
+        return is_present
+    return (_cuts if tree.columns[j].categories is None else _sets)(tree, j, others, may_be_missing)
+
+
+def _cuts(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_missing: bool) -> list[dict[str, Any]]:
+    nodes = tree.structure
+    above = [float(nodes.threshold[node]) for node, goes_right in tests if goes_right]
+    at_most = [float(nodes.threshold[node]) for node, goes_right in tests if not goes_right]
+    said = [(">", max(above))] if above else []
+    said += [("<=", min(at_most))] if at_most else []
+    return [
+        {"kind": "cut", "column": j, "operator": operator, "threshold": threshold, "missing": may_be_missing}
+        for operator, threshold in said
+    ]
+
+
+def _sets(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_missing: bool) -> list[dict[str, Any]]:
+    categories = tree.columns[j].categories or ()
+    left = set(range(len(categories)))
+    for node, goes_right in tests:
+        codes = tree.structure.categories[node]
+        left = left.intersection(codes) if goes_right else left.difference(codes)
+    # The shorter of what is in and what is out; a row with any other category is refused before.
+    inside = 2 * len(left) <= len(categories)
+    labels = [label for code, label in enumerate(categories) if (code in left) == inside]
+    operator = "in" if inside else "not in"
+    return [{"kind": "set", "column": j, "operator": operator, "categories": labels, "missing": may_be_missing}]

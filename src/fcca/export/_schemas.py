@@ -1,0 +1,44 @@
+"""The JSON Schemas of the documents that exporters write."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from fcca.exceptions import InvalidInputError
+
+#: Versions of each document, the one that is written now last.
+VERSIONS = {"rules": (1,), "tree": (1, 2)}
+
+
+def schema(name: str, version: int | None = None) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a document that an exporter writes.
+
+    Parameters
+    ----------
+    name : {"rules", "tree"}
+        What :func:`fcca.export.to_rules` or :func:`fcca.export.to_json` writes.
+    version : int, optional
+        The document's ``version``; without it, the one that is written now.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from fcca.export import schema
+    >>> schema("rules")["properties"]["format"]
+    {'const': 'fcca-rules'}
+    """
+    if name not in VERSIONS:
+        raise InvalidInputError(f"There is no schema {name!r}. Give one of {', '.join(VERSIONS)}.")
+    versions = VERSIONS[name]
+    version = versions[-1] if version is None else version
+    if version not in versions:
+        known = ", ".join(map(str, versions))
+        raise InvalidInputError(f"There is no version {version!r} of {name}. Give one of {known}.")
+    path = files("fcca.export").joinpath("schemas", f"{name}-{int(version)}.schema.json")
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document

@@ -1,0 +1,211 @@
+"""A tree as SQL, for the dialects of several databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.export._sql_options import ADDITIONS, DIALECTS, FORMS
+from fcca.export._tree import DistilledTree, as_distilled
+
+if TYPE_CHECKING:
+    from fcca.export._sql_dialects import Dialect, Expression
+    from fcca.export._sql_statement import Writer
+
+MOST_PARTS = 3  # project, schema and table
+RENAME = "Rename the column in the table before fitting."
+OTHER_PREFIX = "Give another prefix, or numbered=True."
+
+
+def to_sql(
+    tree: Any,
+    table: str | Sequence[str] | None = None,
+    dialect: str = "duckdb",
+    form: str = "select",
+    *,
+    add: str | Sequence[str] = ("prediction",),
+    prefix: str = "",
+    numbered: bool = False,
+) -> str:
+    """The tree as SQL: a query that adds the prediction to the columns of a table, or the expression alone.
+
+    It answers as the classifier does, on the thresholds and one float beside them: numbers are compared as 64-bit floats and
+    texts character by character, whatever the collation. NULL is a missing value, and so is NaN. What the classifier
+    refuses in a column that the tree asks for, such as a category that it does not know or an infinite number, gets
+    NULL. Needs sqlglot: ``pip install "fcca[sql]"``.
+
+    Parameters
+    ----------
+    tree : FCCAClassifier or DistilledTree
+        Fitted.
+    table : str or sequence of str, optional
+        The table that the query reads, ``"data"`` where it is not said. A name is taken as it is, dots and all; one with a
+        schema is given in its parts: ``("public", "loans")``. In the form ``"case"`` it stands before the names of the
+        columns, of which it says nothing otherwise.
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark"}
+        Whose SQL.
+    form : {"select", "case"}
+        A whole query, or the expression alone, to be put into a view or another query.
+    add : str or sequence of str
+        What the query adds to the columns of the table: ``"prediction"``; ``"leaf"``, the number of the leaf;
+        ``"probabilities"``, a column for each class; ``"bins"``, a column of 0 and 1 for each condition that the tree was
+        grown on. The form ``"case"`` is one of the first two.
+    prefix : str
+        What the names of the added columns begin with.
+    numbered : bool
+        Whether bins and probabilities are named by their numbers, ``bin_0`` and ``probability_0``, rather than by their
+        conditions and classes, ``RM > 6.94`` and ``probability_yes``. Bins of BigQuery always are: its names have no point.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidInputError
+        For options that do not go together, and for names and categories that the database cannot hold or would not
+        tell apart.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+    >>> from fcca.export import to_sql
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
+    >>> print(to_sql(classifier, form="case"), end="")
+    CASE
+      WHEN CAST("worst perimeter" AS DOUBLE) IS NULL
+      OR NOT (
+        ABS(CAST("worst perimeter" AS DOUBLE)) < CAST('inf' AS DOUBLE)
+      )
+      THEN NULL
+      WHEN CAST("worst perimeter" AS DOUBLE) > 105.9e0
+      THEN 0
+      ELSE 1
+    END
+    >>> database = sqlite3.connect(":memory:")
+    >>> _ = X.to_sql("tumours", database, index=False)
+    >>> rows = database.execute(to_sql(classifier, "tumours", "sqlite")).fetchall()
+    >>> [row[-1] for row in rows] == classifier.predict(X).tolist()
+    True
+    """
+    tree = as_distilled(tree)
+    additions = _checked_additions(add, form, prefix, numbered)
+    if dialect not in DIALECTS:
+        raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}.")
+    _need_sqlglot()
+    from fcca.export._sql_dialects import DIALECTS as KNOWN
+    from fcca.export._sql_statement import Writer, laid_out
+
+    spoken = KNOWN[dialect]
+    parts = _checked_table(table, spoken)
+    writer = Writer(tree, spoken, parts[-1] if parts else "data" if form == "select" else None)
+    if form == "case":
+        _check_columns(tree, tree.asked, spoken)
+        return laid_out(writer.prediction() if additions == ["prediction"] else writer.leaf(), spoken)
+    added = [
+        (f"{prefix}{name}", value)
+        for one in additions
+        for name, value in _added(one, writer, numbered=numbered or (one == "bins" and spoken.numbers_bins))
+    ]
+    _check_columns(tree, _asked(tree, additions), spoken)
+    _check_added(tree, [name for name, _ in added], spoken)
+    return laid_out(_query(parts or ["data"], added), spoken)
+
+
+def _need_sqlglot() -> None:
+    try:
+        import sqlglot  # noqa: F401
+    except ImportError as error:
+        raise UnsupportedModelError(
+            "SQL is written with the library sqlglot, which is not installed. Install it: pip install 'fcca[sql]'."
+        ) from error
+
+
+def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbered: bool) -> list[str]:
+    if form not in FORMS:
+        raise InvalidInputError(f"The form must be one of {', '.join(FORMS)}; got {form!r}.")
+    additions = list(dict.fromkeys([add] if isinstance(add, str) else add))
+    unknown = [one for one in additions if one not in ADDITIONS]
+    if unknown or not additions:
+        raise InvalidInputError(f"What to add must be among {', '.join(ADDITIONS)}; got {additions}.")
+    if form == "case":
+        if additions not in (["prediction"], ["leaf"]):
+            raise InvalidInputError(
+                f"The form case is one expression, the prediction or the leaf; got {' and '.join(additions)} to add. "
+                "Take the form select for the others."
+            )
+        if prefix or numbered:
+            raise InvalidInputError("The form case has no names of columns, so a prefix and numbered say nothing of it.")
+    return additions
+
+
+def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[str]:
+    if table is None:
+        return []
+    parts = [table] if isinstance(table, str) else list(table)
+    if not 1 <= len(parts) <= MOST_PARTS or not all(isinstance(part, str) for part in parts):
+        raise InvalidInputError(
+            f"A table is a name, or up to {MOST_PARTS} parts of one such as ('public', 'loans'); got {table!r}."
+        )
+    return [dialect.check_name(part, "The table", "Give another name.", is_column=False) for part in parts]
+
+
+def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
+    """Columns that the query names."""
+    from fcca.export._sql_statement import kept_conditions
+
+    bins = {one.column for one in kept_conditions(tree)} if "bins" in additions else set()
+    return sorted(bins.union(tree.asked if set(additions) != {"bins"} else ()))
+
+
+def _check_columns(tree: DistilledTree, asked: Sequence[int], dialect: Dialect) -> None:
+    known: dict[str, str] = {}
+    for j in asked:
+        name = dialect.check_name(tree.columns.names[j], "The column", RENAME)
+        other = known.setdefault(dialect.same_name(name), name)
+        if other != name:
+            raise InvalidInputError(f"The columns {other!r} and {name!r} are the same in {dialect.name}. {RENAME}")
+
+
+def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) -> None:
+    there = {dialect.same_name(name): name for name in tree.columns.names}
+    known: dict[str, str] = {}
+    for name in names:
+        same = dialect.same_name(dialect.check_name(name, "The added column", OTHER_PREFIX))
+        if same in there:
+            raise InvalidInputError(
+                f"The table has a column {there[same]!r} already, as the query adds {name!r}. {OTHER_PREFIX}"
+            )
+        if same in known:
+            raise InvalidInputError(
+                f"The added columns {known[same]!r} and {name!r} are the same in {dialect.name}. {OTHER_PREFIX}"
+            )
+        known[same] = name
+
+
+def _added(what: str, writer: Writer, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
+    """The columns that something to add stands for, by name."""
+    if what == "prediction":
+        yield what, writer.prediction()
+    elif what == "leaf":
+        yield what, writer.leaf()
+    elif what == "probabilities":
+        for at, label in enumerate(writer.tree.classes):
+            yield f"probability_{at if numbered else label}", writer.probability(at)
+    else:
+        for at, (words, value) in enumerate(writer.bins()):
+            yield f"bin_{at}" if numbered else words, value
+
+
+def _query(parts: Sequence[str], added: Sequence[tuple[str, Expression]]) -> Expression:
+    from sqlglot import exp
+
+    names = [exp.to_identifier(part, quoted=True) for part in parts]
+    source = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(names), strict=False)))
+    everything = exp.Column(this=exp.Star(), table=exp.to_identifier(parts[-1], quoted=True))
+    aliases = [exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True)) for name, value in added]
+    return exp.select(everything, *aliases, copy=False).from_(source, copy=False)

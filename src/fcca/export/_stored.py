@@ -1,0 +1,281 @@
+"""What fcca itself has stored in a file, checked before it is used: a file may say anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca._columns import Column, Columns
+from fcca.classifier import FCCAClassifier
+from fcca.constraints import Constraint
+from fcca.counterfactuals import STATUSES, Counterfactuals
+from fcca.discretizers import FCCADiscretizer
+from fcca.discretizers._base import TargetThresholdTransformer, ThresholdTransformer
+from fcca.export._reading import check_certificate
+from fcca.export._tree import Certificate
+from fcca.models import check_supported
+from fcca.models._stored_ensembles import objects_in
+from fcca.selection import Selection
+from fcca.thresholds import ThresholdTable
+from fcca.trees import OptimalTreeClassifier, TreeStructure
+
+SELECTION_PATH = "selection_path_"
+
+
+def check_stored(loaded: Any) -> None:
+    """Refuse, by an exception, objects of fcca that are not as fcca makes them; what they hold is not looked at otherwise.
+
+    Parameters
+    ----------
+    loaded : object
+        What a file held.
+    """
+    found = list(objects_in(loaded))
+    # Parts before those that are made of them.
+    for kind, check in CHECKS.items():
+        for one in found:
+            if isinstance(one, kind):
+                check(one)
+
+
+def _require(holds: Any, what: str) -> None:
+    if not holds:
+        raise ValueError(f"it holds {what}")
+
+
+def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
+    """Refuse what is not an array of such numbers, finite ones where they are not whole."""
+    _require(isinstance(given, np.ndarray) and given.dtype.kind in kinds and given.shape == shape, f"{what} of a wrong kind")
+
+
+def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
+    """Refuse whole numbers that are not between these two, both included."""
+    _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
+
+
+def _whole(given: Any, what: str) -> int:
+    _require(isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 0, f"{what} of a wrong kind")
+    return int(given)
+
+
+# --- parts --------------------------------------------------------------------------------------------------------------
+
+
+def _check_column(column: Column) -> None:
+    labels = column.categories
+    _require(column.name is None or isinstance(column.name, str), "a column whose name is not a text")
+    _require(labels is None or (isinstance(labels, tuple) and len(labels) > 0), "a column without categories")
+    _require(labels is None or len(set(labels)) == len(labels), "a column with a category twice")
+    flags = (column.missing, column.as_category, column.none_is_missing, column.as_object, column.ignored)
+    _require(all(isinstance(flag, bool) for flag in flags), "a column whose marks are not true or false")
+
+
+def _check_columns(columns: Columns) -> None:
+    _require(
+        isinstance(columns.columns, tuple) and all(isinstance(one, Column) for one in columns.columns),
+        "columns that are none",
+    )
+    _require(set(vars(columns)) <= {"columns", *_CACHED}, "columns that know more than columns do")
+    for name in _CACHED:  # what was computed from them is computed again
+        vars(columns).pop(name, None)
+
+
+_CACHED = ("names", "named", "is_category", "has_categories", "may_miss", "_codes")
+
+
+def _check_structure(nodes: TreeStructure) -> None:
+    _require(isinstance(nodes.feature, np.ndarray) and nodes.feature.ndim == 1 and len(nodes.feature) > 0, "no nodes")
+    n = len(nodes.feature)
+    for name in ("feature", "left", "right", "n_rows"):
+        _array(getattr(nodes, name), "i", (n,), f"nodes whose {name} is")
+    _array(nodes.threshold, "f", (n,), "thresholds")
+    _require(isinstance(nodes.weight, np.ndarray) and nodes.weight.ndim == 2, "weights of a wrong kind")
+    _array(nodes.weight, "f", (n, nodes.weight.shape[1]), "weights")
+    _require(np.isfinite(nodes.weight).all() and (nodes.weight >= 0).all(), "weights below 0 or not finite")
+    _require((nodes.weight.sum(axis=1) > 0).all(), "a node without weight")
+    _require((nodes.n_rows >= 0).all(), "a node with less than no rows")
+    inner = np.flatnonzero(nodes.feature >= 0)
+    _require((nodes.feature[nodes.feature < 0] == -1).all(), "a node that is neither a split nor a leaf")
+    children = np.concatenate([nodes.left[inner], nodes.right[inner]]).astype(np.int64)
+    parents = np.concatenate([inner, inner])
+    _require(((children > parents) & (children < n)).all(), "a node that points to none of its nodes")
+    _require(len(np.unique(children)) == len(children) == n - 1, "nodes with several ways to them, or none")
+    _require(isinstance(nodes.categories, dict) and isinstance(nodes.asks_missing, frozenset), "nodes of a wrong kind")
+    special = [*nodes.categories, *nodes.asks_missing]
+    _require(len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a question that no node asks")
+    for codes in nodes.categories.values():
+        _require(
+            isinstance(codes, tuple) and codes and all(isinstance(code, int) and code >= 0 for code in codes),
+            "a node that asks for no category",
+        )
+    plain = np.setdiff1d(inner, special)
+    _require(np.isfinite(nodes.threshold[plain.astype(np.int64)]).all(), "thresholds that are not finite")
+
+
+def _check_counterfactuals(found: Counterfactuals) -> None:
+    _require(isinstance(found.rows, np.ndarray) and isinstance(found.classes, np.ndarray), "counterfactuals of no rows")
+    n, moves = len(found.rows), found.moves
+    whole = {"rows": found.rows, "target_code": found.target_code, "status_code": found.status_code, "nodes": found.nodes}
+    for name, given in whole.items():
+        _array(given, "i", (n,), f"counterfactuals whose {name} is")
+    for name in ("cost", "bound", "seconds"):
+        _array(getattr(found, name), "f", (n,), f"counterfactuals whose {name} is")
+    n_moves = len(moves.point) if isinstance(moves.point, np.ndarray) else -1
+    for given in (moves.point, moves.feature):
+        _array(given, "i", (n_moves,), "moves")
+    for given in (moves.origin, moves.landing, moves.cut):
+        _array(given, "f", (n_moves,), "moves")
+    _require(isinstance(found.feature_names, list | tuple), "counterfactuals of columns without names")
+    n_features, n_classes = len(found.feature_names), len(found.classes)
+    _require(all(isinstance(name, str) for name in found.feature_names), "names that are not texts")
+    _within(found.rows, 0, 2**62, "rows")
+    _within(found.status_code, 0, len(STATUSES) - 1, "statuses")
+    _within(found.target_code, -1, n_classes - 1, "classes of counterfactuals")
+    _within(moves.point, 0, n - 1, "moves")
+    _within(moves.feature, 0, n_features - 1, "moves")
+    _require(n_moves == 0 or (np.diff(moves.point) >= 0).all(), "moves in another order")
+    _require(found.columns is None or isinstance(found.columns, Columns), "columns that are none")
+    if found.columns is not None:
+        _require(len(found.columns) == n_features, "counterfactuals of other columns")
+        _check_codes(found.columns, moves)
+    if found.own_code is not None:
+        _array(found.own_code, "i", (n,), "answers")
+        _within(found.own_code, 0, n_classes - 1, "answers")
+    if found.box is not None:
+        _require(isinstance(found.box, tuple) and len(found.box) == 2, "a box without two ends")
+        for end in found.box:
+            _array(end, "f", (n_features,), "ends of a box")
+
+
+def _check_codes(columns: Columns, moves: Any) -> None:
+    """Categories of moves are positions among those of their column."""
+    for j, column in enumerate(columns):
+        if column.categories is None:
+            continue
+        for given in (moves.origin, moves.landing):
+            codes = given[moves.feature == j]
+            codes = codes[~np.isnan(codes)]
+            known = (codes == np.floor(codes)) & (codes >= 0) & (codes < len(column.categories))
+            _require(known.all(), "a move to a category that is not there")
+
+
+def _check_selection(chosen: Selection) -> None:
+    _require(isinstance(chosen.candidates, ThresholdTable), "a selection of no conditions")
+    _array(chosen.kept, "b", (len(chosen.candidates),), "a selection")
+
+
+def _check_rule(rule: Constraint) -> None:
+    _require(Constraint.from_dict(rule.to_dict()) == rule, "a rule that says something else than it does")
+
+
+# --- estimators ---------------------------------------------------------------------------------------------------------
+
+
+def _check_discretizer(given: ThresholdTransformer) -> None:
+    if isinstance(given, TargetThresholdTransformer) and hasattr(given, "estimator_"):
+        check_supported(given.estimator_)
+    if not hasattr(given, "thresholds_"):
+        return
+    every, kept = given.all_thresholds_, given.thresholds_
+    _require(isinstance(every, ThresholdTable) and isinstance(kept, ThresholdTable), "thresholds that are no table")
+    n = _whole(given.n_features_in_, "a number of columns")
+    _require(len(every.feature_names) == n and kept.feature_names == every.feature_names, "thresholds of other columns")
+    _require(kept.columns == every.columns and set(_keys(kept)) <= set(_keys(every)), "thresholds that nobody has found")
+    if hasattr(given, "selection_"):
+        _require(isinstance(given.selection_, Selection), "a selection that is none")
+    found = getattr(given, "counterfactuals_", None)
+    if isinstance(given, FCCADiscretizer) and found is not None:
+        _require(isinstance(found, Counterfactuals) and len(found.feature_names) == n, "counterfactuals of other columns")
+        first, points = given._first_crossing, given._crossing_points
+        _array(first, "i", (len(every) + 1,), "crossings")
+        _require(isinstance(points, np.ndarray), "crossings of a wrong kind")
+        _array(points, "i", (len(points),), "crossings")
+        _require(first[0] == 0 and first[-1] == len(points) and (np.diff(first) >= 0).all(), "crossings out of order")
+        _within(points, 0, len(found) - 1, "crossings")
+    if hasattr(given, "statuses_"):
+        counts = given.statuses_
+        _require(isinstance(counts, dict) and set(counts) <= set(STATUSES), "statuses that there are not")
+        for count in counts.values():
+            _whole(count, "statuses")
+
+
+def _keys(table: ThresholdTable) -> list[tuple[Any, ...]]:
+    kinds, features = table.kind.tolist(), table.feature.tolist()
+    numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
+    return list(zip(kinds, features, numbers, table.codes, strict=True))
+
+
+def _check_tree(given: OptimalTreeClassifier) -> None:
+    if not hasattr(given, "tree_"):
+        return
+    nodes = given.tree_
+    _require(isinstance(nodes, TreeStructure), "a tree without nodes")
+    n = _whole(given.n_features_in_, "a number of columns")
+    _within(nodes.feature, -1, n - 1, "columns of nodes")
+    _require(nodes.has_cuts_only and not np.isnan(nodes.threshold[nodes.feature >= 0]).any(), "a tree of other questions")
+    _require(isinstance(given.classes_, np.ndarray) and given.classes_.ndim == 1, "classes of a wrong kind")
+    _require(len(given.classes_) == nodes.weight.shape[1], "a tree of other classes")
+    _require((given.n_leaves_, given.depth_) == (nodes.n_leaves, nodes.depth), "a tree that is said to be another")
+    numbers = (given.objective_, given.lower_bound_, given.gap_, given.regularization_)
+    _require(all(isinstance(number, float) and np.isfinite(number) for number in numbers), "a proof without numbers")
+    optimal, depth = given.is_optimal_, given.max_depth
+    _require(isinstance(optimal, bool) and isinstance(depth, int | np.integer | None), "a proof of a wrong kind")
+    objective, bound, gap, regularization = numbers
+    check_certificate(Certificate(optimal, objective, bound, gap, regularization, depth), nodes)
+
+
+def _check_classifier(given: FCCAClassifier) -> None:
+    path = vars(given).get(SELECTION_PATH)
+    if path is not None:
+        setattr(given, SELECTION_PATH, _frame(path))
+    if not hasattr(given, "structure_"):
+        return
+    table, grown = given.discretizer_.thresholds_, given.tree_
+    n = _whole(given.n_features_in_, "a number of columns")
+    _require(isinstance(table, ThresholdTable) and isinstance(grown.tree_, TreeStructure), "a tree without thresholds")
+    _require(given.discretizer_.n_features_in_ == n and grown.n_features_in_ == len(table), "a tree of other thresholds")
+    _require(np.array_equal(given.classes_, grown.classes_), "a tree of other classes")
+    named, known = (list(getattr(one, "feature_names_in_", ())) for one in (given, given.discretizer_))
+    _require(named == known and len(named) in (0, n), "a tree of other columns")
+    own, expected = given.structure_, grown.tree_.with_conditions(table)
+    _require(isinstance(own, TreeStructure) and _same_nodes(own, expected), "another tree than the one that was grown")
+    fidelity = given.fidelity_
+    _require(isinstance(fidelity, float) and 0 <= fidelity <= 1, "a fidelity that is no share")
+
+
+def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
+    arrays = ("feature", "threshold", "left", "right", "weight", "n_rows")
+    same = all(np.array_equal(getattr(own, name), getattr(other, name), equal_nan=True) for name in arrays)
+    return same and own.categories == other.categories and own.asks_missing == other.asks_missing
+
+
+def _frame(path: Any) -> pd.DataFrame:
+    """The table that :func:`plain_path` made plain."""
+    _require(isinstance(path, dict) and all(isinstance(column, list) for column in path.values()), "a path that is no table")
+    _require(
+        all(isinstance(name, str) and all(isinstance(one, int | float) for one in column) for name, column in path.items()),
+        "a path of other things than numbers",
+    )
+    return pd.DataFrame(path)
+
+
+def plain_path(path: pd.DataFrame) -> dict[str, list[Any]]:
+    """A table of numbers in lists, which skops can write."""
+    return {str(name): column.tolist() for name, column in path.items()}
+
+
+CHECKS: dict[type, Callable[[Any], None]] = {
+    Column: _check_column,
+    Columns: _check_columns,
+    Constraint: _check_rule,
+    TreeStructure: _check_structure,
+    Counterfactuals: _check_counterfactuals,
+    Selection: _check_selection,
+    OptimalTreeClassifier: _check_tree,
+    ThresholdTransformer: _check_discretizer,
+    FCCAClassifier: _check_classifier,
+}

@@ -1,0 +1,58 @@
+"""Rules of a document, applied without fcca: nothing but the document and the rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+
+def holds(condition: dict, values: pd.Series) -> np.ndarray:
+    gaps = values.isna().to_numpy()
+    if condition["kind"] == "missing":
+        return gaps if condition["operator"] == "is" else ~gaps
+    if condition["kind"] == "cut":
+        numbers = values.astype(object).where(~gaps, 0.0).to_numpy(dtype=np.float64)
+        threshold = float(condition["threshold"])
+        found = numbers > threshold if condition["operator"] == ">" else numbers <= threshold
+    else:
+        categories = set(condition["categories"])
+        found = np.array([not gap and value in categories for value, gap in zip(values, gaps, strict=True)], dtype=bool)
+        found = found if condition["operator"] == "in" else ~found
+    return np.where(gaps, condition["missing"], found)
+
+
+def refused(document: dict, X: pd.DataFrame, names: list[str]) -> np.ndarray:
+    """Rows that have, in a column of some rule, infinity, an unknown category, or no value where there must be one."""
+    found = np.zeros(len(X), dtype=bool)
+    asked = {condition["column"] for rule in document["rules"] for condition in rule["conditions"]}
+    for j in asked:
+        values, categories = X[names[j]], document["columns"][j]["categories"]
+        gaps = values.isna().to_numpy()
+        if categories is None:
+            unfit = np.isinf(values.astype(object).where(~gaps, 0.0).to_numpy(dtype=np.float64))
+        else:
+            known = set(categories)
+            unfit = np.array([value not in known for value in values], dtype=bool) & ~gaps
+        found |= unfit if document["missing_values"] else unfit | gaps
+    return found
+
+
+def apply_rules(text: str, X: pd.DataFrame) -> tuple[list[dict | None], np.ndarray]:
+    """The one rule that holds of each row, None for rows that are refused; and which those are.
+
+    Raises an AssertionError where more than one rule holds of a row, or none.
+    """
+    document = json.loads(text)
+    names = [f"x{j}" if one["name"] is None else one["name"] for j, one in enumerate(document["columns"])]
+    no_answer = refused(document, X, names)
+    good = X[~no_answer]
+    hits = np.ones((len(good), len(document["rules"])), dtype=bool)
+    for at, rule in enumerate(document["rules"]):
+        for condition in rule["conditions"]:
+            hits[:, at] &= holds(condition, good[names[condition["column"]]])
+    assert (hits.sum(axis=1) == 1).all(), "rules must be disjoint and exhaustive"
+    which = np.full(len(X), -1)
+    which[~no_answer] = hits.argmax(axis=1)
+    return [None if at < 0 else document["rules"][at] for at in which], no_answer

@@ -1,0 +1,353 @@
+"""What was fitted, in files and back: the same answers, and nothing but what fcca would have made itself."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from functools import cache
+from importlib.util import find_spec
+
+import joblib
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from export.trees import fitted as random_tree
+from fcca import (
+    FCCAClassifier,
+    FCCADiscretizer,
+    GTREDiscretizer,
+    MidpointDiscretizer,
+    OptimalTreeClassifier,
+    report,
+)
+from fcca.constraints import Bounds, Immutable, MaxChanges, OneHot, Rule
+from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
+from fcca.export import DistilledTree, from_json, load, save, to_json, trusted_types
+from fcca.models import as_classifier, decide_at
+from fcca.selection import OptimalSelection
+from fcca.streaming import distill
+from mixed_tables import loans
+from real_data import imported
+
+
+def xgb(**more):
+    return imported("xgboost").XGBClassifier(n_estimators=6, max_depth=2, n_jobs=1, random_state=0, **more)
+
+
+def lgbm():
+    return imported("lightgbm").LGBMClassifier(n_estimators=6, max_depth=2, n_jobs=1, random_state=0, verbosity=-1)
+
+
+def catboost():
+    parameters = {"iterations": 6, "depth": 2, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
+    return imported("catboost").CatBoostClassifier(**parameters, verbose=False)
+
+
+def ebm():
+    glassbox = imported("interpret.glassbox")
+    return glassbox.ExplainableBoostingClassifier(interactions=0, outer_bags=2, max_rounds=40, n_jobs=1, random_state=0)
+
+
+def encoded():
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), ["purpose", "grade"]), remainder="passthrough"
+    )
+    return make_pipeline(encoder, RandomForestClassifier(5, max_depth=3, random_state=0))
+
+
+#: By name: the black box, and whether the table has categories and gaps.
+BLACK_BOXES = {
+    "default": (lambda: None, False),
+    "boosting": (lambda: GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0), False),
+    "forest": (lambda: RandomForestClassifier(5, max_depth=3, random_state=0), False),
+    "histograms": (lambda: HistGradientBoostingClassifier(max_iter=8, max_depth=2, random_state=0), False),
+    "logistic": (lambda: make_pipeline(StandardScaler(), LogisticRegression()), False),
+    "svm": (lambda: make_pipeline(StandardScaler(), LinearSVC(random_state=0)), False),
+    "kernel svm": (lambda: make_pipeline(StandardScaler(), SVC(kernel="linear")), False),
+    "xgboost": (xgb, False),
+    "lightgbm": (lgbm, False),
+    "catboost": (catboost, False),
+    "ebm": (ebm, False),
+    "calibrated": (lambda: CalibratedClassifierCV(DecisionTreeClassifier(max_depth=3), ensemble=False, cv=3), False),
+    "vote": (
+        lambda: VotingClassifier([("a", DecisionTreeClassifier(max_depth=2)), ("b", DecisionTreeClassifier(max_depth=3))]),
+        False,
+    ),
+    "boosting of labels": (lambda: GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0), True),
+    "histograms of labels": (
+        lambda: HistGradientBoostingClassifier(max_iter=8, max_depth=2, categorical_features="from_dtype", random_state=0),
+        True,
+    ),
+    "logistic of labels": (lambda: LogisticRegression(max_iter=2000), True),
+    "lightgbm of labels": (lgbm, True),
+    "xgboost of labels": (lambda: xgb(enable_categorical=True), True),
+    "catboost of labels": (catboost, True),
+    "encoded": (encoded, True),
+}
+
+
+def table(mixed):
+    X, y = loans(200)
+    target = (y == "good").astype(int)
+    if not mixed:
+        return X[["income", "age"]].fillna(2.0), target
+    return X.assign(purpose=pd.Categorical(X["purpose"])), target
+
+
+@cache
+def fitted(name):
+    make, mixed = BLACK_BOXES[name]
+    X, y = table(mixed)
+    if name == "encoded":
+        X = X.assign(income=X["income"].fillna(0.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier = FCCAClassifier(FCCADiscretizer(make()), OptimalTreeClassifier(max_depth=2)).fit(X, y)
+    return classifier, X, y
+
+
+@pytest.mark.parametrize("name", BLACK_BOXES)
+def test_a_loaded_classifier_does_all_that_it_did(name, tmp_path):
+    imported("skops.io")
+    classifier, X, y = fitted(name)
+    save(classifier, tmp_path / "classifier.skops")
+    loaded = load(tmp_path / "classifier.skops")
+    assert to_json(loaded) == to_json(classifier)
+    assert loaded.predict_proba(X).tolist() == classifier.predict_proba(X).tolist()
+    assert loaded.discretizer_.transform(X).tolist() == classifier.discretizer_.transform(X).tolist()
+    assert loaded.discretizer_.predict_target(X).tolist() == classifier.discretizer_.predict_target(X).tolist()
+    assert loaded.fidelity(X) == classifier.fidelity(X)
+    assert loaded.rules() == classifier.rules()
+    other, expected = loaded.at_granularity(0.6, X, y), classifier.at_granularity(0.6)
+    assert to_json(other) == to_json(expected)
+    assert loaded.discretizer_.crossings()[0].tolist() == classifier.discretizer_.crossings()[0].tolist()
+    assert loaded.discretizer_.counterfactuals_.sentences() == classifier.discretizer_.counterfactuals_.sentences()
+    granular = loaded.discretizer_.set_granularity(0.8).thresholds_
+    assert granular == clone_of(classifier.discretizer_).set_granularity(0.8).thresholds_
+
+
+def clone_of(discretizer):
+    return pickle.loads(pickle.dumps(discretizer))
+
+
+@pytest.mark.parametrize("name", ["boosting", "boosting of labels"])
+def test_a_loaded_classifier_is_shown_and_fitted_anew(name, tmp_path):
+    imported("skops.io")
+    classifier, X, y = fitted(name)
+    save(classifier, tmp_path / "classifier.skops")
+    loaded = load(tmp_path / "classifier.skops")
+    for one in (classifier, loaded):
+        report.write(one, tmp_path / f"{one is loaded}.html", X=X, y=y, Q=[0.5], title="The same")
+    assert (tmp_path / "True.html").read_bytes() == (tmp_path / "False.html").read_bytes()
+    assert to_json(clone(loaded).fit(X, y)) == to_json(classifier)
+    tree = FCCADiscretizer(FrozenEstimator(loaded.discretizer_.estimator_)).fit(X, y)
+    assert tree.all_thresholds_ == classifier.discretizer_.all_thresholds_
+
+
+def others():
+    X, y = table(False)
+    model = GradientBoostingClassifier(n_estimators=8, max_depth=1, random_state=0).fit(X, y)
+    frozen = FrozenEstimator(model)
+    rules = [Immutable("age"), Bounds("income", low=0, high=90), MaxChanges(2), Rule("income <= age + 50")]
+    yield "rules", FCCADiscretizer(model, constraints=rules).fit(X, y), X
+    yield "selection", FCCAClassifier(FCCADiscretizer(model), n_thresholds=2).fit(X, y), X
+    chosen = OptimalSelection(max_inconsistency=0.4, forbid=["age"], per_feature={"income": 3})
+    yield "chosen", FCCADiscretizer(model, selection=chosen).fit(X, y), X
+    yield "path", FCCAClassifier(FCCADiscretizer(model), n_thresholds="auto").fit(X, y), X
+    yield "gtre", GTREDiscretizer(model).fit(X, y), X
+    yield "in gtre", FCCAClassifier(GTREDiscretizer(model), fit_to="target").fit(X, y), X
+    yield "midpoints", MidpointDiscretizer(max_thresholds=5).fit(X), X
+    yield "tree", OptimalTreeClassifier(max_depth=2, class_weight={0: 1, 1: 3}).fit(X, y), X
+    yield "pieces", FCCADiscretizer(frozen).partial_fit(X, y), X
+    yield "streamed", distill([(X, y)], FCCADiscretizer(frozen)), X
+    yield "decided", FCCAClassifier(FCCADiscretizer(FrozenEstimator(decide_at(model, 0.3)))).fit(X, y), X
+    yield "pipeline", make_pipeline(FCCADiscretizer(model), OptimalTreeClassifier(max_depth=2)).fit(X, y), X
+    yield "unfitted", FCCAClassifier(FCCADiscretizer(model, constraints=[OneHot("income", "age")])), None
+    yield "array", FCCAClassifier(FCCADiscretizer(model)).fit(X.to_numpy(), y), X.to_numpy()
+    if find_spec("xgboost"):
+        xgboost = imported("xgboost")
+        booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, xgboost.DMatrix(X, y), 5)
+        yield "native", FCCADiscretizer(FrozenEstimator(as_classifier(booster))).fit(X, y), X
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_other_estimator_comes_back_as_it_was(tmp_path):
+    imported("skops.io")
+    for name, estimator, X in others():
+        save(estimator, tmp_path / f"{name}.skops")
+        loaded = load(tmp_path / f"{name}.skops")
+        assert type(loaded) is type(estimator), name
+        assert name == "native" or repr(loaded) == repr(estimator)  # a booster prints its address
+        assert set(vars(loaded)) == set(vars(estimator)) - {"_training", "_run", "_searched", "_observed"}, name
+        for method in ("predict_proba", "transform", "predict_target"):
+            if X is not None and hasattr(estimator, method) and not (name == "pipeline" and method == "transform"):
+                assert getattr(loaded, method)(X).tolist() == getattr(estimator, method)(X).tolist(), name
+        for attribute in ("thresholds_", "all_thresholds_", "statuses_", "constraints"):
+            assert getattr(loaded, attribute, None) == getattr(estimator, attribute, None)
+        if hasattr(estimator, "selection_path_"):
+            pd.testing.assert_frame_equal(loaded.selection_path_, estimator.selection_path_)
+            assert isinstance(estimator.selection_path_, pd.DataFrame)
+        if name == "pieces":
+            assert loaded.partial_fit(*table(False)).thresholds_ == estimator.thresholds_
+            assert hasattr(estimator, "_run")  # what was saved stays as it is
+
+
+def test_the_document_and_the_table_come_back_as_they_were(tmp_path):
+    for seed in range(12):
+        classifier, X = random_tree(seed)
+        save(classifier, tmp_path / "tree.json")
+        tree = load(tmp_path / "tree.json")
+        assert isinstance(tree, DistilledTree)
+        assert (tmp_path / "tree.json").read_bytes() == to_json(classifier).encode()
+        assert tree.predict(X).tolist() == classifier.predict(X).tolist()
+        save(tree, str(tmp_path / "again.json"))
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tree.json").read_bytes()
+        thresholds = classifier.discretizer_.thresholds_
+        save(thresholds, tmp_path / "thresholds.json")
+        assert load(tmp_path / "thresholds.json") == thresholds
+
+
+def test_a_table_of_thresholds_in_skops(tmp_path):
+    imported("skops.io")
+    thresholds = random_tree(5)[0].discretizer_.all_thresholds_
+    save(thresholds, tmp_path / "thresholds.SKOPS")
+    loaded = load(tmp_path / "thresholds.SKOPS")
+    assert loaded == thresholds
+    assert not loaded.count.flags.writeable
+
+
+def test_what_a_file_is_called_does_not_matter(tmp_path):
+    imported("skops.io")
+    classifier, *_ = fitted("boosting")
+    save(classifier, tmp_path / "a.skops")
+    save(classifier, tmp_path / "b.json")
+    (tmp_path / "a.skops").rename(tmp_path / "tree.json")
+    (tmp_path / "b.json").rename(tmp_path / "classifier.skops")
+    assert isinstance(load(tmp_path / "tree.json"), FCCAClassifier)
+    assert isinstance(load(tmp_path / "classifier.skops"), DistilledTree)
+
+
+def test_skops_itself_loads_with_the_trusted_types(tmp_path):
+    skops = imported("skops.io")
+    classifier, X, _ = fitted("histograms of labels")
+    save(classifier, tmp_path / "classifier.skops")
+    loaded = skops.load(tmp_path / "classifier.skops", trusted=trusted_types())
+    assert loaded.predict(X).tolist() == classifier.predict(X).tolist()
+    assert trusted_types() == sorted(set(trusted_types()))
+
+
+@pytest.mark.parametrize("dump", [pickle.dump, joblib.dump], ids=["pickle", "joblib"])
+@pytest.mark.parametrize("name", ["c.pkl", "c.skops", "c.json"])
+def test_pickles_are_refused_unopened(dump, name, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "exploded"),)
+
+    with open(tmp_path / name, "wb") as file:
+        dump(Bomb(), file)
+    with pytest.raises(InvalidInputError, match=r"is a pickle.*fcca\.export\.save"):
+        load(tmp_path / name)
+    assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "There is no file"),
+        (b"", "is empty"),
+        (b"hello", "No known format: it begins with b'hello'"),
+        (b"{", "Not a JSON document"),
+        (b"\xff\xfe{", "No known format"),
+        (b"[1]", "No known format"),
+        (b'{"learner": {}}', "has 'learner'.*--model-file"),
+        (b"{}", "has nothing"),
+        (b'{"format": ["fcca-tree"]}', "no document"),
+        (b'{"format": "fcca-tree"}', "version None"),
+        (b'{"format": "fcca.thresholds"}', "version None"),
+        (b"PK\x03\x04 and no more", "skops"),
+    ],
+    ids=lambda given: str(given)[:20],
+)
+def test_what_is_none_of_its_files_is_told_in_words(content, words, tmp_path):
+    if content is not None and content.startswith(b"PK"):
+        imported("skops.io")
+    if content is not None:
+        (tmp_path / "file.json").write_bytes(content)
+    with pytest.raises(InvalidInputError, match=words) as refused:
+        load(tmp_path / "file.json")
+    assert "file.json" in str(refused.value)
+
+
+def test_a_directory_is_no_file(tmp_path):
+    with pytest.raises(InvalidInputError, match="is a directory"):
+        load(tmp_path)
+
+
+def test_what_cannot_be_saved_is_told_in_words_and_leaves_nothing(tmp_path):
+    classifier, *_ = fitted("boosting")
+    tree = from_json(to_json(classifier))
+    for wrong, name, words in [
+        (classifier, "c.pkl", r"\.json.*or in \.skops"),
+        (classifier, "c", r"\.json.*or in \.skops"),
+        (classifier.discretizer_, "d.json", "FCCADiscretizer cannot be written as .json"),
+        ("text", "d.json", "str cannot be written"),
+        (tree, "tree.skops", r"got DistilledTree\. Give a name that ends in \.json"),
+        ({}, "dict.skops", "got dict"),
+    ]:
+        with pytest.raises(InvalidInputError, match=words):
+            save(wrong, tmp_path / name)
+    with pytest.raises(ValueError, match="not fitted"):
+        save(FCCAClassifier(), tmp_path / "c.json")
+    (tmp_path / "taken.json").mkdir()
+    with pytest.raises(InvalidInputError, match="is a directory"):
+        save(classifier, tmp_path / "taken.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["taken.json"]
+
+
+class OwnBoosting(GradientBoostingClassifier):
+    """A type that only this module knows."""
+
+
+def test_types_of_ones_own_are_refused_when_they_are_saved(tmp_path):
+    imported("skops.io")
+    X, y = table(False)
+    mine = FCCAClassifier(FCCADiscretizer(OwnBoosting(n_estimators=3, random_state=0))).fit(X, y)
+    (tmp_path / "mine.skops").write_text("what was there before")
+    with pytest.raises(InvalidInputError, match=r"OwnBoosting.*skops\.io\.dump"):
+        save(mine, tmp_path / "mine.skops")
+    assert (tmp_path / "mine.skops").read_text() == "what was there before"
+    holding = FCCADiscretizer(GradientBoostingClassifier(n_estimators=3)).fit(X, y)
+    holding.opened_ = open(os.devnull)  # noqa: SIM115
+    with pytest.raises(InvalidInputError, match="skops cannot write"):
+        save(holding, tmp_path / "mine.skops")
+    holding.opened_.close()
+
+
+def test_without_skops_it_is_said_what_to_install(tmp_path, monkeypatch):
+    from fcca.models import _files
+
+    def absent(name):
+        raise ImportError(name=name)
+
+    monkeypatch.setattr(_files, "import_module", absent)
+    classifier, *_ = fitted("boosting")
+    with pytest.raises(UnsupportedModelError, match=r"pip install 'fcca\[skops\]'"):
+        save(classifier, tmp_path / "c.skops")
+    save(classifier, tmp_path / "c.json")  # needs none
+    assert issubclass(UnsupportedModelError, FCCAError)
