@@ -1,16 +1,32 @@
-"""Files that appear complete or not at all."""
+"""Files that appear complete or not at all, several of them together.
+
+A run that is killed leaves its temporary files, and a file ``.fcca-….run`` that it held a lock on. Killed while it gave
+files their own names, it has noted there which these are, so what it began can be finished. The next run in the same
+directory does that, and removes what is left of dead runs; locks tell them from those that are still at work.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fcca.exceptions import InvalidInputError
 
-__all__ = ["AtomicOutputs", "atomic_outputs"]
+try:
+    import fcntl
+except ImportError:  # Windows: what a killed run leaves stays until somebody removes it
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["AtomicOutputs", "atomic_outputs", "finish_dead_runs"]
+
+ATTEMPTS = 10
+RUN_FILE = re.compile(r"\.fcca-([0-9a-f]{8})\.run")
 
 
 class AtomicOutputs:
@@ -18,35 +34,129 @@ class AtomicOutputs:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._temporary: dict[str, Path] = {}
+        self._token = secrets.token_hex(4)
+        self._names: dict[str, Path] = {}
+        self._descriptor: int | None = None
+        self._begun = False  # whether some file has its own name already and another does not
 
     def path(self, name: str) -> Path:
         """Where to write the file that is to be called ``name``."""
-        if (self.directory / name).is_dir():
-            raise InvalidInputError(
-                f"{self.directory / name} is a directory, but a file is to be written there. Move it away."
-            )
-        if name not in self._temporary:
-            self._temporary[name] = self.directory / f".{name}.{secrets.token_hex(4)}.tmp"
-        return self._temporary[name]
+        final = self.directory / name
+        if final.is_symlink() or (final.exists() and not final.is_file()):
+            # A rename would put a file in its place: of a link, and of /dev/null for whoever may write there.
+            what = "a link" if final.is_symlink() else "a directory" if final.is_dir() else "a device or a pipe"
+            raise InvalidInputError(f"{final} is {what}, but a file is to be written there. Move it away, or name another.")
+        return self._names.setdefault(name, _temporary(self.directory, name, self._token))
 
     def commit(self) -> list[Path]:
         """Bring what was written safely to the disk, then replace; returns the files' own paths."""
-        written = {self.directory / name: path for name, path in self._temporary.items() if path.exists()}
-        for path in written.values():
-            _flush(path)
-        for final, path in written.items():
-            os.replace(path, final)
-        if written and os.name == "posix":
+        names = [name for name, path in self._names.items() if path.exists()]
+        for name in names:
+            with suppress(FileNotFoundError):  # a new file has nothing to keep
+                self._names[name].chmod(stat.S_IMODE((self.directory / name).stat().st_mode))
+            _flush(self._names[name])
+        with _alone(self.directory):
+            if len(names) > 1 and self._descriptor is not None:
+                os.write(self._descriptor, (json.dumps(names) + "\n").encode())
+                os.fsync(self._descriptor)
+            try:
+                self._replace(names)
+            except OSError:
+                raise
+            except BaseException:  # Ctrl-C between two files: the set is made whole before it is heard
+                self._replace(names)
+                raise
+        if names and os.name == "posix":
             with suppress(OSError):  # the files are in place; some file systems cannot flush a directory
                 _flush(self.directory)
-        return list(written)
+        return [self.directory / name for name in names]
+
+    def _replace(self, names: list[str]) -> None:
+        for name in names:
+            if self._names[name].exists():  # else it has its name already
+                os.replace(self._names[name], self.directory / name)
+                self._begun = True
+        self._begun = False
+
+    def open_run(self) -> None:
+        """Show other runs that this one is at work; an OSError where the directory cannot be written to."""
+        _run_file(self.directory, self._token).touch()
+        if fcntl is None:
+            return
+        for _ in range(ATTEMPTS):
+            descriptor = os.open(_run_file(self.directory, self._token), os.O_RDWR | os.O_CREAT, 0o600)
+            with suppress(OSError):  # no locks here; or another run, which takes this one for dead, and removes the file
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(descriptor).st_nlink > 0:
+                    self._descriptor = descriptor
+                    return
+            os.close(descriptor)
 
     def discard(self) -> None:
-        """Remove what was written but not committed."""
-        for path in self._temporary.values():
+        """Remove what was written but not committed; what was half committed is left to the next run."""
+        if not self._begun:
+            for path in self._names.values():
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
             with suppress(OSError):
-                path.unlink(missing_ok=True)
+                _run_file(self.directory, self._token).unlink(missing_ok=True)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def finish_dead_runs(directory: Path) -> None:
+    """Give files their own names that a killed run was about to, and remove what is left of such runs."""
+    if fcntl is None:
+        return
+    found = [match for entry in os.scandir(directory) if (match := RUN_FILE.fullmatch(entry.name))]
+    for match in found:
+        with suppress(OSError):  # another run has finished it, or it cannot be written to, and concerns nobody
+            descriptor = os.open(directory / match[0], os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where the run is at work
+                with _alone(directory):
+                    _finish(directory, match[1], os.read(descriptor, 2**20))
+                (directory / match[0]).unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
+
+
+def _finish(directory: Path, token: str, noted: bytes) -> None:
+    """Finish what a dead run has noted; a note without its end was written before any file was replaced."""
+    names: list[str] = []
+    with suppress(ValueError):
+        names = json.loads(noted) if noted.endswith(b"]\n") else []
+    for name in names:
+        path = _temporary(directory, name, token)
+        if path.parent == directory and path.exists():  # whoever wrote the note: nothing goes elsewhere
+            os.replace(path, directory / name)
+    for entry in list(os.scandir(directory)):
+        if entry.name.startswith(".") and entry.name.endswith(f".{token}.tmp"):
+            os.unlink(entry.path)
+
+
+def _temporary(directory: Path, name: str, token: str) -> Path:
+    return directory / f".{name}.{token}.tmp"
+
+
+def _run_file(directory: Path, token: str) -> Path:
+    return directory / f".fcca-{token}.run"
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """While no other run gives files of the directory their names: sets of two runs are not mixed."""
+    descriptor = None
+    with suppress(OSError):  # a file system without locks
+        if fcntl is not None:
+            descriptor = os.open(directory, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -54,7 +164,8 @@ def atomic_outputs(directory: str | Path) -> Iterator[AtomicOutputs]:
     """Files of ``directory`` that appear when the block ends, and only if it ends well.
 
     The directory is made where it is missing, and one that cannot be written to is refused before the block begins. After
-    an exception, KeyboardInterrupt included, the old files are as they were and nothing that was made is left.
+    an exception, KeyboardInterrupt included, the old files are as they were and nothing that was made is left. What killed
+    runs have left is cleared away first.
 
     Examples
     --------
@@ -73,7 +184,8 @@ def atomic_outputs(directory: str | Path) -> Iterator[AtomicOutputs]:
     try:
         try:
             _make(directory, made)
-            _check_writable(directory)
+            finish_dead_runs(directory)
+            outputs.open_run()
         except OSError as error:
             reason = error.strerror or error
             raise InvalidInputError(f"Cannot write to the directory {directory}: {reason}. Choose another one.") from error
@@ -95,12 +207,6 @@ def _make(directory: Path, made: list[Path]) -> None:
             made.append(path)
     if not directory.is_dir():
         raise NotADirectoryError(f"{directory} is a file")
-
-
-def _check_writable(directory: Path) -> None:
-    probe = directory / f".{secrets.token_hex(4)}.tmp"
-    probe.touch(exist_ok=False)
-    probe.unlink()
 
 
 def _flush(path: Path) -> None:

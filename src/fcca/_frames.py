@@ -73,26 +73,6 @@ def _nobody_named(names: Sequence[Any]) -> bool:
     return list(names) == list(range(len(names)))
 
 
-def numeric_table(
-    X: Any, names: Sequence[str] | None, labels: NDArray[Any] | None, missing: NDArray[np.bool_] | None = None
-) -> Floats:
-    """X as a table of finite float64, or an InvalidInputError that names the columns and rows that are not.
-
-    Parameters
-    ----------
-    X : array-like or data frame of shape (n_rows, n_features)
-    names : sequence of str or None
-        What messages call the columns; None for their numbers.
-    labels : ndarray or None
-        What messages call the rows; None for their numbers.
-    missing : ndarray of bool or None
-        The columns in which values may be missing; None for none of them.
-    """
-    table = float_table(X)
-    check_values(table, names, labels, missing)
-    return table
-
-
 def float_table(X: Any) -> Floats:
     """X as a table of float64, whatever its values."""
     try:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from fcca.exceptions import InvalidInputError
 
 
-def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """One finite weight ≥ 0 per row, not all of them 0; None is 1 for every row."""
+def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0: bool = False) -> NDArray[np.float64]:
+    """One finite weight ≥ 0 per row, not all of them 0 unless that is allowed; None is 1 for every row."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -31,7 +31,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
             raise InvalidInputError("sample_weight is too large: its sum overflows. Divide it by its mean.")
-    if not (weight > 0).any():
+    if not may_all_be_0 and not (weight > 0).any():
         raise InvalidInputError("sample_weight must have at least one non-zero entry.")
     return weight
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fcca._columns import Columns
 from fcca._paths import (
@@ -25,7 +25,7 @@ from fcca._paths import (
     path_frame,
     selections_of_fold,
 )
-from fcca._weights import check_weights
+from fcca._training_table import TrainingTable, weighted_rows
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import fidelity
@@ -43,15 +43,6 @@ GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 # Branches of a search: for the choice itself; and for each of the many that are only compared with each other none, as what
 # a search starts from is close enough.
 NODES_OF_CHOICE, NODES_OF_PATH = 2_000, 0
-
-
-class TrainingTable(NamedTuple):
-    """The rows that a classifier was fitted on, those of weight 0 left out."""
-
-    X: Any
-    y: NDArray[Any]
-    sample_weight: Floats | None
-    rows: NDArray[np.int64]  # which rows of the table that fit was given
 
 
 class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -159,7 +150,7 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             discretizer.set_params(selection=selection.set_params(n_thresholds=n))
         self.discretizer_ = discretizer.fit(X, y, **weights)
         validate_data(self, X, skip_check_array=True)  # notes the columns
-        self._training = _weighted_rows(X, y, sample_weight)
+        self._training = weighted_rows(X, y, sample_weight)
         self._grow(self._training)
         return self
 
@@ -182,7 +173,13 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         weights = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
         answers = self.discretizer_.predict_target(rows.X)
         B = self.discretizer_.transform(rows.X)
-        self.tree_ = self._new_tree().fit(B, rows.y if self.fit_to == "labels" else answers, **weights)
+        self._take_tree(
+            self._new_tree().fit(B, rows.y if self.fit_to == "labels" else answers, **weights), B, answers, weights
+        )
+
+    def _take_tree(self, tree: Any, B: NDArray[np.int8], answers: NDArray[np.generic], weights: dict[str, Any]) -> None:
+        """Take a tree that was grown on 0/1 rows, of which the black box's answers are known."""
+        self.tree_ = tree
         self.classes_ = self.tree_.classes_
         structure: TreeStructure = self.tree_.tree_.with_conditions(self.discretizer_.thresholds_)
         self.structure_ = structure
@@ -272,9 +269,10 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             raise InvalidInputError("X, y and sample_weight belong together: give them all, or none.")
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
-                "This classifier was loaded or copied, so the rows that it was fitted on are not in memory. Give X and y."
+                "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
+                "pieces. Give X and y."
             )
-        rows = self._training if X is None else _weighted_rows(X, y, sample_weight)
+        rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not (self._fills_the_tree(rows) and self._starts_the_counterfactuals(rows)):
             reason = "They were changed since." if X is None else "Give X, y and sample_weight as they were in fit."
             raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
@@ -283,20 +281,18 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     def _fills_the_tree(self, rows: TrainingTable) -> bool:
         """Whether the leaves hold as many of these rows, and as much weight of each class, as they did in fit."""
         nodes = self.structure_
-        is_leaf = nodes.feature < 0
+        is_leaf, shape = nodes.feature < 0, nodes.weight.shape
         leaf = nodes.leaf_of(self._checked_table(rows.X))
+        learned = np.asarray(rows.y if self.fit_to == "labels" else self.discretizer_.predict_target(rows.X))
+        label = pd.Index(self.classes_).get_indexer(learned)
+        if (label < 0).any():
+            return False
         weight = np.ones(len(leaf)) if rows.sample_weight is None else rows.sample_weight
-        shape = nodes.weight.shape
-        if self.fit_to == "labels":
-            label, known = pd.Index(self.classes_).get_indexer(rows.y), nodes.weight
-            if (label < 0).any():
-                return False
-        else:
-            label, known, shape = np.zeros(len(leaf), dtype=np.int64), nodes.weight.sum(axis=1), (shape[0], 1)
-        held = np.bincount(leaf * shape[1] + label, weights=weight, minlength=shape[0] * shape[1]).reshape(known.shape)
+        weight = self.tree_.row_weights(learned, weight)
+        held = np.bincount(leaf * shape[1] + label, weights=weight, minlength=shape[0] * shape[1]).reshape(shape)
         n_rows = np.bincount(leaf, minlength=shape[0])
         return np.array_equal(n_rows[is_leaf], nodes.n_rows[is_leaf]) and np.allclose(
-            held[is_leaf], known[is_leaf], rtol=1e-9
+            held[is_leaf], nodes.weight[is_leaf], rtol=1e-9
         )
 
     def _starts_the_counterfactuals(self, rows: TrainingTable) -> bool:
@@ -341,14 +337,17 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     def to_sklearn(self) -> DecisionTreeClassifier:
         """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
 
-        It takes X, in raw units, where all conditions of the tree are thresholds, and answers alike, except that
-        scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than those can tell may go to the
-        other side. Where some are sets of categories or ask for missing values, which scikit-learn's trees cannot test, it
-        takes the 0/1 columns, ``discretizer_.transform(X)``, and its columns are named for their conditions.
+        It takes X, in raw units, where all conditions of the tree are thresholds. scikit-learn's trees cast X to
+        32-bit floats first; the thresholds are moved so that training rows end where they should, unless those floats
+        cannot tell them apart. Another value closer to a threshold than they can tell may go to the other side. Where
+        some are sets of categories or ask for missing values, which scikit-learn's trees cannot test, it takes the
+        0/1 columns, ``discretizer_.transform(X)``, and its columns are named for their conditions.
         """
         check_is_fitted(self)
         if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):
-            return super().to_sklearn()
+            above = np.append(self.discretizer_.thresholds_.above, np.nan)[self.tree_.tree_.feature]  # NaN for leaves: -1
+            names = getattr(self, "feature_names_in_", None)
+            return self.structure_.to_sklearn(self.classes_, self.n_features_in_, names, above)
         names = self.discretizer_.get_feature_names_out()
         on_conditions: TreeStructure = self.tree_.tree_
         return on_conditions.to_sklearn(self.classes_, len(names), names)
@@ -479,17 +478,3 @@ class FCCAClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 def _check_selects(discretizer: Any) -> None:
     if not hasattr(discretizer, "set_selection"):
         raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")
-
-
-def _weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
-    """The rows that count: those of weight 0 may hold categories that no other row has."""
-    y = column_or_1d(y)
-    if _num_samples(X) != len(y):
-        raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
-    if sample_weight is None:
-        return TrainingTable(X, y, None, np.arange(len(y)))
-    weight = check_weights(sample_weight, len(y))
-    kept = np.flatnonzero(weight > 0)
-    if len(kept) == len(y):
-        return TrainingTable(X, y, weight, kept)
-    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept], kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fcca._conditions import (
     codes_of,
     common_columns,
     condition_in_words,
+    leaders,
     persons_condition,
     persons_entry,
     read_document,
@@ -98,7 +100,6 @@ class ThresholdTable:
     kind: NDArray[np.str_] = None  # type: ignore[assignment]  # all cuts
     labels: tuple[Labels | None, ...] = None  # type: ignore[assignment]
     columns: Columns | None = None
-    _names: list[str] = field(init=False, repr=False, compare=False)
     _codes: tuple[Codes | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -121,9 +122,11 @@ class ThresholdTable:
             raise InvalidInputError("Conditions must be sorted by feature, kind, and threshold or categories.")
         if not first.all():
             raise InvalidInputError("A condition occurs twice.")
+
+    @cached_property
+    def _names(self) -> list[str]:  # made when asked for: tables that are added up may be long
         entries = zip(self.feature, self.kind.tolist(), self.threshold, self.labels, strict=True)
-        names = [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
-        object.__setattr__(self, "_names", names)
+        return [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
 
     def _freeze(self, name: str, column: NDArray[Any]) -> None:
         column.flags.writeable = False
@@ -207,9 +210,13 @@ class ThresholdTable:
         kept = order[first]
         unknown = np.full(len(kept), np.nan)
         sums = _sums(condition, np.asarray(count, dtype=np.float64), len(kept))
-        chosen = [None if (side := sides[at]) is None else _labels_of(columns, feature[at], side) for at in kept.tolist()]
+        chosen: Any = None
+        if known:
+            chosen = [
+                None if (side := sides[at]) is None else _labels_of(columns, feature[at], side) for at in kept.tolist()
+            ]
         cut = threshold[kept]
-        table = cls(names, feature[kept], cut, cut, unknown, unknown, sums, kinds[kept], tuple(chosen), columns)
+        table = cls(names, feature[kept], cut, cut, unknown, unknown, sums, kinds[kept], chosen, columns)
         return table, condition
 
     @classmethod
@@ -351,15 +358,10 @@ class ThresholdTable:
         is_cut = self.kind == "cut"
         for j in np.unique(self.feature[is_cut]):
             mine = np.flatnonzero(is_cut & (self.feature == j))
-            threshold, open_count = self.threshold[mine], self.count[mine].copy()
-            while np.isfinite(leader_count := open_count[leader := int(np.argmax(open_count))]) and leader_count >= 0:
-                near = (np.abs(threshold - threshold[leader]) < tolerance[j]) & (open_count >= 0)
-                near[leader] = True
-                representative[mine[near]] = mine[leader]
-                open_count[near] = -np.inf
-        leaders, condition = np.unique(representative, return_inverse=True)
-        merged = self.select(np.isin(np.arange(len(self)), leaders))
-        return replace(merged, count=_sums(condition, self.count, len(leaders))), condition
+            representative[mine] = mine[leaders(self.threshold[mine], self.count[mine], float(tolerance[j]))]
+        kept, condition = np.unique(representative, return_inverse=True)
+        merged = self.select(np.isin(np.arange(len(self)), kept))
+        return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold by the shortest decimal between the training values next to it.
@@ -412,8 +414,8 @@ class ThresholdTable:
         return written_document(self.feature_names, arrays, self.labels, self.columns)
 
     @classmethod
-    def from_json(cls, text: str) -> ThresholdTable:
-        """Read what :meth:`to_json` wrote."""
+    def from_json(cls, text: str | bytes) -> ThresholdTable:
+        """Read what :meth:`to_json` wrote; UTF-8 where bytes. Anything else is an InvalidInputError."""
         return cls(*read_document(text))
 
 

@@ -1,4 +1,4 @@
-"""The command line: distill, explain, report, export and benchmark."""
+"""The command line: distill, explain, report, export, verify and benchmark."""
 
 import os
 import signal
@@ -6,14 +6,43 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
 
+EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
+
+OUT_OF_MEMORY = (
+    "There is not enough memory{limit}. Nothing was left half-written. Give it more, or use fewer rows, --jobs 1, or a "
+    "Parquet file with --stream."
+)
+# What the loader of libraries and the starter of threads say instead of a MemoryError.
+SAID_OUT_OF_MEMORY = ("failed to map segment", "cannot allocate memory", "start new thread")
+
+# All that computes imports these; each takes less than half a second.
+LIBRARIES = ("numpy", "pandas", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize", "scipy.stats", "sklearn.ensemble")
+
+# Under less, OpenBLAS hangs while it is imported (measured: at 420 MB, and at 500 MB with a second thread).
+LEAST_MEMORY, SCARCE_MEMORY = 560 * 2**20, 2 * 2**30
+# Threads of libraries for which there is no memory end the process.
+FRUGAL = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "LOKY_MAX_CPU_COUNT": "1",  # what --jobs -1 comes to
+    "ARROW_IO_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 
 
 @contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of a block of imports: in their midst it may get lost, or look like a broken library."""
+def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
+    """Let Ctrl-C wait for the end of a block of imports: in their midst it may get lost, or look like a broken library.
+
+    What takes longest to import comes first, in pieces, between which Ctrl-C is heard.
+    """
+    for name in LIBRARIES if libraries else ():
+        with interrupts_deferred(libraries=False):
+            import_module(name)
     pending = False
 
     def remember(signal_number: int, frame: FrameType | None) -> None:
@@ -33,10 +62,52 @@ def interrupts_deferred() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came of, means that there is no memory."""
+    while error is not None:
+        said = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
+        if isinstance(error, MemoryError) or any(words in said for words in SAID_OUT_OF_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def out_of_memory() -> str:
+    """What to say where there is no memory."""
+    limit = _memory_limit()
+    return OUT_OF_MEMORY.format(limit="" if limit is None else f": the limit (ulimit -v) is {limit >> 20:,} MB")
+
+
+def _memory_limit() -> int | None:
+    """How many bytes of addresses the process may have, None for any number."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
 def main() -> None:
     """Run the command line."""
     try:
-        with interrupts_deferred():  # imported here and not above, so that Ctrl-C ends as quietly as later on
+        _main()
+    except (MemoryError, ImportError, RuntimeError, OSError) as error:
+        if not is_out_of_memory(error):
+            raise
+        os.write(2, f"Error: {out_of_memory()}\n".encode())
+        sys.exit(EXIT_FAILED)
+
+
+def _main() -> None:
+    limit = _memory_limit()
+    if limit is not None and limit < SCARCE_MEMORY:
+        for name, value in FRUGAL.items():
+            os.environ.setdefault(name, value)  # read when libraries are imported
+        if limit < LEAST_MEMORY:
+            raise MemoryError
+    try:
+        with interrupts_deferred(libraries=False):  # imported here and not above, so that Ctrl-C ends as quietly as later on
             from fcca.cli._app import run
         run()
     except (KeyboardInterrupt, SystemExit) as leaving:

@@ -15,6 +15,7 @@ from fcca.cli._explain import explain
 from fcca.cli._export import export
 from fcca.cli._report import report
 from fcca.cli._running import leave_streams_whole
+from fcca.cli._verify import verify
 
 
 def _flags_without_type(params: list[Any]) -> list[Any]:
@@ -65,6 +66,7 @@ app.command(cls=_Command, help=_help.DISTILL, short_help=_help.first_line(_help.
 app.command(cls=_Command, help=_help.EXPLAIN, short_help=_help.first_line(_help.EXPLAIN), epilog=_help.EPILOG)(explain)
 app.command(cls=_Command, help=_help.REPORT, short_help=_help.first_line(_help.REPORT), epilog=_help.EPILOG)(report)
 app.command(cls=_Command, help=_help.EXPORT, short_help=_help.first_line(_help.EXPORT), epilog=_help.PLAIN_EPILOG)(export)
+app.command(cls=_Command, help=_help.VERIFY, short_help=_help.first_line(_help.VERIFY), epilog=_help.VERIFY_EPILOG)(verify)
 app.command(cls=_Command, help=_help.BENCHMARK, short_help=_help.first_line(_help.BENCHMARK), epilog=_help.PLAIN_EPILOG)(
     benchmark
 )

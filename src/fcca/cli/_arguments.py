@@ -7,9 +7,20 @@ from typing import Annotated
 
 import typer
 
-from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, FitTo, TargetModel
+from fcca.cli._options import (
+    CERTIFICATE,
+    COUNTERFACTUALS,
+    DEPTH,
+    FOREST_DEPTH,
+    LARGEST_SAMPLE,
+    ROUNDS,
+    STREAMED_FROM,
+    FitTo,
+    TargetModel,
+)
 
 DATA, MODEL, SEARCH, QUESTION = "Data and files", "Model and tree", "Counterfactuals and thresholds", "What to ask"
+LARGE = "Large tables"
 MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost."
 
 # --- data and files -----------------------------------------------------------------------------------------------------
@@ -52,6 +63,37 @@ Title = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.", rich_help_panel=DATA)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=DATA)]
 
+# --- large tables -------------------------------------------------------------------------------------------------------
+
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Read a .parquet file in pieces, in little memory, or whole; with the same --sample, the results are the same. "
+        f"Default: in pieces from {STREAMED_FROM:,} values on (rows × columns).",
+        show_default=False,
+        rich_help_panel=LARGE,
+    ),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Fit the black box on so many of the training rows, drawn by --seed; all of them make thresholds and tree. "
+        f"Default: all rows, or {LARGEST_SAMPLE:,} where the file is read in pieces.",
+        show_default=False,
+        rich_help_panel=LARGE,
+    ),
+]
+NoCounterfactuals = Annotated[
+    bool,
+    typer.Option(
+        "--no-counterfactuals",
+        help=f"Write neither {COUNTERFACTUALS} nor {CERTIFICATE}, which has them, too.",
+        rich_help_panel=LARGE,
+    ),
+]
+
 # --- model and tree -----------------------------------------------------------------------------------------------------
 
 Model = Annotated[
@@ -76,7 +118,7 @@ Regularization = Annotated[
 Fit = Annotated[
     FitTo, typer.Option(help="Whether the tree learns the labels or the black box's answers.", rich_help_panel=MODEL)
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the split, the model and the tree.", rich_help_panel=MODEL)]
+Seed = Annotated[int, typer.Option(help="Seed of the split, the sample, the model and the tree.", rich_help_panel=MODEL)]
 
 # --- counterfactuals and thresholds -------------------------------------------------------------------------------------
 

@@ -36,7 +36,9 @@ def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
 # --- guessed ------------------------------------------------------------------------------------------------------------
 
 
-def guessed(frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def guessed(
+    frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool, of: str = ""
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """A table whose columns are numbers or categories, and notes on what was taken for what.
 
     Parameters
@@ -47,6 +49,8 @@ def guessed(frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool)
         Columns that hold categories, whatever they look like.
     from_text : bool
         Whether the file has no types, so that a column of texts may be meant as numbers.
+    of : str
+        What notes say of the rows, such as " of the sample".
 
     Returns
     -------
@@ -66,16 +70,17 @@ def guessed(frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool)
     for name in frame.columns:
         column = _without_marks(frame[name])
         if name in categorical or isinstance(column.dtype, pd.CategoricalDtype):
-            columns[name] = _categories(column)
+            columns[name] = _categories(column, of)
             continue
-        values = _guessed_column(column, from_text)
+        values = _guessed_column(column, from_text, of)
         gaps = np.flatnonzero(values.isna() & frame[name].notna())
         if len(gaps):
             marks = listed(list(dict.fromkeys(str(text) for text in frame[name].iloc[gaps])), TEXTS_SHOWN)
-            notes.append(f"Column {name!r}: {marks} is taken for a missing value, in {_rows(len(gaps))}.")
+            notes.append(f"Column {name!r}: {marks} is taken for a missing value, in {_rows(len(gaps))}{of}.")
         if values.dtype == object and _is_like_ids(values):
+            n_rows = int(values.notna().sum())
             like_ids.append(
-                f"Column {name!r} is left out: {values.nunique():,} different texts in {_rows(int(values.notna().sum()))}, "
+                f"Column {name!r} is left out: {values.nunique():,} different texts in {_rows(n_rows)}{of}, "
                 f"as names of rows have them. To keep it: --categorical {name!r}."
             )
             continue
@@ -94,9 +99,9 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
     return n_labels >= FEWEST_LIKE_IDS and 2 * n_labels > int(values.notna().sum())
 
 
-def _guessed_column(column: pd.Series[Any], from_text: bool) -> pd.Series[Any]:
+def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
     """Numbers as float64, texts as objects."""
-    _check_some_value(column)
+    _check_some_value(column, of)
     if _is_number(column):
         return _finite(column)
     _check_kind(column)
@@ -122,9 +127,10 @@ def _guessed_column(column: pd.Series[Any], from_text: bool) -> pd.Series[Any]:
 
 def _mixed(column: pd.Series[Any], rows: NDArray[np.intp]) -> InvalidInputError:
     texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column.iloc[rows])), TEXTS_SHOWN)
+    where = listed_rows(rows, column.index.to_numpy())
     return InvalidInputError(
-        f"Column {column.name!r} holds numbers and {len(rows):,} other value(s), {texts}, in {listed_rows(rows, None)} (the "
-        "first is 0). Write numbers there, or nothing for a missing value; or, where all of the column's values are "
+        f"Column {column.name!r} holds numbers and {len(rows):,} other value(s), {texts}, in {where} (the first "
+        "is 0). Write numbers there, or nothing for a missing value; or, where all of the column's values are "
         f"categories, say so with --categorical {column.name!r}."
     )
 
@@ -179,26 +185,38 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
             broken.append(row)
     if broken:
         texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column.iloc[broken])), TEXTS_SHOWN)
+        where = listed_rows(np.array(broken), column.index.to_numpy())
         raise InvalidInputError(
-            f"Column {column.name!r} holds other things than numbers, {texts}, in "
-            f"{listed_rows(np.array(broken), None)} (the first is 0), but the model was fitted on numbers there."
+            f"Column {column.name!r} holds other things than numbers, {texts}, in {where} (the first is 0), but the model "
+            "was fitted on numbers there."
         )
     return _finite(pd.Series(numbers, index=column.index, name=column.name))
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """The column's own values; numbers as texts where the model knows texts."""
-    texts_only = any(isinstance(label, str) for label in categories) and not any(
-        isinstance(label, int | float | np.number) for label in categories
-    )
+    """The column's own values; numbers as texts where the model knows texts, whole numbers where it knows numbers."""
+    some_text = any(isinstance(label, str) for label in categories)
+    some_number = any(isinstance(label, int | float | np.number) for label in categories)
+    texts_only, numbers_only = some_text and not some_number, some_number and not some_text
     if MARK not in categories:
         column = _without_marks(column)
     if isinstance(column.dtype, pd.CategoricalDtype) or (_is_number(column) and not texts_only):
         return column
+
+    def as_label(value: Any) -> Any:
+        if numbers_only and isinstance(value, str):
+            return int(value.removesuffix(".0")) if _is_whole(value) else value
+        return str(_whole(value)) if texts_only else value
+
     values = np.full(len(column), np.nan, dtype=object)
-    for row, value in enumerate(column):
-        if not pd.isna(value):
-            values[row] = str(_whole(value)) if texts_only else value
+    if isinstance(column.dtype, pd.StringDtype):
+        position, distinct = pd.factorize(column)
+        labels = np.array([*(as_label(text) for text in distinct), np.nan], dtype=object)
+        values = labels[position]
+    else:
+        for row, value in enumerate(column):
+            if not pd.isna(value):
+                values[row] = as_label(value)
     return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 
@@ -216,9 +234,9 @@ def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
     return column.mask(marked) if marked.any() else column
 
 
-def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
+def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
     """The values as pandas' category dtype, whole numbers without a point."""
-    _check_some_value(column)
+    _check_some_value(column, of)
     _check_kind(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
@@ -249,9 +267,10 @@ def _all_booleans(column: pd.Series[Any]) -> bool:
     return column.dtype == object and all(isinstance(value, bool | np.bool_) for value in column)
 
 
-def _check_some_value(column: pd.Series[Any]) -> None:
+def _check_some_value(column: pd.Series[Any], of: str) -> None:
     if column.isna().all():
-        raise InvalidInputError(f"Column {column.name!r} has no value in any row. Remove the column.")
+        larger = ", or take a larger --sample" if of else ""
+        raise InvalidInputError(f"Column {column.name!r} has no value in any row{of}. Remove the column{larger}.")
 
 
 def _check_kind(column: pd.Series[Any]) -> None:
@@ -275,7 +294,7 @@ def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
     if len(infinite):
         raise InvalidInputError(
             f"Column {column.name!r} has {len(infinite)} infinite value(s) ({values[infinite[0]]:g}), first in "
-            f"row {infinite[0]} (the first is 0). Replace them, or remove the rows."
+            f"row {column.index[infinite[0]]} (the first is 0). Replace them, or remove the rows."
         )
     return pd.Series(values, index=column.index, name=column.name)
 

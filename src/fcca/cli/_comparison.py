@@ -110,7 +110,7 @@ class Comparison:
 def comparison(data: Dataset, settings: BenchmarkSettings) -> Comparison:
     """Fit and judge every method on every fold."""
     data = data.guessed(settings.categorical)
-    check_range(data)
+    check_range(data.X)
     _check_folds(data, settings.folds)
     began = perf_counter()
     lines: list[dict[str, Any]] = []

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pandas.api import types
 from sklearn.datasets import load_breast_cancer
@@ -23,13 +24,44 @@ from fcca._progress import step
 from fcca.cli._columns import as_known, guessed, listed
 from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
+from fcca.streaming._parquet import decimals_as_numbers
 
 LABEL_NAMES = ("label", "target", "class", "y")
+# What pandas and pyarrow raise for damaged files: ValueErrors, but a wrong note on types in a Parquet file may be anything.
+DAMAGED = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error
+)  # fmt: skip
 COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
 #: What pandas takes for missing, but for None: that is the name of a category as often as not.
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What is printed of a table, in memory or not.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    label : str
+        Name of the label column.
+    n_rows, n_columns : int
+        Columns beside the label, without those left out.
+    class_counts : dict
+        Rows of each class.
+    gaps : tuple of bool
+        In which columns values are missing.
+    """
+
+    name: str
+    label: str
+    n_rows: int
+    n_columns: int
+    class_counts: dict[Any, int]
+    gaps: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -58,6 +90,12 @@ class Dataset:
     from_text: bool = False
     notes: tuple[str, ...] = ()
 
+    def facts(self) -> TableFacts:
+        """What is printed of it."""
+        return TableFacts(
+            self.name, self.label, len(self.y), self.X.shape[1], self.class_counts(), tuple(self.X.isna().any().tolist())
+        )
+
     def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
         """The same, every column numbers or categories by what is in it."""
         X, notes = guessed(self.X, categorical, from_text=self.from_text)
@@ -69,8 +107,13 @@ class Dataset:
 
     def class_counts(self) -> dict[Any, int]:
         """Rows of each class."""
-        classes, counts = np.unique(self.y, return_counts=True)
-        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+        return counts_of(self.y)
+
+
+def counts_of(y: NDArray[np.generic]) -> dict[Any, int]:
+    """Rows of each class."""
+    classes, counts = np.unique(y, return_counts=True)
+    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def bundled_data() -> Dataset:
@@ -98,19 +141,25 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
     """
     with step("Reading the data"):
         frame = _read_frame(path, as_text)
-    name = _label_name([str(column) for column in frame.columns], label)
-    if len(frame) == 0:
-        raise InvalidInputError(f"{path.name} has column names but no rows. Expected at least two rows of each class.")
-    y = _labels(frame[name])
+    name = label_among([str(column) for column in frame.columns], label, path.name, len(frame))
+    y = labels_of(frame[name])
     features = frame.drop(columns=name)
-    if features.shape[1] == 0:
-        raise InvalidInputError(
-            f"{path.name} has no column beside the label {name!r}. Expected at least one column to learn from."
-        )
     data = Dataset(path.name, features, y, name, from_text=table_format(path) != ".parquet")
     if to_learn_from:
-        _check_classes(data)
+        check_classes(data.class_counts(), name)
     return data
+
+
+def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: int) -> str:
+    """The name of the label column of a table, one with rows and with other columns."""
+    name = _label_name(columns, label)
+    if n_rows == 0:
+        raise InvalidInputError(f"{table} has column names but no rows. Expected at least two rows of each class.")
+    if len(columns) == 1:
+        raise InvalidInputError(
+            f"{table} has no column beside the label {name!r}. Expected at least one column to learn from."
+        )
+    return name
 
 
 def check_order(columns: Sequence[str], known: Sequence[str] | None, table: str, model: str) -> None:
@@ -172,6 +221,20 @@ def read_features(
     return as_known(frame, columns)
 
 
+def n_values(path: Path) -> int:
+    """Rows × columns of a Parquet file; 0 for other files, and for one that cannot be read, which is said where it is."""
+    if table_format(path) != ".parquet":
+        return 0
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        known = pq.read_metadata(path)
+    except (pa.ArrowException, *DAMAGED):
+        return 0
+    return int(known.num_rows) * int(known.num_columns)
+
+
 # --- files --------------------------------------------------------------------------------------------------------------
 
 
@@ -187,7 +250,7 @@ def _read_frame(path: Path, as_text: Sequence[str] = ()) -> pd.DataFrame:
         raise InvalidInputError(
             f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
         ) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:  # pandas' and pyarrow's errors are ValueErrors
+    except DAMAGED as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InvalidInputError(f"Cannot read {path} as {suffix[1:]}: {reason}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
@@ -195,8 +258,8 @@ def _read_frame(path: Path, as_text: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    frame = pd.read_parquet(path).reset_index(drop=True)
-    _check_header([str(name) for name in frame.columns])
+    frame = decimals_as_numbers(pd.read_parquet(path).reset_index(drop=True), pq.read_schema(path))
+    check_header([str(name) for name in frame.columns])
     return frame
 
 
@@ -207,7 +270,7 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = [str(name) for name in header.iloc[0]]
     _check_separator(names, path)
-    _check_header(names)
+    check_header(names)
     if PANDAS_VERSION < (3, 1):  # whose default may miss a decimal's nearest float64 by one ulp
         options["float_precision"] = "round_trip"
     with warnings.catch_warnings():
@@ -241,7 +304,8 @@ def _check_separator(names: Sequence[str], path: Path) -> None:
         )
 
 
-def _check_header(names: Sequence[str]) -> None:
+def check_header(names: Sequence[str]) -> None:
+    """Refuse columns without a name, or with the same one."""
     nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
     if nameless:
         raise InvalidInputError(
@@ -285,13 +349,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _labels(column: pd.Series[Any]) -> NDArray[np.generic]:
-    missing = np.flatnonzero(column.isna())
+def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
+    """The labels in a column, whole numbers or texts; its index tells the rows of the file."""
+    missing = column.index[column.isna()]
     if len(missing):
-        raise InvalidInputError(
-            f"The label column {column.name!r} has {len(missing)} missing value(s), first in {_row(missing[0])}. "
-            "Remove those rows (empty fields, NA, None and null count as missing)."
-        )
+        raise missing_labels(str(column.name), len(missing), missing[0])
     if types.is_float_dtype(column.dtype):
         values = column.to_numpy(dtype=np.float64)
         broken = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)) | (np.abs(values) > 2**53))
@@ -303,43 +365,59 @@ def _labels(column: pd.Series[Any]) -> NDArray[np.generic]:
         return values.astype(np.int64)
     if types.is_integer_dtype(column.dtype):
         return column.to_numpy(dtype=np.uint64 if types.is_unsigned_integer_dtype(column.dtype) else np.int64)
+    if isinstance(column.dtype, pd.StringDtype):
+        position, distinct = pd.factorize(column)
+        return np.asarray(distinct, dtype=str)[position]
     return np.asarray([str(value) for value in column], dtype=str)
 
 
-def _row(position: int | np.integer[Any]) -> str:
-    return f"row {position} (the first is 0)"
+def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
+    """What to say where rows have no label."""
+    return InvalidInputError(
+        f"The label column {label!r} has {n} missing value(s), first in row {first} (the first is 0). "
+        "Remove those rows (empty fields, NA, None and null count as missing)."
+    )
 
 
 # --- classes ------------------------------------------------------------------------------------------------------------
 
 
-def _check_classes(data: Dataset) -> None:
-    counts = data.class_counts()
+def check_classes(counts: dict[Any, int], label: str) -> None:
+    """Refuse labels from which nothing can be learned.
+
+    Parameters
+    ----------
+    counts : dict
+        Rows of each class.
+    label : str
+        Name of the label column.
+    """
     if len(counts) == 1:
         raise InvalidInputError(
-            f"The label column {data.label!r} has one class only, {next(iter(counts))!r}. Expected at least two; "
+            f"The label column {label!r} has one class only, {next(iter(counts))!r}. Expected at least two; "
             "choose another column with --label."
         )
-    if len(data.y) < 2 * len(counts):
+    n_rows = sum(counts.values())
+    if n_rows < 2 * len(counts):
         raise InvalidInputError(
-            f"Too few rows: {len(data.y)} rows of {len(counts)} classes in {data.label!r}. Expected at least two rows of "
+            f"Too few rows: {n_rows} rows of {len(counts)} classes in {label!r}. Expected at least two rows of "
             "each class; choose another label with --label, or add rows."
         )
 
 
-def check_split(data: Dataset, test_size: float) -> None:
+def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
     """Refuse a split that would leave one of its sides without a class."""
-    counts = data.class_counts()
+    n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:
         raise InvalidInputError(
-            f"Class {rarest!r} of {data.label!r} has one row, which cannot be both trained on and held out. "
+            f"Class {rarest!r} of {label!r} has one row, which cannot be both trained on and held out. "
             "Use --test-size 0, or remove the class."
         )
-    held_out = math.ceil(test_size * len(data.y))
-    smaller = min(held_out, len(data.y) - held_out)
+    held_out = math.ceil(test_size * n_rows)
+    smaller = min(held_out, n_rows - held_out)
     if smaller < len(counts):
         raise InvalidInputError(
-            f"Too few rows for --test-size {test_size:g}: {held_out} of {len(data.y)} rows held out, but there are "
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows held out, but there are "
             f"{len(counts)} classes and both sides need one row of each. Use --test-size 0, or add rows."
         )

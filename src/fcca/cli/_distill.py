@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,13 +12,25 @@ import typer
 from fcca._files import atomic_outputs
 from fcca.cli import _arguments as arguments
 from fcca.cli import interrupts_deferred
-from fcca.cli._options import COUNTERFACTUALS, OUTPUT_NAMES, REPORT, DistillSettings, FitTo, TargetModel, table_format
+from fcca.cli._options import (
+    CERTIFICATE,
+    COUNTERFACTUALS,
+    OUTPUT_NAMES,
+    REPORT,
+    SAVED_MODEL,
+    STREAMED_FROM,
+    DistillSettings,
+    FitTo,
+    TargetModel,
+    check_streamable,
+    table_format,
+)
 from fcca.cli._running import EXIT_CANNOT_WRITE, EXIT_UNVERIFIED, Output, open_in_browser, run_command
 from fcca.exceptions import InvalidInputError
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
-    from fcca.cli._distillation import Distillation
+    from fcca.cli._found import Distillation
 
 
 def distill(
@@ -41,6 +55,9 @@ def distill(
     title: arguments.Title = None,
     as_json: arguments.AsJson = False,
     quiet: arguments.Quiet = False,
+    stream: arguments.Stream = None,
+    sample: arguments.Sample = None,
+    no_counterfactuals: arguments.NoCounterfactuals = False,
     model: arguments.Model = None,
     model_file: Annotated[
         Path | None,
@@ -51,6 +68,14 @@ def distill(
             rich_help_panel=arguments.MODEL,
         ),
     ] = None,
+    save_model: Annotated[
+        bool,
+        typer.Option(
+            "--save-model",
+            help=f"Write the black box to {SAVED_MODEL}, so that fcca verify can be given it. Needs skops.",
+            rich_help_panel=arguments.MODEL,
+        ),
+    ] = False,
     depth: arguments.Depth = 3,
     regularization: arguments.Regularization = None,
     fit_to: arguments.Fit = FitTo.labels,
@@ -104,8 +129,12 @@ def distill(
             time_limit=time_limit,
             time_limit_per_row=time_limit_per_row,
             rules=rules,
+            stream=stream,
+            sample=sample,
+            counterfactuals=not no_counterfactuals,
+            save_model=save_model,
         )
-        code = _distill(data, label, settings, out, output, with_report=not no_report, title=title)
+        code = _distill(data, label, settings, out, output, with_report=not no_report, open_report=open_report, title=title)
         if open_report and code != EXIT_CANNOT_WRITE:
             open_in_browser(out / REPORT, output)
         return code
@@ -121,6 +150,7 @@ def _distill(
     output: Output,
     *,
     with_report: bool,
+    open_report: bool,
     title: str | None,
 ) -> int:
     """Read, compute, write and print; returns the exit code."""
@@ -128,39 +158,86 @@ def _distill(
         raise InvalidInputError(f"--label {label} was given without a file. Expected fcca distill DATA --label {label}.")
     if path is not None:
         table_format(path)
-    names = (REPORT, *OUTPUT_NAMES) if with_report else OUTPUT_NAMES
+    streamed = settings.stream or False
+    if streamed:
+        check_streamable(path)
+        _check_no_page(open_report, "with --stream")
+    names = tuple(name for name in OUTPUT_NAMES if settings.counterfactuals or name not in (CERTIFICATE, COUNTERFACTUALS))
     found: Distillation | None = None
     failure: OSError | None = None
-    report_seconds = 0.0
     try:
         with atomic_outputs(out) as outputs:
-            for name in names:
-                outputs.path(name)  # refuses a name that is taken by a directory, before any work
             with interrupts_deferred():
-                from fcca.cli._data import bundled_data, read_data
+                from fcca.cli._data import bundled_data, n_values, read_data
                 from fcca.cli._distillation import distillation
                 from fcca.cli._document import distill_document
                 from fcca.cli._page import write_page
                 from fcca.cli._summary import summary
 
+            if path is not None and settings.stream is None and n_values(path) >= STREAMED_FROM:
+                streamed, reason = True, f"for {path.name}, which is so large that it is read in pieces"
+                settings.check_streamed(reason)
+                _check_no_page(open_report, reason)
+            with_page = with_report and not streamed
+            names = (REPORT, *names) if with_page else names
+            names = tuple(name for name in names if name != CERTIFICATE) if streamed else names
+            names = (*names, SAVED_MODEL) if settings.save_model else names
+            for name in names:
+                outputs.path(name)  # refuses a name that is taken by a directory, before any work
             with output.progress():
-                data = bundled_data() if path is None else read_data(path, label, settings.categorical)
-                found = distillation(data, settings)
-                found.write(outputs)
-                if with_report:
-                    report_seconds = write_page(found, settings, outputs.path(REPORT), title=title)
-                elif (out / REPORT).exists():
-                    found = found.with_note(f"{out / REPORT} is of an earlier run: --no-report leaves it as it is.")
+                if streamed and path is not None:
+                    with interrupts_deferred():
+                        from fcca.cli._streamed import streamed_distillation
+
+                    found = streamed_distillation(path, label, settings, outputs)
+                else:
+                    data = bundled_data() if path is None else read_data(path, label, settings.categorical)
+                    found = distillation(data, settings)
+                began = perf_counter()
+                found.write(outputs, counterfactuals=settings.counterfactuals, save_model=settings.save_model)
+                found = found.with_seconds(files=perf_counter() - began, report=0.0)
+                if with_page:
+                    found = found.with_seconds(report=write_page(found, settings, outputs.path(REPORT), title=title))
+            found = _with_notes_on_files(found, out, with_report=with_report, settings=settings)
     except OSError as error:
         if found is None:
-            raise
+            if error.errno != errno.ENOSPC:
+                raise
+            return output.cannot_write(out, error)  # counterfactuals go to their file while they are computed
         failure = error  # what was computed is still worth printing
 
     written = [] if failure else [out / name for name in names]
-    output.result(lambda: summary(found, written), lambda: distill_document(found, written, report_seconds), found.notes)
+    output.result(lambda: summary(found, written), lambda: distill_document(found, written), found.notes)
     if failure is not None:
         return output.cannot_write(out, failure)
     if found.n_unverified:
-        output.error(found.on_unverified(where=COUNTERFACTUALS))
+        output.error(found.on_unverified(where=COUNTERFACTUALS if settings.counterfactuals else ""))
         return EXIT_UNVERIFIED
     return 0
+
+
+def _check_no_page(open_report: bool, reason: str) -> None:
+    """Refuse to open a report that is not written."""
+    if open_report:
+        raise InvalidInputError(
+            f"--open was given {reason}. A report shows single rows, so a table that is read in pieces gets none: leave "
+            "--open out, or read all rows with --no-stream."
+        )
+
+
+def _with_notes_on_files(found: Distillation, out: Path, *, with_report: bool, settings: DistillSettings) -> Distillation:
+    """What was found, with notes on files that are not written."""
+    earlier = (out / REPORT).exists()
+    if found.streamed and with_report:
+        found = found.with_note(
+            f"A table that is read in pieces gets no {REPORT}, which shows single rows. For one, use --no-stream, or fcca "
+            f"report with a model and some of the rows. Nor does it get a {CERTIFICATE}, which has every counterfactual."
+            + (f" {out / REPORT} is of an earlier run." if earlier else "")
+        )
+    elif earlier and not with_report:
+        found = found.with_note(f"{out / REPORT} is of an earlier run: --no-report leaves it as it is.")
+    if not settings.counterfactuals and (out / COUNTERFACTUALS).exists():
+        found = found.with_note(f"{out / COUNTERFACTUALS} is of an earlier run: --no-counterfactuals leaves it as it is.")
+    if (found.streamed or not settings.counterfactuals) and (out / CERTIFICATE).exists():
+        found = found.with_note(f"{out / CERTIFICATE} is of an earlier run: this one wrote none.")
+    return found

@@ -15,27 +15,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import train_test_split
 
 from fcca._columns import Columns
-from fcca._files import AtomicOutputs
-from fcca._frames import listed_rows
 from fcca._known_rows import known_rows
 from fcca._progress import step
 from fcca._weights import heaviest_label
 from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds
-from fcca.cli._columns import as_json, one_type_per_column
-from fcca.cli._data import Dataset, check_split
+from fcca.cli._columns import as_known, guessed
+from fcca.cli._data import Dataset
+from fcca.cli._found import Distillation, InMemory, LeftOut, Scores, notes_on_unknown
 from fcca.cli._models import fitting, model_from_file, target_model
-from fcca.cli._options import COUNTERFACTUALS, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, DistillSettings
+from fcca.cli._options import DistillSettings
 from fcca.cli._rules import read_rules
+from fcca.cli._split import Split
 from fcca.constraints import Constraint, compile_rules
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
-from fcca.export import to_json
-from fcca.metrics import compression_rate, fidelity, inconsistency_rate
-from fcca.models import decide_at
+from fcca.models import decide_at, read_model
+from fcca.models._labels import labelled
 from fcca.selection import OptimalSelection
 from fcca.trees import OptimalTreeClassifier
 
@@ -46,93 +43,17 @@ LARGEST_NUMBER = 1e300
 
 
 @dataclass(frozen=True)
-class Scores:
-    """How the model, the binary rows and the tree do on some rows."""
+class Learned:
+    """A fitted black box, and what it was fitted on."""
 
-    rows: int
-    target_accuracy: float
-    compression: float
-    inconsistency: float
-    tree_accuracy: float
-    tree_fidelity: float
-    baseline_accuracy: float  # of always answering the commonest class of the training rows
-
-
-@dataclass(frozen=True)
-class Distillation:
-    """All that ``fcca distill`` found."""
-
-    data: Dataset
-    model_file: Path | None
-    training_rows: Rows  # rows of the file
     target: Any
-    classifier: FCCAClassifier
-    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the black box can answer
-    commonest: Any  # class of the training rows
-    training: Scores
-    held_out: Scores | None
-    target_seconds: float
-    fcca_seconds: float
+    X: pd.DataFrame
     notes: tuple[str, ...]
+    seconds: float
 
-    @property
-    def discretizer(self) -> FCCADiscretizer:
-        """The fitted discretizer."""
-        discretizer: FCCADiscretizer = self.classifier.discretizer_
-        return discretizer
-
-    @property
-    def n_unverified(self) -> int:
-        """Counterfactuals that the black box's own predict does not agree with."""
-        return int(self.discretizer.counterfactuals_.is_status("unverified").sum())
-
-    def with_note(self, note: str) -> Distillation:
-        """The same, with something more to know."""
-        return replace(self, notes=(*self.notes, note))
-
-    def on_unverified(self, *, where: str = "") -> str:
-        """What to say of them."""
-        marked = f"marked 'unverified' in {where} and " if where else ""
-        return (
-            f"{self.n_unverified} of {len(self.discretizer.counterfactuals_)} counterfactuals do not flip the model's own "
-            f"predict; they are {marked}left out of all counts."
-        )
-
-    def counterfactuals_frame(self) -> pd.DataFrame:
-        """One line per move; ``row`` is the row of the file, the first is 0."""
-        found = self.discretizer.counterfactuals_
-        of_file = replace(found, rows=self.training_rows[found.rows])
-        return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))
-
-    def shown_columns(self) -> Columns | None:
-        """The columns, gaps only where the file has any: some models take them everywhere."""
-        columns = self.discretizer.thresholds_.columns
-        if columns is None:
-            return None
-        gaps = self.data.X.isna().any().tolist()
-        return Columns(
-            tuple(replace(column, missing=column.missing and gap) for column, gap in zip(columns, gaps, strict=True))
-        )
-
-    def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files beside the report."""
-        table = self.discretizer.thresholds_
-        frame = table.to_frame()
-        frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
-        frame.to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
-        outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
-        outputs.path(TREE).write_text(to_json(self.classifier), encoding="utf-8", newline="\n")
-        self.counterfactuals_frame().to_parquet(outputs.path(COUNTERFACTUALS), index=False)
-
-
-def split_rows(data: Dataset, settings: DistillSettings) -> tuple[Rows, Rows]:
-    """Rows to train on and rows to hold out, with the same shares of every class."""
-    rows = np.arange(len(data.y))
-    if settings.test_size == 0:
-        return rows, rows[:0]
-    check_split(data, settings.test_size)
-    training, held_out = train_test_split(rows, test_size=settings.test_size, stratify=data.y, random_state=settings.seed)
-    return training, held_out
+    def columns(self) -> Columns | None:
+        """What the black box knows of its columns, their labels as they are in the rows that it was fitted on."""
+        return labelled(read_model(self.target), self.X).columns
 
 
 def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None = None) -> Distillation:
@@ -147,54 +68,186 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
         Rows to hold out that come from elsewhere, where no row of ``data`` is held out.
     """
     rules = read_rules(settings.rules)
-    loaded, loading_seconds = None, 0.0
+    check_decision(data.class_counts(), settings)
+    left_out, sample = LeftOut(), None
     if settings.model_file is None:
-        data = data.guessed(settings.categorical)
+        split = split_of(data, settings)
+        training_rows, sample = split.training_rows(), split.sample(settings.sample)
+        if sample is None:
+            data = data.guessed(settings.categorical)
+            learned = learned_on(data.X, training_rows, data.y, data.notes, settings, rules)
+        else:
+            learned = learned_on_sample(data.X.iloc[sample], data.y[sample], settings, rules, from_text=data.from_text)
+            known = learned.columns()
+            data = replace(data, X=as_known(data.X[list(learned.X.columns)], known))
+            check_range(data.X)
+            training_rows = np.sort(training_rows)
+            is_known = known_rows(known, data.X.iloc[training_rows])
+            left_out.add(training_rows[~is_known])
+            training_rows = training_rows[is_known]
+            if len(training_rows) == 0:
+                raise nothing_known()
+        target = learned.target
+        X = training_table(data.X.iloc[training_rows])
     else:
-        file = settings.model_file
-        with step("Loading the black box"):
-            loaded, loading_seconds = _timed(lambda: model_from_file(file))
-        data = fitting(data, loaded, file)
-        test = None if test is None else fitting(test, loaded, file)
-    check_range(data)
-    _check_classes(data, settings)
-    training_rows, held_out_rows = split_rows(data, settings)
-    X, y = training_table(data.X.iloc[training_rows]), data.y[training_rows]
-    _check_rules(rules, X)
+        learned = loaded_from(settings.model_file)
+        data = fitting(data, learned.target, settings.model_file)
+        test = None if test is None else fitting(test, learned.target, settings.model_file)
+        check_range(data.X)
+        split = split_of(data, settings)
+        training_rows = split.training_rows()
+        X = training_table(data.X.iloc[training_rows])
+        check_rules(rules, X)
+        target = decided(learned.target, settings)
+    y = data.y[training_rows]
     with collected_notes() as notes:
-        with step("Fitting the black box"):
-            target, target_seconds = _timed(lambda: _target(loaded, settings, X, y))
-        classifier = FCCAClassifier(
-            _discretizer(target, settings, rules),
-            OptimalTreeClassifier(
-                max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
-            ),
-            fit_to=str(settings.fit_to),
-        )
+        classifier = new_classifier(target, settings, rules)
         with step(f"Thresholds and tree{'; --time-limit bounds them' if settings.time_limit is None else ''}"):
-            _, fcca_seconds = _timed(lambda: _with_selection(classifier, settings, X, y).fit(X, y))
+            _, fcca_seconds = timed(lambda: with_selection(classifier, settings, X, y).fit(X, y))
 
     held_out = data if test is None else test
-    held_out_rows = held_out_rows if test is None else np.arange(len(test.y))
-    known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[held_out_rows])
-    tested = (held_out.X.iloc[held_out_rows[known]], held_out.y[held_out_rows[known]]) if known.any() else None
+    held_out_rows = split.held_out_rows() if test is None else np.arange(len(test.y))
+    is_known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[held_out_rows])
+    unknown = LeftOut()
+    unknown.add(held_out_rows[~is_known])
+    tested = (held_out.X.iloc[held_out_rows[is_known]], held_out.y[held_out_rows[is_known]]) if is_known.any() else None
     with step("Rates"):
         commonest = heaviest_label(y)
-        training = _scores(classifier, data.X.iloc[training_rows], y, commonest)
-        held_out_scores = None if tested is None else _scores(classifier, *tested, commonest)
+        (training, held_out_scores), rates_seconds = timed(
+            lambda: (
+                _scores(classifier, data.X.iloc[training_rows], y, commonest),
+                None if tested is None else _scores(classifier, *tested, commonest),
+            )
+        )
+    found = classifier.discretizer_.counterfactuals_
     return Distillation(
-        data=data,
+        data=data.facts(),
         model_file=settings.model_file,
-        training_rows=training_rows,
+        in_memory=InMemory(data.X, data.y, settings.categorical, training_rows, tested),
+        sample=None if sample is None else len(sample),
+        n_to_learn_from=split.n_training,
         target=target,
         classifier=classifier,
-        test=tested,
+        median_cost=float(np.median(found.cost[found.is_status("optimal")])),
         commonest=commonest,
         training=training,
         held_out=held_out_scores,
-        target_seconds=loading_seconds + target_seconds,
-        fcca_seconds=fcca_seconds,
-        notes=(*data.notes, *notes, *_notes_on_unknown(held_out_rows[~known])),
+        seconds={"target": learned.seconds, "fcca": fcca_seconds, "rates": rates_seconds},
+        notes=(
+            *learned.notes,
+            *(note for note in notes if note not in learned.notes),
+            *notes_on_unknown(left_out, unknown, by=unknown_to(settings, sample)),
+        ),
+    )
+
+
+# --- the black box ------------------------------------------------------------------------------------------------------
+
+
+def loaded_from(file: Path) -> Learned:
+    """The black box in a file."""
+    with step("Loading the black box"):
+        target, seconds = timed(lambda: model_from_file(file))
+    return Learned(target, pd.DataFrame(), (), seconds)
+
+
+def learned_on_sample(
+    frame: pd.DataFrame,
+    y: NDArray[np.generic],
+    settings: DistillSettings,
+    rules: tuple[Constraint, ...],
+    *,
+    from_text: bool,
+) -> Learned:
+    """A black box fitted on a sample of the rows to learn from, which also tells what the columns are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The sample as it was read; its index tells the rows of the file.
+    y : ndarray
+    settings : DistillSettings
+    rules : tuple of Constraint
+    from_text : bool
+        Whether the file has no types of its own.
+    """
+    if len(np.unique(y)) == 1:
+        raise InvalidInputError(f"All {len(y):,} rows of the sample are of class {y[0]!s}. Take a larger --sample.")
+    table, notes = guessed(frame, settings.categorical, from_text=from_text, of=" of the sample")
+    return learned_on(table, np.arange(len(y)), y, notes, settings, rules)
+
+
+def learned_on(
+    table: pd.DataFrame,
+    rows: Rows,
+    y: NDArray[np.generic],
+    table_notes: tuple[str, ...],
+    settings: DistillSettings,
+    rules: tuple[Constraint, ...],
+) -> Learned:
+    """A black box fitted on rows of a table of numbers and categories.
+
+    Parameters
+    ----------
+    table : DataFrame
+    rows : ndarray
+        Which of its rows to learn from.
+    y : ndarray
+        Of all of them.
+    table_notes : tuple of str
+        What to know about the table.
+    settings : DistillSettings
+    rules : tuple of Constraint
+        Checked before anything is fitted.
+    """
+    check_range(table)
+    X = training_table(table.iloc[rows])
+    check_rules(rules, X)
+    with collected_notes() as notes, step("Fitting the black box"):
+        target, seconds = timed(lambda: decided(_fitted(settings, X, y[rows]), settings))
+    return Learned(target, X, (*table_notes, *notes), seconds)
+
+
+def _fitted(settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
+    assert settings.model is not None
+    numbers = _numbers(X)
+    widths = (numbers.max() - numbers.min()).to_numpy()
+    return target_model(settings.model, settings.seed, Columns.of_table(X), widths).fit(X, y)
+
+
+def decided(target: Any, settings: DistillSettings) -> Any:
+    """The black box, deciding where it was told to."""
+    return target if settings.decision_threshold is None else decide_at(target, settings.decision_threshold)
+
+
+def unknown_to(settings: DistillSettings, sample: Rows | None) -> str:
+    """What it is about categories and gaps that a black box cannot answer."""
+    if sample is None and settings.model_file is None:
+        return "that no training row has in its column"
+    return "that the black box does not know"
+
+
+def nothing_known() -> InvalidInputError:
+    """What to say where the black box can answer no row."""
+    return InvalidInputError("The black box knows the categories and gaps of none of the rows to learn from.")
+
+
+# --- thresholds and tree ------------------------------------------------------------------------------------------------
+
+
+def split_of(data: Dataset, settings: DistillSettings) -> Split:
+    """Rows to train on and rows to hold out."""
+    return Split.of(data.y, data.class_counts(), data.label, settings.test_size, settings.seed)
+
+
+def new_classifier(target: Any, settings: DistillSettings, rules: tuple[Constraint, ...]) -> FCCAClassifier:
+    """A classifier around a fitted black box, itself not fitted."""
+    return FCCAClassifier(
+        _discretizer(target, settings, rules),
+        OptimalTreeClassifier(
+            max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
+        ),
+        fit_to=str(settings.fit_to),
     )
 
 
@@ -217,10 +270,13 @@ def _discretizer(target: Any, settings: DistillSettings, rules: tuple[Constraint
     )
 
 
-def _with_selection(
-    classifier: FCCAClassifier, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]
+def with_selection(
+    classifier: FCCAClassifier,
+    settings: DistillSettings,
+    X: pd.DataFrame | None = None,
+    y: NDArray[np.generic] | None = None,
 ) -> FCCAClassifier:
-    """The classifier, told how many thresholds to choose, where this was asked for."""
+    """The classifier, told how many thresholds to choose, where this was asked for; ``auto`` needs the rows."""
     if settings.thresholds is None:
         return classifier
     limits = OptimalSelection(
@@ -238,17 +294,8 @@ def _with_selection(
 
 
 def _scores(classifier: FCCAClassifier, X: pd.DataFrame, y: NDArray[np.generic], commonest: Any) -> Scores:
-    B = classifier.discretizer_.transform(X)
-    answers, tree_answers = classifier.discretizer_.predict_target(X), classifier.predict(X)
-    return Scores(
-        rows=len(y),
-        target_accuracy=float(accuracy_score(y, answers)),
-        compression=compression_rate(B),
-        inconsistency=inconsistency_rate(B, y),
-        tree_accuracy=float(accuracy_score(y, tree_answers)),
-        tree_fidelity=fidelity(tree_answers, answers),
-        baseline_accuracy=float(np.mean(y == commonest)),
-    )
+    discretizer = classifier.discretizer_
+    return Scores.of(discretizer.transform(X), y, discretizer.predict_target(X), classifier.predict(X), commonest)
 
 
 def training_table(X: pd.DataFrame) -> pd.DataFrame:
@@ -257,25 +304,13 @@ def training_table(X: pd.DataFrame) -> pd.DataFrame:
     return X.assign(**listed) if listed else X
 
 
-def _notes_on_unknown(rows: Rows) -> tuple[str, ...]:
-    """What to say of held-out rows that the black box cannot answer."""
-    if len(rows) == 0:
-        return ()
-    one = len(rows) == 1
-    have, count = ("row has a category or a gap", "counts") if one else ("rows have categories or gaps", "count")
-    return (
-        f"{len(rows):,} held-out {have} that no training row has in its column, and {count} for no rate: "
-        f"{listed_rows(np.sort(rows), None)} (the first is 0).",
-    )
-
-
 def _numbers(X: pd.DataFrame) -> pd.DataFrame:
     return X.select_dtypes("float64")
 
 
-def check_range(data: Dataset) -> None:
+def check_range(X: pd.DataFrame) -> None:
     """Refuse numbers so large that the difference of two of them overflows."""
-    largest = _numbers(data.X).abs().max()
+    largest = _numbers(X).abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
             f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}. Expected numbers up to "
@@ -283,7 +318,7 @@ def check_range(data: Dataset) -> None:
         )
 
 
-def _check_rules(rules: tuple[Constraint, ...], X: pd.DataFrame) -> None:
+def check_rules(rules: tuple[Constraint, ...], X: pd.DataFrame) -> None:
     """Refuse rules on columns that are not there, or that contradict each other, before anything is fitted."""
     if not rules:
         return
@@ -293,23 +328,14 @@ def _check_rules(rules: tuple[Constraint, ...], X: pd.DataFrame) -> None:
     compile_rules(rules, columns, np.nanmin(table, axis=0), np.nanmax(table, axis=0), table[:0], is_binary=is_binary)
 
 
-def _check_classes(data: Dataset, settings: DistillSettings) -> None:
-    n_classes = len(data.class_counts())
-    if n_classes > 2 and settings.decision_threshold is not None:
-        raise InvalidInputError(f"There are {n_classes} classes; --decision-threshold is for two. Leave it out.")
+def check_decision(counts: dict[Any, int], settings: DistillSettings) -> None:
+    """Refuse a probability to decide at where there are more than two classes."""
+    if len(counts) > 2 and settings.decision_threshold is not None:
+        raise InvalidInputError(f"There are {len(counts)} classes; --decision-threshold is for two. Leave it out.")
 
 
-def _target(loaded: Any, settings: DistillSettings, X: pd.DataFrame, y: NDArray[np.generic]) -> Any:
-    """The classifier to be distilled, fitted."""
-    target = loaded
-    if settings.model is not None:
-        numbers = _numbers(X)
-        widths = (numbers.max() - numbers.min()).to_numpy()
-        target = target_model(settings.model, settings.seed, Columns.of_table(X), widths).fit(X, y)
-    return target if settings.decision_threshold is None else decide_at(target, settings.decision_threshold)
-
-
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What work gives, and the seconds that it took."""
     begin = perf_counter()
     result = work()
     return result, perf_counter() - begin

@@ -9,33 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from fcca.cli._distillation import Distillation
+from fcca.cli._found import Distillation
 from fcca.cli._models import described
-from fcca.cli._summary import median_cost
 from fcca.export._tree import as_distilled
 
 
-def distill_document(found: Distillation, written: Sequence[Path], report_seconds: float) -> dict[str, Any]:
+def distill_document(found: Distillation, written: Sequence[Path]) -> dict[str, Any]:
     """Everything that was found, as JSON has it."""
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
-    classifier, counterfactuals = found.classifier, found.discretizer.counterfactuals_
+    classifier, statuses = found.classifier, found.statuses
     nodes = classifier.structure_
     return {
-        "data": {"name": found.data.name, "label": found.data.label, "columns": found.data.X.shape[1]},
+        "data": {"name": found.data.name, "label": found.data.label, "columns": found.data.n_columns},
+        "streamed": found.streamed,
+        "sample": found.sample,
         "rows": {
-            "total": len(found.data.y),
+            "total": found.data.n_rows,
             "training": found.training.rows,
             "held_out": 0 if found.held_out is None else found.held_out.rows,
         },
-        "classes": [{"class": label, "rows": count} for label, count in found.data.class_counts().items()],
+        "classes": [{"class": label, "rows": count} for label, count in found.data.class_counts.items()],
         "model": {
             "description": described(found.target),
             "file": None if found.model_file is None else str(found.model_file),
         },
         "counterfactuals": {
-            "asked": len(counterfactuals),
-            "statuses": {str(status): int(count) for status, count in counterfactuals.counts().items()},
-            "median_cost": median_cost(found),
+            "asked": sum(statuses.values()),
+            "statuses": statuses,
+            "median_cost": found.median_cost,
         },
         "thresholds": {
             "Q": float(found.discretizer.Q),
@@ -58,7 +59,7 @@ def distill_document(found: Distillation, written: Sequence[Path], report_second
         },
         "certificate": asdict(as_distilled(classifier).certificate),
         "files": {path.name: str(path) for path in written},
-        "seconds": {"target": found.target_seconds, "fcca": found.fcca_seconds, "report": report_seconds},
+        "seconds": found.seconds,
         "notes": list(found.notes),
     }
 

@@ -9,7 +9,8 @@ Texts in the table are categories, empty fields are missing values; nothing has 
 are named with --categorical.
 
 Writes report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which [italic]fcca export[/] turns \
-into code; and counterfactuals.parquet, whose column [italic]row[/] is the row of the input table, counted from 0.
+into code; certificate.json, which [italic]fcca verify[/] checks again; and counterfactuals.parquet, whose column \
+[italic]row[/] is the row of the input table, counted from 0.
 
 A leaf has a price, --regularization: it is grown only where it makes that share of the rows right that would be wrong \
 without it. A lower price gives a larger tree.
@@ -33,6 +34,9 @@ without it. A lower price gives a larger tree.
 
 [dim]# a model that is fitted already[/]
 [cyan]fcca distill loans.csv --model-file booster.json[/]
+
+[dim]# a table larger than memory, the model fitted on a sample of it[/]
+[cyan]fcca distill big.parquet --sample 100000 --q 0.9 --no-counterfactuals[/]
 
 [dim]# for a script[/]
 [cyan]fcca distill loans.csv --json | jq .rates.held_out.tree_accuracy[/]
@@ -71,10 +75,10 @@ make the thresholds and the tree, and those of --test are held out. The page nee
 [dim]# with rows to test on, and the slider at the most frequent tenth[/]
 [cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
 """
-EXPORT = """Turn the tree that distill found into text, Markdown, plain Python or JSON.
+EXPORT = """Turn the tree that distill found into text, Markdown, plain Python, SQL, ONNX or JSON.
 
 The Python is a module without dependencies whose predict(row) answers as the tree does, to the last bit; a row is a \
-dictionary of columns and values.
+dictionary of columns and values. SQL and ONNX answer alike; rows that the tree refuses get NULL in SQL.
 
 [bold]Examples[/]
 
@@ -86,6 +90,36 @@ dictionary of columns and values.
 
 [dim]# for a document[/]
 [cyan]fcca export fcca-out/tree.json --to markdown >> model-card.md[/]
+
+[dim]# a query that adds the prediction to the rows of a table[/]
+[cyan]fcca export tree.json --to sql --dialect postgres --table loans[/]
+
+[dim]# the expression alone, for a view[/]
+[cyan]fcca export tree.json --to sql --dialect snowflake --form case[/]
+
+[dim]# a model for ONNX Runtime[/]
+[cyan]fcca export fcca-out/tree.json --out tree.onnx[/]
+"""
+VERIFY = """Check a certificate again: everything that distill claimed, computed anew from the table and the model.
+
+Every counterfactual has to start at its row, keep the rules, flip the model's own predict and cost what it says; the \
+thresholds, their counts, the tree's leaves and its objective are computed anew; the best tree is searched anew; and a \
+sample of the counterfactuals is proven to be the cheapest by other means than the search that found them, where there are \
+any. Nothing in a certificate is taken on trust, and nothing in it is run.
+
+[bold]Examples[/]
+
+[dim]# what fcca distill loans.csv --save-model --out out wrote[/]
+[cyan]fcca verify out/certificate.json --data loans.csv --model out/model.skops[/]
+
+[dim]# and that the tree in use is the one that all this is claimed of[/]
+[cyan]fcca verify c.json --data a.csv --model m.skops --tree tree.json[/]
+
+[dim]# prove every counterfactual again, in up to an hour[/]
+[cyan]fcca verify c.json --data a.csv --model m.skops --sample all --time-limit 3600[/]
+
+[dim]# for a script[/]
+[cyan]fcca verify c.json --data loans.csv --model m.skops --json | jq .accepted[/]
 """
 BENCHMARK = """Compare trees on your own table: FCCA's thresholds, GTRE's, CART, and the black box itself.
 
@@ -114,6 +148,10 @@ EPILOG = (
     "counterfactuals do not flip the model's own predict; 130 interrupted."
 )
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
+VERIFY_EPILOG = (
+    "Exit codes: 0 accepted; 1 rejected, the table says why; 2 certificate, data, model or options cannot be used; "
+    "130 interrupted."
+)
 MORE = "Start with: fcca distill --q 0.5 --regularization 0.005. Every command has examples: fcca distill --help."
 
 

@@ -129,20 +129,38 @@ def columns_of(classifier: Any) -> tuple[list[str] | None, int, Columns | None]:
 
 def fitting(data: Dataset, classifier: Any, source: Path) -> Dataset:
     """The data as a classifier knows them; refused if it was fitted on other columns or other labels than they have."""
-    names, n_features, known = columns_of(classifier)
     columns = [str(name) for name in data.X.columns]
-    check_order(columns, names, data.name, source.name)
-    check_columns(
-        columns, len(columns), names, n_features, table=data.name, knower=f"the model in {source.name} was fitted on"
-    )
-    classes, labels = classifier.classes_.tolist(), list(data.class_counts())
+    return data.as_known(known_columns(columns, data.class_counts(), data.label, data.name, classifier, source))
+
+
+def known_columns(
+    columns: list[str], counts: dict[Any, int], label: str, table: str, classifier: Any, source: Path
+) -> Columns | None:
+    """What a classifier knows of the columns of a table; refused if it was fitted on others, or on other labels.
+
+    Parameters
+    ----------
+    columns : list of str
+        The table's own.
+    counts : dict
+        Rows of each of its classes.
+    label, table : str
+        Names of the label column and of the table.
+    classifier : fitted classifier
+    source : Path
+        Its file.
+    """
+    names, n_features, known = columns_of(classifier)
+    check_order(columns, names, table, source.name)
+    check_columns(columns, len(columns), names, n_features, table=table, knower=f"the model in {source.name} was fitted on")
+    classes, labels = classifier.classes_.tolist(), list(counts)
     unknown = [label for label in labels if label not in classes]
     if len(unknown) == len(labels):
         raise InvalidInputError(
-            f"The model in {source.name} answers {listed(classes)}, but the label column {data.label!r} of {data.name} "
+            f"The model in {source.name} answers {listed(classes)}, but the label column {label!r} of {table} "
             f"holds {listed(labels)}. Write the labels as the model knows them, or choose another column with --label."
         )
-    return data.as_known(known)
+    return known
 
 
 # --- words --------------------------------------------------------------------------------------------------------------

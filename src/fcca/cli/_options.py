@@ -17,15 +17,19 @@ from typing import Any
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
 REPORT = "report.html"
-THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, COUNTERFACTUALS = OUTPUT_NAMES = (
+THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, CERTIFICATE, COUNTERFACTUALS = OUTPUT_NAMES = (
     "thresholds.csv",
     "thresholds.json",
     "tree.json",
+    "certificate.json",
     "counterfactuals.parquet",
 )
+SAVED_MODEL = "model.skops"
 INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 TABLE_FORMATS = (".csv", ".parquet")
 MOST_ANSWERS = 1000
+STREAMED_FROM = 50_000_000  # values, rows × columns, in a Parquet file
+LARGEST_SAMPLE = 100_000  # rows that a black box is fitted on where a table is streamed and nobody says how many
 MOST_JOBS = 1024
 METHODS = ("fcca", "gtre", "cart")  # that fcca benchmark compares with the black box and each other
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
@@ -92,6 +96,20 @@ def table_format(path: Path) -> str:
     if suffix is None:
         raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {formats}.")
     return suffix
+
+
+def check_streamable(path: Path | None) -> None:
+    """Refuse to stream what is no Parquet file, and say how to make one."""
+    if path is None:
+        raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
+    if table_format(path) != ".parquet":
+        made = path.name[: path.name.lower().index(".csv")] + ".parquet"
+        raise InvalidInputError(
+            f"--stream was given with {path.name}. Only Parquet files are read in pieces. pandas makes one: "
+            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). Where memory is short for that, pyarrow makes "
+            f"parts/part-0.parquet: from pyarrow.dataset import dataset, write_dataset; write_dataset(dataset({path.name!r}"
+            ", format='csv'), 'parts', format='parquet')."
+        )
 
 
 # --- values -------------------------------------------------------------------------------------------------------------
@@ -197,9 +215,19 @@ class DistillSettings(SearchSettings):
     regularization: float | None
     fit_to: FitTo
     thresholds: str | None = None
+    stream: bool | None = None  # None: as the size of the table suggests
+    sample: int | None = None  # None: all rows in memory, LARGEST_SAMPLE of a streamed table
+    counterfactuals: bool = True  # whether to write them
+    save_model: bool = False  # whether to write the black box
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.sample is not None:
+            check("--sample", self.sample, self.sample >= 2, "a number of rows of at least 2, such as 100000")
+            if self.model_file is not None:
+                raise InvalidInputError("--sample was given with --model-file. That model is fitted already.")
+        if self.stream:
+            self.check_streamed()
         if self.thresholds is not None:
             fits = self.thresholds == "auto" or re.fullmatch(r"0*[1-9]\d{0,8}", self.thresholds) is not None
             check("--thresholds", self.thresholds, fits, "'auto' or a whole number of at least 1, such as 5")
@@ -221,6 +249,25 @@ class DistillSettings(SearchSettings):
             check_installed(self.model)
         if self.model_file is not None:
             check_model_file(self.model_file)
+        if self.save_model:
+            if self.model_file is not None:
+                raise InvalidInputError("--save-model was given with --model-file. That model is in a file already.")
+            if find_spec("skops") is None:
+                raise not_installed("skops")
+
+    def check_streamed(self, reason: str = "with --stream") -> None:
+        """Refuse what needs all rows in memory.
+
+        Parameters
+        ----------
+        reason : str
+            Why the table is streamed.
+        """
+        if self.thresholds == "auto":
+            raise InvalidInputError(
+                f"--thresholds auto was given {reason}. It is chosen by cross-validation, which needs all rows in memory: "
+                "give a number, or --no-stream."
+            )
 
     def tolerance(self) -> float | str:
         """``merge_tolerance`` as the discretizer takes it; a text that is no number as it stands."""
@@ -255,6 +302,24 @@ class ExplainSettings(SearchSettings):
             check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
         if self.reference is not None:
             table_format(self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifySettings:
+    """Everything that ``fcca verify`` can be told beside its files; checked when made."""
+
+    label: str | None
+    sample: int | None  # None: all
+    seed: int | None
+    time_limit: float
+    jobs: int
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            check_seed(self.seed)
+        check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
+        fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
+        check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 from fcca._progress import progress_bar
-from fcca.cli._distillation import Distillation
+from fcca.cli._found import Distillation
 from fcca.cli._options import DistillSettings
 from fcca.cli._summary import facts_of_data
 
@@ -26,14 +26,16 @@ def write_page(
     from fcca import report
 
     began = perf_counter()
+    rows = found.in_memory
+    assert rows is not None
     with progress_bar("Report", None, shown=False) as progress:
         text = report.page(
             found.classifier,
-            X_test=None if found.test is None else found.test[0],
-            y_test=None if found.test is None else found.test[1],
+            X_test=None if rows.test is None else rows.test[0],
+            y_test=None if rows.test is None else rows.test[1],
             Q=levels,
             title=title or f"{found.data.name}: a small tree in place of a black box",
-            row_numbers=found.training_rows,
+            row_numbers=rows.training_rows,
             facts=[*facts_of_data(found), ("Row numbers", "rows of the table, the first is 0")],
             notes=found.notes,
             time_limit=TREE_SECONDS if settings.time_limit is None else min(TREE_SECONDS, settings.time_limit),

@@ -10,7 +10,7 @@ import typer
 from fcca._files import atomic_outputs
 from fcca.cli import _arguments as arguments
 from fcca.cli import interrupts_deferred
-from fcca.cli._options import DistillSettings, FitTo, check, check_model_file, chosen_levels, table_format
+from fcca.cli._options import STREAMED_FROM, DistillSettings, FitTo, check, check_model_file, chosen_levels, table_format
 from fcca.cli._running import EXIT_UNVERIFIED, Output, open_in_browser, run_command
 
 PAGE_SUFFIXES = (".html", ".htm")
@@ -138,11 +138,16 @@ def _report(
     with atomic_outputs(out.parent) as outputs:
         outputs.path(out.name)  # refuses a name that is taken by a directory, before any work
         with interrupts_deferred():
-            from fcca.cli._data import read_data
+            from fcca.cli._data import n_values, read_data
             from fcca.cli._distillation import distillation
             from fcca.cli._page import write_page
             from fcca.cli._summary import report_summary
 
+        if n_values(path) >= STREAMED_FROM:
+            output.note(
+                f"A report needs all of {path.name} in memory, and a tree for every step of the slider. A sample "
+                "of the rows, in a file of its own, makes a page that is as good to look at."
+            )
         with output.progress():
             data = read_data(path, label)
             held_out = None if test is None else read_data(test, data.label, to_learn_from=False)

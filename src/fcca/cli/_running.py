@@ -15,12 +15,12 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from fcca._progress import PlainDisplay, TerminalDisplay, shown_on
-from fcca.cli import EXIT_INTERRUPTED
+from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, is_out_of_memory, out_of_memory
 from fcca.cli._words import printable
 from fcca.exceptions import FCCAError
 from fcca.export._escapes import with_escapes
 
-EXIT_CANNOT_WRITE = 1
+EXIT_CANNOT_WRITE = EXIT_FAILED
 EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
 
@@ -103,8 +103,13 @@ def run_command(work: Callable[[Output], int], *, quiet: bool = False, as_json: 
         code = EXIT_INVALID
     except BrokenPipeError:  # whoever read the output has gone: typer ends quietly
         raise
-    except OSError as error:
-        output.error(str(error))
+    except (OSError, MemoryError, ImportError, RuntimeError) as error:
+        if is_out_of_memory(error):
+            output.error(out_of_memory())
+        elif isinstance(error, OSError):
+            output.error(str(error))
+        else:
+            raise
         code = EXIT_CANNOT_WRITE
     raise typer.Exit(code)
 

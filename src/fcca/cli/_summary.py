@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from fcca._proof import proof_in_words
-from fcca.cli._distillation import Distillation
+from fcca.cli._found import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
 from fcca.cli._running import file_link
@@ -64,22 +64,24 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
     """Titles and texts on what holds at any granularity: data, model, counterfactuals."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
-        ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
-        ("Classes", classes_in_words(data.class_counts())),
+        ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),
+        ("Classes", classes_in_words(data.class_counts)),
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
         ("Counterfactuals", _answers(found)),
-        ("Median size of a change", f"{median_cost(found):.3g}"),
+        ("Median size of a change", f"{found.median_cost:.3g}"),
     ]
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
     """Titles and texts on everything."""
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
-    n_columns = found.data.X.shape[1]
-    target = f"{seconds(found.target_seconds)} to {'fit' if found.model_file is None else 'load'} the black box"
+    n_columns = found.data.n_columns
+    target = f"{seconds(found.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
+    (title, data), *others = facts_of_data(found)
     return [
-        *facts_of_data(found),
+        (title, f"{data}, {'read in pieces' if found.streamed else 'read whole'}"),
+        *others,
         (
             "Thresholds",
             f"{number(len(kept))} kept of {number(len(every))} found, "
@@ -87,7 +89,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
         ),
         *_selection(found),
         ("Tree", _certificate(found)),
-        ("Time", f"{target}, {seconds(found.fcca_seconds)} for all that fcca adds"),
+        ("Time", f"{target}, {seconds(found.seconds['fcca'])} for all that fcca adds"),
     ]
 
 
@@ -104,18 +106,13 @@ def _selection(found: Distillation) -> list[tuple[str, str]]:
 
 def _model(found: Distillation) -> str:
     name = described(found.target)
+    if found.sample is not None:
+        return f"{name}, fitted on a sample of {number(found.sample)} of {number(found.n_to_learn_from)} rows"
     return name if found.model_file is None else f"{name}, as it is in {printable(found.model_file.name)}"
 
 
 def _answers(found: Distillation) -> str:
-    counterfactuals = found.discretizer.counterfactuals_
-    return f"{number(len(counterfactuals))} rows asked: {status_counts(counterfactuals)}"
-
-
-def median_cost(found: Distillation) -> float:
-    """Of the proven counterfactuals."""
-    counterfactuals = found.discretizer.counterfactuals_
-    return float(np.median(counterfactuals.cost[counterfactuals.is_status("optimal")]))
+    return f"{number(sum(found.statuses.values()))} rows asked: {status_counts(found.statuses)}"
 
 
 # --- scores -------------------------------------------------------------------------------------------------------------
@@ -145,7 +142,7 @@ def _scores_table(found: Distillation) -> Table:
 
 def _thresholds_table(found: Distillation) -> Table:
     kept = found.discretizer.thresholds_
-    n_optimal = int(found.discretizer.counterfactuals_.is_status("optimal").sum())
+    n_optimal = found.statuses["optimal"]
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from fcca._text import printable
-
-if TYPE_CHECKING:
-    from fcca.counterfactuals import Counterfactuals
 
 __all__ = ["classes_in_words", "number", "percent", "printable", "seconds", "status_counts"]
 
@@ -42,8 +40,8 @@ def seconds(time: float) -> str:
     return f"{time * 1000:.0f} ms" if time < 1 else f"{time:.1f} s"
 
 
-def status_counts(found: Counterfactuals) -> str:
+def status_counts(statuses: Mapping[str, int]) -> str:
     """How many answers there are of each status."""
-    counts = found.counts()
+    counts = dict(statuses)
     parts = [f"{number(counts.pop('optimal', 0))} proven optimal", f"{number(counts.pop('infeasible', 0))} infeasible"]
     return ", ".join(parts + [f"{number(count)} {status}" for status, count in counts.items()])

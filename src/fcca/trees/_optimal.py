@@ -113,21 +113,36 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        return self.fit_counted(X, y, sample_weight)
+
+    def fit_counted(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, n_rows: NDArray[np.int64] | None = None
+    ) -> Self:
+        """Find the tree where a row of X stands for many that are equal to it.
+
+        Parameters
+        ----------
+        X, y : as in fit
+        sample_weight : array-like of shape (n_rows,), optional
+            The weight of all rows that each stands for.
+        n_rows : ndarray of shape (n_rows,), optional
+            How many these are, which nodes tell; each for itself where None.
+
+        Returns
+        -------
+        self
+        """
         X, y = validate_data(self, X, y, dtype=ACCEPTED_TYPES, order="C")
         check_classification_targets(y)
         weight = check_weights(sample_weight, len(X))
+        n_rows = np.ones(len(X), dtype=np.int64) if n_rows is None else n_rows
         kept = weight > 0
         if not kept.all():
-            X, y, weight = X[kept], y[kept], weight[kept]
+            X, y, weight, n_rows = X[kept], y[kept], weight[kept], n_rows[kept]
         label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
         self.classes_ = np.asarray(classes, dtype=y.dtype)
-        if self.class_weight is not None:
-            weight = weight * _class_weights(self.class_weight, y, weight)
-            if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
-                raise InvalidInputError(
-                    f"class_weight must be finite, not negative, and leave some weight in the data; got {self.class_weight}."
-                )
-        self.regularization_ = self._checked_regularization(weight)
+        weight = self.row_weights(y, weight)
+        self.regularization_ = self._checked_regularization(weight, int(n_rows.sum()))
         asked = questions(X, len(self.classes_))
 
         total = float(weight.sum())
@@ -144,7 +159,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
         self.tree_ = TreeStructure.grown(
-            feature, threshold, left, right, X, label.astype(np.int32), weight, len(self.classes_)
+            feature, threshold, left, right, X, label.astype(np.int32), weight, n_rows, len(self.classes_)
         )
         self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
         # The objective is that of the tree as it answers; the search's own sum is only its guide.
@@ -164,23 +179,41 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"The time limit of {self.time_limit} s ended the search; the tree is {proof}.{advice}",
                 UnfinishedSearchWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
-    def _checked_regularization(self, weight: Floats) -> float:
+    def row_weights(self, y: NDArray[Any], weight: Floats) -> Floats:
+        """The weight of rows, times that of their classes.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n_rows,)
+        weight : ndarray of shape (n_rows,)
+            Without that of the classes.
+        """
+        if self.class_weight is None:
+            return weight
+        weight = weight * _class_weights(self.class_weight, y, weight)
+        if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
+            raise InvalidInputError(
+                f"class_weight must be finite, not negative, and leave some weight in the data; got {self.class_weight}."
+            )
+        return weight
+
+    def _checked_regularization(self, weight: Floats, n_rows: int) -> float:
         if self.regularization is not None:
             if not np.isfinite(self.regularization):
                 raise InvalidInputError(f"regularization must be finite, got {self.regularization!r}.")
             return float(self.regularization)
         total = float(weight.sum())
-        if total < len(weight) / 10:
+        if total < n_rows / 10:
             warnings.warn(
-                f"The weights of {len(weight)} rows sum to {total:.4g}, so the default regularization of 10 / Σ weights = "
+                f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of 10 / Σ weights = "
                 f"{ROWS_PER_LEAF / total:.4g} asks each leaf for a large share of them. Scale the weights to mean 1 or set "
                 "regularization.",
                 LightWeightsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return ROWS_PER_LEAF / total
 

@@ -63,15 +63,16 @@ class TreeStructure:
         X: Floats,
         label: NDArray[np.int32],
         sample_weight: Floats,
+        counts: NDArray[np.int64],
         n_classes: int,
     ) -> TreeStructure:
-        """Fill a tree's nodes with the training rows that reach them."""
+        """Fill a tree's nodes with the training rows that reach them; each stands for ``counts`` of them."""
         weight, n_rows = np.zeros((len(feature), n_classes)), np.zeros(len(feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
         while pending:
             node, rows = pending.pop()
             weight[node] = np.bincount(label[rows], weights=sample_weight[rows], minlength=n_classes)
-            n_rows[node] = len(rows)
+            n_rows[node] = counts[rows].sum()
             if feature[node] >= 0:
                 goes_right = X[rows, feature[node]] > threshold[node]
                 pending += [(left[node], rows[~goes_right]), (right[node], rows[goes_right])]
@@ -236,8 +237,19 @@ class TreeStructure:
             tightest[side] = node if is_tighter else other
         return implied
 
-    def to_sklearn(self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold."""
+    def to_sklearn(
+        self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None, above: Floats | None = None
+    ) -> DecisionTreeClassifier:
+        """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold.
+
+        Parameters
+        ----------
+        classes : ndarray
+        n_features : int
+        feature_names : ndarray of str, optional
+        above : ndarray of shape (n_nodes,), optional
+            The training values next above the thresholds, NaN where they are not known.
+        """
         if not self.has_cuts_only:
             raise InvalidInputError(
                 "scikit-learn's trees compare with thresholds only; this tree also tests categories or gaps."
@@ -249,7 +261,8 @@ class TreeStructure:
         nodes = np.zeros(n_nodes, dtype=state["nodes"].dtype)
         nodes["left_child"], nodes["right_child"] = self.left, self.right
         nodes["feature"] = np.where(self.feature < 0, -2, self.feature)
-        nodes["threshold"] = np.where(self.feature < 0, -2.0, self.threshold)
+        threshold = self.threshold if above is None else _in_32_bits(self.threshold, above)
+        nodes["threshold"] = np.where(self.feature < 0, -2.0, threshold)
         nodes["missing_go_to_left"] = self.feature >= 0
         nodes["impurity"] = 1 - np.square(probability).sum(axis=1)
         nodes["n_node_samples"] = self.n_rows
@@ -262,6 +275,18 @@ class TreeStructure:
         if feature_names is not None:
             fitted.feature_names_in_ = feature_names
         return fitted
+
+
+def _in_32_bits(threshold: Floats, above: Floats) -> Floats:
+    """Thresholds for a tree that turns values into 32-bit floats before it compares.
+
+    A value on the threshold may become greater than it. The 32-bit float that it becomes keeps it on the left; where the
+    next training value becomes the same, 32-bit floats cannot tell the two apart, and the threshold stays.
+    """
+    with np.errstate(over="ignore"):
+        narrow, following = threshold.astype(np.float32), above.astype(np.float32)
+    kept: Floats = np.where((following > narrow) & np.isfinite(narrow), narrow, threshold)
+    return kept
 
 
 def _without_gaps(columns: Columns | None, feature: int) -> Columns | None:

@@ -1,0 +1,128 @@
+"""Which rows of a table are held out, and which of the others a black box is fitted on: the same however it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from fcca.cli._data import check_split
+
+Rows = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Up to so many rows, those held out have the same shares of every class; for more, the labels need not be in memory.
+MOST_STRATIFIED = 1_000_000
+BLOCK = 65_536  # rows that share a random generator
+HOLD_OUT, SAMPLE = 0, 1  # what random numbers are for
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from and rows held out.
+
+    Attributes
+    ----------
+    n_rows : int
+    test_size : float
+        Share of rows held out.
+    seed : int
+    drawn : ndarray or None
+        The rows to learn from, in the order in which they were drawn; None where the hold-out is decided row by row.
+    """
+
+    n_rows: int
+    test_size: float
+    seed: int
+    drawn: Rows | None = None
+
+    @classmethod
+    def of(
+        cls, labels: NDArray[np.generic] | None, counts: dict[Any, int], label: str, test_size: float, seed: int
+    ) -> Split:
+        """Split a table.
+
+        Parameters
+        ----------
+        labels : ndarray or None
+            Of all rows; not needed beyond MOST_STRATIFIED rows.
+        counts : dict
+            Rows of each class.
+        label : str
+            Name of the label column, for messages.
+        test_size : float
+        seed : int
+        """
+        n_rows = sum(counts.values())
+        if test_size == 0:
+            return cls(n_rows, 0.0, seed)
+        check_split(counts, label, test_size)
+        if n_rows > MOST_STRATIFIED:
+            return cls(n_rows, test_size, seed)
+        drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=seed)
+        return cls(n_rows, test_size, seed, drawn)
+
+    def held_out(self, begin: int, end: int) -> Bools:
+        """Which rows of a stretch are held out."""
+        if self.test_size == 0:
+            return np.zeros(end - begin, dtype=bool)
+        if self._is_held_out is not None:
+            return self._is_held_out[begin:end]
+        first, last = begin // BLOCK, -(-end // BLOCK)
+        blocks = [_numbers(self.seed, block) for block in range(first, last)]
+        held_out: Bools = (
+            np.concatenate([*blocks, np.empty(0)])[begin - first * BLOCK : end - first * BLOCK] < self.test_size
+        )
+        return held_out
+
+    @cached_property
+    def _is_held_out(self) -> Bools | None:
+        if self.drawn is None:
+            return None
+        held_out = np.ones(self.n_rows, dtype=bool)
+        held_out[self.drawn] = False
+        return held_out
+
+    @cached_property
+    def n_training(self) -> int:
+        """How many rows there are to learn from."""
+        return sum(int((~held_out).sum()) for _, held_out in self._blocks())
+
+    def training_rows(self) -> Rows:
+        """All rows to learn from."""
+        if self.drawn is not None:
+            return self.drawn
+        return np.concatenate([begin + np.flatnonzero(~held_out) for begin, held_out in self._blocks()])
+
+    def held_out_rows(self) -> Rows:
+        """All rows held out."""
+        return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
+
+    def sample(self, n: int | None) -> Rows | None:
+        """So many of the rows to learn from, sorted; None where that is all of them."""
+        if n is None or n >= self.n_training:
+            return None
+        random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(SAMPLE,)))
+        chosen = np.sort(random.choice(self.n_training, n, replace=False, shuffle=False))
+        rows, before = [], 0
+        for begin, held_out in self._blocks():
+            training = np.flatnonzero(~held_out)
+            first, last = np.searchsorted(chosen, (before, before + len(training)))
+            rows.append(begin + training[chosen[first:last] - before])
+            before += len(training)
+        return np.concatenate(rows)
+
+    def _blocks(self) -> Iterator[tuple[int, Bools]]:
+        for begin in range(0, self.n_rows, BLOCK):
+            yield begin, self.held_out(begin, min(begin + BLOCK, self.n_rows))
+
+
+@lru_cache(maxsize=2)
+def _numbers(seed: int, block: int) -> NDArray[np.float64]:
+    """Random numbers of the rows of a block."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(HOLD_OUT, block))).random(BLOCK)
