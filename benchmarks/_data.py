@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
+import _results
 from fcca.datasets import Dataset, DatasetNotFoundError, load
 
 Floats = NDArray[np.float64]
@@ -19,6 +21,8 @@ Floats = NDArray[np.float64]
 #: The paper's data sets with the paper's p1 (Table 2).
 PAPER_P1 = {"boston": 1.0, "ionosphere": 1.0, "arrhythmia": 1.0, "magic": 0.7, "particle": 0.7, "vehicle": 0.7}
 SEED = 100
+#: In scikit-learn, so at hand everywhere.
+BREAST_CANCER = "breast cancer"
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class PaperData:
 
     @property
     def p1(self) -> float:
-        return PAPER_P1[self.name]
+        return PAPER_P1.get(self.name, 1.0)
 
     def folds(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Training and held-out rows of the paper's five folds: stratified, rows in their order."""
@@ -43,15 +47,34 @@ class PaperData:
 
 def _load(name: str) -> Dataset:
     try:
-        return load(name)
+        return load(name.replace(" ", "_"), download=False)
     except DatasetNotFoundError as error:
         sys.exit(str(error))
+
+
+def at_hand(names: Sequence[str], *, instead: Sequence[str] = (BREAST_CANCER,)) -> list[str]:
+    """Those of the data sets that are files in FCCA_DATA or in scikit-learn; says which are left out.
+
+    Where none is at hand: ``instead``.
+    """
+    absent = []
+    for name in names:
+        try:
+            load(name.replace(" ", "_"), download=False)
+        except DatasetNotFoundError:
+            absent.append(name)
+    if absent:
+        _results.skipped(f"{', '.join(absent)}: not in the folder that FCCA_DATA names")
+    found = [name for name in names if name not in absent]
+    if not found and instead:
+        print(f"Instead: {', '.join(instead)}, which is in scikit-learn.")
+    return found or list(instead)
 
 
 def load_frame(name: str) -> pd.DataFrame:
     """One data set as a frame, features first, the last column named ``label``."""
     data = _load(name)
-    return data.X.assign(label=data.y)
+    return data.X.copy().assign(label=data.y)  # a copy is in one piece
 
 
 def load_paper_data(name: str) -> PaperData:

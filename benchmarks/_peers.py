@@ -6,7 +6,6 @@ greedy answer leaves; treecf gets the classifier.
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 import subprocess
 import sys
@@ -301,8 +300,3 @@ class Treecf:
 
 
 PEERS: tuple[Any, ...] = (Gurobi, Highs, CpSat, Treecf)
-
-
-def is_installed(peer: Any) -> bool:
-    """Whether the library of a peer can be imported; ortools is not imported to find out."""
-    return importlib.util.find_spec(peer.module) is not None

@@ -1,20 +1,24 @@
 """What a benchmark found, as a file: ``--json FILE`` of every script.
 
 A script calls :func:`recorded` with its ``main`` and, where it prints a line of a table, :func:`row` with the same figures.
-What it prints is kept too; its lines that begin with PASS or MISS are the verdicts. The documentation makes its tables of
-these files.
+What it prints is kept too; its lines that begin with PASS or MISS are the verdicts, those that begin with ``skipped:`` say
+what was left out. The file is written anew with every row, so that a script which is ended early loses nothing. The suite
+(``python -m benchmarks``) and the documentation make their tables of these files.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import importlib.util
 import io
 import json
 import math
 import os
 import platform
+import shlex
 import sys
+import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -23,46 +27,104 @@ from typing import Any, TextIO
 #: Named in the record where they are installed.
 LIBRARIES = (
     *("fcca", "numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"),
-    *("gurobipy", "highspy", "ortools", "treecf", "pystreed", "gosdt", "pycontree"),
+    *("gurobipy", "highspy", "ortools", "treecf", "pystreed", "gosdt", "pycontree", "SupervisedDiscretization"),
+    *("pandas", "pyarrow", "dask", "distributed"),
 )
 
+SKIPPED = "skipped:"
+RUNNING = "ended before its end"
+
 _tables: dict[str, list[dict[str, Any]]] = {}
+_shortfalls: list[dict[str, str]] = []
+_record: _Record | None = None
 
 
 def row(table: str, /, **figures: Any) -> None:
     """Keep one line of a table.
 
     A column named "times faster", or "times faster than X", says how many times faster fcca is than the line's ``who``, or
-    X; below 1 the documentation says that fcca is slower.
+    X; below 1 the documentation says that fcca is slower. Where it is a lower bound, "is at least" or "is at least than X"
+    is true.
     """
     _tables.setdefault(table, []).append({name: plain(value) for name, value in figures.items()})
+    if _record is not None:
+        _record.write(RUNNING)
+
+
+def short(who: str, text: str) -> None:
+    """Say, and keep, in what a peer does better than fcca that is not a time."""
+    print(f"----  {who}: {text}", flush=True)
+    _shortfalls.append({"who": who, "text": text})
+
+
+def skipped(text: str) -> None:
+    """Say what is left out, and why."""
+    print(f"{SKIPPED} {text}", flush=True)
+
+
+def is_installed(module: str, name: str = "") -> bool:
+    """Whether a peer can be imported, which is not done to find out; says so where it cannot."""
+    if importlib.util.find_spec(module) is not None:
+        return True
+    skipped(f"{name or module} is not installed (pip install 'fcca[bench]')")
+    return False
 
 
 def recorded(main: Callable[[], None]) -> None:
-    """Run a script; with ``--json FILE`` among its arguments, write what it found there."""
+    """Run a script; with ``--json FILE`` among its arguments, write what it found there, also where it fails midway."""
+    global _record
     path = _taken_from(sys.argv)
     if path is None:
         return main()
-    began = datetime.datetime.now(datetime.UTC)
-    load = os.getloadavg() if hasattr(os, "getloadavg") else (math.nan,) * 3
-    kept = _Kept(sys.stdout)
-    with redirect_stdout(kept):
-        main()
-    text = kept.text.getvalue()
-    record = {
-        "version": 1,
-        "name": Path(sys.argv[0]).stem,
-        "command": " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
-        "date": began.date().isoformat(),
-        "seconds": round((datetime.datetime.now(datetime.UTC) - began).total_seconds(), 1),
-        "machine": machine() | {"load before": round(load[0], 2), "load after": round(_load(), 2)},
-        "versions": versions(),
-        "tables": _tables,
-        "verdicts": verdicts(text),
-        "text": text,
-    }
+    _record = _Record(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    try:
+        with redirect_stdout(_record.kept):
+            main()
+    except SystemExit as stopped:
+        _record.write(None if stopped.code in (None, 0) else str(stopped.code))
+        raise
+    except BaseException as error:
+        _record.write(f"{type(error).__name__}: {error}")
+        raise
+    else:
+        _record.write(None)
+    finally:
+        _record = None
+
+
+class _Record:
+    """The file of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.kept = path, _Kept(sys.stdout, lambda: self.write(RUNNING))
+        self.began, self.load = datetime.datetime.now(datetime.UTC), load()
+        # Folders of this machine by their last name: records are read elsewhere.
+        given = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+        self.command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *map(shlex.quote, given)])
+        self.machine, self.versions = machine(), versions()
+
+    def write(self, ended: str | None) -> None:
+        """All that is known by now; ``ended`` says why it is not all, None where it is."""
+        text = self.kept.text.getvalue()
+        record = {
+            "version": 1,
+            "name": Path(sys.argv[0]).stem,
+            "command": self.command,
+            "date": self.began.date().isoformat(),
+            "seconds": round((datetime.datetime.now(datetime.UTC) - self.began).total_seconds(), 1),
+            "ended": ended,
+            "machine": self.machine | {"load before": round(self.load, 2), "load after": round(load(), 2)},
+            "versions": self.versions,
+            "tables": _tables,
+            "verdicts": verdicts(text),
+            "shortfalls": _shortfalls,
+            "skipped": [line.removeprefix(SKIPPED).strip() for line in text.splitlines() if line.startswith(SKIPPED)],
+            "text": text,
+        }
+        whole = self.path.with_name(self.path.name + ".new")
+        whole.write_text(json.dumps(plain(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        whole.replace(self.path)
 
 
 def _taken_from(arguments: list[str]) -> Path | None:
@@ -81,13 +143,16 @@ def _taken_from(arguments: list[str]) -> Path | None:
 
 
 class _Kept(io.TextIOBase):
-    """Prints to a stream and keeps what was printed."""
+    """Prints to a stream and keeps what was printed; calls back when a second has passed since the last time."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream, self.text = stream, io.StringIO()
+    def __init__(self, stream: TextIO, call: Callable[[], None]) -> None:
+        self.stream, self.text, self.call, self.last = stream, io.StringIO(), call, time.monotonic()
 
     def write(self, text: str) -> int:
         self.text.write(text)
+        if time.monotonic() - self.last > 1:
+            self.call()
+            self.last = time.monotonic()
         return self.stream.write(text)
 
     def flush(self) -> None:
@@ -124,7 +189,7 @@ def _cpu() -> str:
     return names[0] if names else platform.machine()
 
 
-def _load() -> float:
+def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
 
 

@@ -224,5 +224,7 @@ class Interval(NamedTuple):
         return "worse" if self.mean + self.half < 0 else ""
 
     def __str__(self) -> str:
+        if np.isnan(self.half):
+            return f"{100 * self.mean:+.1f}"  # one fold alone
         mark = {"better": " ▲", "worse": " ▼", "": ""}[self.verdict]
         return f"{100 * self.mean:+.1f} ± {100 * self.half:.1f}{mark}"

@@ -1,7 +1,8 @@
 """Time per counterfactual of deep tree ensembles: this engine beside Gurobi, HiGHS, CP-SAT and treecf. One run, one thread.
 
-Run: python benchmarks/ensembles.py [--quick] [--points N] [--peers NAME,NAME] [--peer-points N] [--limit S] [--budget S]
-     [--json FILE]                  (--quick: two data sets, few points and seconds for the peers)
+Run: python benchmarks/ensembles.py [--quick] [--data NAME …] [--models NAME …] [--points N] [--peers NAME,NAME]
+     [--peer-points N] [--limit S] [--budget S] [--one-core] [--json FILE]
+     (--quick: two data sets, few points and seconds for the peers)
 
 λ = (0.1, 1, 0), margin 1e-4, gradient boosting and random forests of scikit-learn, points drawn from the training rows. A
 peer's ratio is the median of its solver alone over the median of this engine's search, on the points that the peer got.
@@ -24,19 +25,19 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 import _results
-from _data import load_paper_data
-from _peers import PEERS, Answer, Case, Treecf, is_installed
+from _data import BREAST_CANCER, at_hand, load_paper_data
+from _peers import PEERS, Answer, Case, Treecf
 
 Floats = NDArray[np.float64]
 SEED = 0
 TRAINING_ROWS = 5000
 REPEATS = 3
-DATA = ("boston", "breast cancer", "magic")
+DATA = ("boston", BREAST_CANCER, "magic")
 SLOWEST_BAR = 1.0
 RATIO_BAR = 50.0
-RATIO_CASE = ("breast cancer", "GB 100×3")
+RATIO_CASE = (BREAST_CANCER, "GB 100×3")
 RATIO_CASE_BUDGETS = 4  # what the bar is on gets more of the peers' time
-CORES_CASE = ("breast cancer", "RF 100×6")
+CORES_CASE = (BREAST_CANCER, "RF 100×6")
 CORES_BAR, CORES_SECONDS, CORES_ROUNDS = 1.8, 2.0, 5
 
 
@@ -56,6 +57,7 @@ class Configuration:
 
 
 CONFIGURATIONS = (
+    Configuration("GB 100×1", 100, 1, 1e-4),
     Configuration("GB 100×2", 100, 2, 1e-3),
     Configuration("GB 100×3", 100, 3, 3e-3),
     Configuration("RF 50×4", 50, 4, 4e-3),
@@ -65,7 +67,7 @@ CONFIGURATIONS = (
 
 def case_of(data: str, configuration: Configuration, n_points: int) -> Case:
     """A fitted classifier and points in random order, so that the first of them are a sample too."""
-    if data == "breast cancer":
+    if data == BREAST_CANCER:
         X, y = load_breast_cancer(return_X_y=True)
     else:
         loaded = load_paper_data(data)
@@ -329,6 +331,10 @@ def arguments() -> argparse.Namespace:
     """The command line; --quick only changes what is not given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two minutes: boston and breast cancer, few points")
+    parser.add_argument("--data", nargs="+", choices=DATA, help="data sets (all)")
+    models = [configuration.name for configuration in CONFIGURATIONS]
+    parser.add_argument("--models", nargs="+", choices=models, default=models, help="kinds of ensembles (all)")
+    parser.add_argument("--one-core", action="store_true", help="leave out what two threads gain")
     parser.add_argument("--points", type=int, help="points for this engine (200)")
     parser.add_argument("--peer-points", type=int, help="of these, at most so many for each peer (20)")
     parser.add_argument("--limit", type=float, help="seconds per point after which a peer is given up (60)")
@@ -348,26 +354,25 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     kinds = [kind for kind in PEERS if kind.name.lower() in options.peers.lower().split(",")]
-    for kind in kinds:
-        if not is_installed(kind):
-            print(f"{kind.module} is not installed: its rows are left out.")
-    kinds = [kind for kind in kinds if is_installed(kind)]
+    kinds = [kind for kind in kinds if _results.is_installed(kind.module)]
     ours: dict[tuple[str, str], Ours] = {}
     theirs: dict[tuple[str, str], list[Theirs]] = {}
-    for data in DATA[:2] if options.quick else DATA:
-        for configuration in CONFIGURATIONS:
+    for data in at_hand(options.data or (DATA[:2] if options.quick else DATA)):
+        for configuration in (each for each in CONFIGURATIONS if each.name in options.models):
             case = case_of(data, configuration, options.points)
             key = (data, configuration.name)
             ours[key], theirs[key] = run_case(case, kinds, options)
             keep(case, ours[key], theirs[key])
-    cores = measure_cores(options.points)
-    _results.row("Two cores", data=CORES_CASE[0], model=CORES_CASE[1], **cores)
+    cores = None if options.one_core else measure_cores(options.points)
+    if cores is not None:
+        _results.row("Two cores", data=CORES_CASE[0], model=CORES_CASE[1], **cores)
     print("search, solver: fcca's search and the peer's solve call alone. whole: with the re-scoring by the classifier.")
     print("build: all else that the peer does for the point, its warm start included. ≥: the median point was given up.")
     print("Costs are at the training values nearest to x0; treecf's at the cells' edges, and so are fcca's beside treecf.")
     judge_ours(ours)
     judge_peers(theirs, kinds)
-    judge_cores(cores)
+    if cores is not None:
+        judge_cores(cores)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The paper's figures: thresholds, compression, inconsistency and small trees, beside those of the authors' own code.
 
-Run: python benchmarks/paper_figures.py [--quick] [--json FILE]      (--quick: the three small data sets)
+Run: python benchmarks/paper_figures.py [--quick] [--data NAME …] [--json FILE]      (--quick: the three small data sets)
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 import _results
-from _data import PAPER_P1, PaperData, load_paper_data, paper_target
+from _data import PAPER_P1, PaperData, at_hand, load_paper_data, paper_target
 from fcca import FCCADiscretizer
 from fcca.exceptions import ConstantFeatureWarning
 from fcca.metrics import compression_rate, inconsistency_rate
@@ -207,10 +207,15 @@ def verdict(bar: str, checks: list[Check]) -> str:
 
 
 def main() -> None:
-    names = list(PAPER_P1)[:3] if "--quick" in sys.argv[1:] else list(PAPER_P1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the three small data sets")
+    parser.add_argument("--data", nargs="+", choices=list(PAPER_P1))
+    options = parser.parse_args()
+    names = at_hand(options.data or (list(PAPER_P1)[:3] if options.quick else list(PAPER_P1)), instead=())
     warnings.simplefilter("ignore", ConstantFeatureWarning)
-    if STreeDClassifier is None:
-        print("pystreed is not installed: the optimal tree is left out.")
+    _results.is_installed("pystreed")
+    if not names:
+        return
     checks = [check for name in names for check in run(name)]
     merged = [check for check in checks if check.merge_tolerance == AUTHORS_MERGE_TOLERANCE]
     print()

@@ -1,6 +1,6 @@
 """Time per counterfactual with rules beside the time without: five rules of the kind that bound a feature. One thread.
 
-Run: python benchmarks/rules.py [--points N] [--rounds N] [--json FILE]
+Run: python benchmarks/rules.py [--data NAME …] [--points N] [--rounds N] [--json FILE]
 
 λ = (0.1, 1, 0), margin 1e-4; gradient boosting of stumps and of depth 3 and random forests of scikit-learn; points drawn
 from the training rows. The rules are on five features drawn at random with a fixed seed: two may only rise, one may only
@@ -20,14 +20,14 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 import _results
-from _data import load_paper_data
+from _data import BREAST_CANCER, at_hand, load_paper_data
 from fcca._columns import Columns
 from fcca.constraints import Bounds, Decreasing, Increasing, compile_rules
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 
 SEED = 0
 TRAINING_ROWS = 5000
-DATA = ("boston", "breast cancer", "magic")
+DATA = ("boston", BREAST_CANCER, "magic")
 MODELS: dict[str, Any] = {
     "GB 100×1": GradientBoostingClassifier(max_depth=1, random_state=SEED),
     "GB 100×3": GradientBoostingClassifier(max_depth=3, random_state=SEED),
@@ -39,6 +39,7 @@ BAR = 1.0
 def main() -> None:
     """Print one line per data set and model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -46,8 +47,8 @@ def main() -> None:
     print(f"{'data':<14}{'model':<10}" + "".join(f"{title:>{width}}" for title, width in titles.items()))
     ratios = []
     with threadpool_limits(1):
-        for data in DATA:
-            if data == "breast cancer":
+        for data in at_hand(options.data):
+            if data == BREAST_CANCER:
                 X, y = load_breast_cancer(return_X_y=True)
             else:
                 loaded = load_paper_data(data)

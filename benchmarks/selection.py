@@ -1,7 +1,8 @@
 """Three ways to choose k thresholds – the most frequent, greedily, proven optimal – on the paper's data, k = 1 to 16.
 
-Run: python benchmarks/selection.py [--quick] [--long] [--json FILE]
---quick: two data sets, two folds, k up to 8; --long: the gap after 30 seconds too. About half an hour.
+Run: python benchmarks/selection.py [--tiny | --quick | --short] [--long] [--json FILE]
+Half an hour; --short: two folds, k up to 7, in some minutes; --quick: two data sets, two folds, k up to 8, in a minute;
+--tiny: boston, one fold, k up to 6, in seconds; --long: the gap after 30 seconds too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import _results
-from _data import PAPER_P1, load_paper_data
+from _data import PAPER_P1, at_hand, load_paper_data
 from _selection import WAYS, Cell, Interval, Timed, cells, folds, from_source, over_time, sources
 from fcca.exceptions import ConstantFeatureWarning, UnfinishedSearchWarning
 
@@ -33,13 +34,18 @@ class Size(NamedTuple):
     n_folds: int
     ks: Sequence[int]
     after: Sequence[float]
+    source_limit: float = SOURCE_LIMIT
 
     @classmethod
     def asked(cls, words: Sequence[str]) -> Size:
         """By the arguments."""
         after = LONG_AFTER if "--long" in words else AFTER
+        if "--tiny" in words:
+            return cls(list(PAPER_P1)[:1], 1, range(1, 7), after[:1], 1.0)
         if "--quick" in words:
             return cls(list(PAPER_P1)[:2], 2, range(1, 9), after[:2])
+        if "--short" in words:
+            return cls(list(PAPER_P1), 2, range(1, 8), after[:2], 3.0)
         return cls(list(PAPER_P1), 5, range(1, 17), after)
 
 
@@ -211,14 +217,14 @@ def external(found: list[Cell]) -> list[str]:
     return [f"{verdict}  {bar}, mean over folds: {found_text}"]
 
 
-def other_sources(names: Sequence[str]) -> list[str]:
+def other_sources(names: Sequence[str], limit: float) -> list[str]:
     """The same choice from thresholds that other methods found; the verdict."""
-    print(f"\nOther thresholds, first fold, k = {SOURCE_K}: training inconsistency in %, at most {SOURCE_LIMIT:g} s")
+    print(f"\nOther thresholds, first fold, k = {SOURCE_K}: training inconsistency in %, at most {limit:g} s")
     line("", ["conditions", "frequency", "greedy", "optimal", "seconds"], width=11)
     above = []
     for name in names:
         for source, table, rows in sources(load_paper_data(name)):
-            found = from_source(table, rows, SOURCE_K, SOURCE_LIMIT)
+            found = from_source(table, rows, SOURCE_K, limit)
             shares = {way: "–" if np.isnan(found[way]) else percent(found[way]) for way in WAYS}
             title, entries = f"{name}, {source}", [str(found["conditions"]), *shares.values(), f"{found['seconds']:.2f}"]
             line(title, [*entries, f"  {found['proof']}"], width=11)
@@ -243,7 +249,8 @@ def main() -> None:
     print(f"At most {LIMIT_OF_PROOF:g} s for k ≤ {PROVEN_UP_TO}, {LIMIT:g} s beyond. Conditions are those of FCCA at Q = 0.")
     found: list[Cell] = []
     timed: list[Timed] = []
-    for name in size.names:
+    names = at_hand(size.names)
+    for name in names:
         for fold in folds(name, size.n_folds):
             found += cells(fold, size.ks, limit_of)
             if fold.number == 1:
@@ -255,7 +262,7 @@ def main() -> None:
     contradictions = [cell.contradiction for cell in found if cell.contradiction]
     verdicts = [f"{'MISS' if contradictions else 'PASS'}  never above greedy or frequency: {len(found)} cells"]
     verdicts += [f"        {one}" for one in contradictions]
-    verdicts += proofs(found, size.ks) + gaps(timed) + external(found) + other_sources(size.names)
+    verdicts += proofs(found, size.ks) + gaps(timed) + external(found) + other_sources(names, size.source_limit)
     print("", *verdicts, sep="\n")
     if contradictions:
         sys.exit("The search contradicts itself or the rows; see above.")

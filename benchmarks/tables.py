@@ -26,7 +26,7 @@ from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 import _results
-from _data import load_frame
+from _data import at_hand, load_frame
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca._columns import Columns
 from fcca._known_rows import known_rows
@@ -35,6 +35,7 @@ from fcca.cli._options import TargetModel
 
 DATA = ("german_credit", "adult", "titanic", "compas", "pima", "bank_marketing")
 MODELS = ("gb", "hgb", "lgbm", "xgb", "catboost")
+LIBRARY = {"lgbm": "lightgbm", "xgb": "xgboost", "catboost": "catboost"}
 TEST_SIZE = 0.3
 BAR = 0.01
 
@@ -63,13 +64,17 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.data, options.models, options.seeds = ("german_credit", "titanic"), ("gb", "hgb"), 1
+    names = at_hand(options.data, instead=())
+    if not names:
+        return
     head = "".join(f"{side + ' ' + what:>11}" for side in ("raw", "hand") for what in ("box", "tree", "cond.", "s"))
     print(f"{'data':<16}{'model':<10}{'seed':>4}{head}{'points':>9}")
     missed = 0
     with threadpool_limits(1):
-        for data in options.data:
+        models = [model for model in options.models if _results.is_installed(LIBRARY.get(model, "sklearn"))]
+        for data in names:
             frame = load_frame(data)
-            for model in options.models:
+            for model in models:
                 differences = [
                     compared(data, frame, TargetModel(model), seed, options.rows, options.depth)
                     for seed in range(options.seeds)

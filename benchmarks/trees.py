@@ -1,6 +1,7 @@
 """The optimal tree beside pystreed, gosdt and pycontree: CPU seconds of one fit, end to end, one thread.
 
-Run: python benchmarks/trees.py [--quick] [--json FILE]      (--quick: two small data sets, 100,000 rows, no gosdt)
+Run: python benchmarks/trees.py [--quick] [--data NAME …] [--depths N …] [--limit S] [--own-limit S] [--rows N]
+     [--json FILE]      (--quick: two small data sets, at most 5 s for a peer, 100,000 rows)
 
 The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 100 trees, of depth 1 and of depth 3. All
 minimise error share + 10/n · leaves; pystreed and pycontree charge branch nodes, one fewer than leaves. pycontree takes the
@@ -10,10 +11,9 @@ keep its time limit. A fit that is shorter than a second is repeated and the fas
 
 from __future__ import annotations
 
-import importlib.util
+import argparse
 import multiprocessing
 import os
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 import _results
-from _data import load_frame
+from _data import BREAST_CANCER, at_hand, load_frame
 from fcca import OptimalTreeClassifier
 from fcca.exceptions import UnfinishedSearchWarning
 from million import STATUS, PeakMemory
@@ -35,11 +35,12 @@ from million import STATUS, PeakMemory
 Floats = NDArray[np.float64]
 Table = NDArray[np.uint8]
 
-NAMES = ("boston", "ionosphere", "breast cancer", "arrhythmia", "magic")
+NAMES = ("boston", "ionosphere", BREAST_CANCER, "arrhythmia", "magic")
 MAGIC_ROWS = 4000
 ROWS_PER_LEAF = 10.0
-TIME_LIMITS = {"fcca": 60.0, "pystreed": 120.0, "gosdt": 60.0, "pycontree": 120.0}
-GRACE_SECONDS = 30.0  # beyond the time limit, for imports and for a limit that is kept late
+OWN_LIMIT, QUICK_LIMIT = 60.0, 5.0
+PEER_LIMITS = {"pystreed": 120.0, "gosdt": 60.0, "pycontree": 120.0}
+GRACE_SECONDS = 20.0  # beyond the time limit, for imports and for a limit that is kept late
 REPEAT_SECONDS = 1.0
 WIDE = 260  # columns
 SINGLE_PRECISION = 1e-5  # gosdt's objective is a 32-bit number
@@ -75,7 +76,7 @@ class Case:
 
 
 def load(name: str) -> tuple[Floats, NDArray[np.int64]]:
-    if name == "breast cancer":
+    if name == BREAST_CANCER:
         X, y = load_breast_cancer(return_X_y=True)
         return X, y
     frame = load_frame(name)
@@ -106,8 +107,7 @@ def fastest(fit: Callable[[], Any]) -> tuple[float, Any]:
     return best, fitted
 
 
-def fit_fcca(case: Case, depth: int, time_limit: float | None = None) -> Fit:
-    limit = TIME_LIMITS["fcca"] if time_limit is None else time_limit
+def fit_fcca(case: Case, depth: int, limit: float) -> Fit:
     settings = {"regularization": case.regularization, "time_limit": limit}
     seconds, tree = fastest(lambda: OptimalTreeClassifier(depth, **settings).fit(case.table, case.y))
     wrong = np.mean(tree.predict(case.table) != case.y)
@@ -116,29 +116,29 @@ def fit_fcca(case: Case, depth: int, time_limit: float | None = None) -> Fit:
     return Fit(seconds, float(wrong + case.regularization * leaves), tree.is_optimal_, note)
 
 
-def fit_pystreed(case: Case, depth: int) -> Fit:
+def fit_pystreed(case: Case, depth: int, limit: float) -> Fit:
     from pystreed import STreeDClassifier
 
     X, y = case.table.astype(np.int32), case.y.astype(np.int32)
-    settings = {"max_depth": depth, "cost_complexity": case.regularization, "time_limit": TIME_LIMITS["pystreed"]}
+    settings = {"max_depth": depth, "cost_complexity": case.regularization, "time_limit": limit}
     seconds, peer = fastest(lambda: STreeDClassifier("cost-complex-accuracy", **settings).fit(X, y))
     leaves = peer.get_tree().get_num_branching_nodes() + 1
     return Fit(seconds, float(np.mean(peer.predict(X) != y) + case.regularization * leaves), peer.fit_result.is_optimal())
 
 
-def fit_gosdt(case: Case, depth: int) -> Fit:
+def fit_gosdt(case: Case, depth: int, limit: float) -> Fit:
     from gosdt import GOSDTClassifier, Status
 
-    settings = {"depth_budget": depth, "time_limit": int(TIME_LIMITS["gosdt"])}
+    settings = {"depth_budget": depth, "time_limit": int(limit)}
     X = case.table.astype(bool)
     seconds, peer = fastest(lambda: GOSDTClassifier(case.regularization, **settings).fit(X, case.y))
     return Fit(seconds, float(peer.result_.upperbound), peer.result_.status == Status.CONVERGED)
 
 
-def fit_pycontree(case: Case, depth: int) -> Fit:
+def fit_pycontree(case: Case, depth: int, limit: float) -> Fit:
     from pycontree import ConTree
 
-    settings = {"complexity_cost": case.regularization, "time_limit": TIME_LIMITS["pycontree"]}
+    settings = {"complexity_cost": case.regularization, "time_limit": limit}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seconds, peer = fastest(lambda: ConTree(depth, **settings).fit(case.X, case.y))
@@ -147,27 +147,31 @@ def fit_pycontree(case: Case, depth: int) -> Fit:
     return Fit(seconds, float(np.mean(peer.predict(case.X) != case.y) + case.regularization * leaves), proven)
 
 
-PEERS: dict[str, Callable[[Case, int], Fit]] = {"pystreed": fit_pystreed, "gosdt": fit_gosdt, "pycontree": fit_pycontree}
+PEERS: dict[str, Callable[[Case, int, float], Fit]] = {
+    "pystreed": fit_pystreed,
+    "gosdt": fit_gosdt,
+    "pycontree": fit_pycontree,
+}
 
 
-def _fit_apart(peer: str, case: Case, depth: int, answer: Any) -> None:
+def _fit_apart(peer: str, case: Case, depth: int, limit: float, answer: Any) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # gosdt prints from C++, too
     with threadpool_limits(1):
-        fit = PEERS[peer](case, depth)
+        fit = PEERS[peer](case, depth, limit)
     answer.send(fit)
 
 
-def fit_peer(peer: str, case: Case, depth: int) -> Fit:
+def fit_peer(peer: str, case: Case, depth: int, limit: float) -> Fit:
     """In a process of its own, which is ended when it runs past its limit."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_fit_apart, args=(peer, case, depth, sender))
+    process = context.Process(target=_fit_apart, args=(peer, case, depth, limit, sender))
     process.start()
     sender.close()
     try:
-        if receiver.poll(TIME_LIMITS[peer] + GRACE_SECONDS):
+        if receiver.poll(limit + GRACE_SECONDS):
             return receiver.recv()
-        return Fit(TIME_LIMITS[peer], np.nan, False, "ended")
+        return Fit(limit, np.nan, False, "ended")
     except EOFError:
         return Fit(np.nan, np.nan, False, "failed")
     finally:
@@ -195,9 +199,14 @@ class Race(NamedTuple):
         return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.proven else None
 
     def at_least(self, peer: str) -> float | None:
-        """As ``times_faster``, and for a peer that was stopped by its limit what can be said: at least that much."""
-        theirs = self.fits.get(peer)
-        return theirs.seconds / self.fits["fcca"].seconds if theirs is not None and theirs.seconds > 0 else None
+        """As ``times_faster``, and for a peer that was stopped by its limit what can be said: at least that much.
+
+        None where neither proved its tree: then nothing can be said.
+        """
+        ours, theirs = self.fits["fcca"], self.fits.get(peer)
+        if theirs is None or not theirs.seconds > 0 or not (ours.proven or theirs.proven):
+            return None
+        return theirs.seconds / ours.seconds
 
     def disagreements(self) -> list[str]:
         ours, found = self.fits["fcca"], []
@@ -212,11 +221,12 @@ class Race(NamedTuple):
         return found
 
 
-def race(case: Case, depth: int, peers: list[str], continuous: dict[int, Fit]) -> Race:
+def race(case: Case, depth: int, own_limit: float, limits: dict[str, float], continuous: dict[int, Fit]) -> Race:
     """``continuous``: pycontree's fits of the same rows by depth, which do not depend on the thresholds."""
-    fits = {"fcca": fit_fcca(case, depth)}
-    for peer in peers:
-        fits[peer] = continuous[depth] if peer == "pycontree" and depth in continuous else fit_peer(peer, case, depth)
+    fits = {"fcca": fit_fcca(case, depth, own_limit)}
+    for peer, limit in limits.items():
+        known = continuous.get(depth) if peer == "pycontree" else None
+        fits[peer] = fit_peer(peer, case, depth, limit) if known is None else known
     if "pycontree" in fits:
         continuous[depth] = fits["pycontree"]
     result = Race(case, depth, fits)
@@ -230,7 +240,9 @@ def race(case: Case, depth: int, peers: list[str], continuous: dict[int, Fit]) -
     seconds = {
         f"{who} s": fit.seconds if fit.proven else f"({fit.note or 'limit'} {fit.seconds:.1f})" for who, fit in fits.items()
     }
-    ratios = {f"times faster than {who}": result.at_least(who) for who in fits if who != "fcca"}
+    peers = {who: fit for who, fit in fits.items() if who != "fcca"}
+    ratios = {f"times faster than {who}": result.at_least(who) for who in peers}
+    ratios |= {f"is at least than {who}": not fit.proven for who, fit in peers.items()}
     figures = {"table": size, "depth": depth, "objective": fits["fcca"].objective}
     _results.row("CPU seconds of one fit", data=case.name, **figures, **seconds, **ratios)
     return result
@@ -248,7 +260,7 @@ def say_least(ratios: dict[str, float], bar: float, text: str) -> None:
     say(ratios[least] >= bar, f"{text}: least {ratios[least]:,.1f} × ({least})")
 
 
-def judge(races: list[Race]) -> None:
+def judge(races: list[Race], own_limit: float) -> None:
     shallow, deep = ([r for r in races if r.depth == depth] for depth in (3, 4))
     wide = [r for r in shallow if r.case.table.shape[1] >= WIDE]
     small = [r for r in shallow if r.case.table.shape[1] < WIDE]
@@ -266,9 +278,27 @@ def judge(races: list[Race]) -> None:
             fit = r.fits["fcca"]
             passed = fit.proven and fit.seconds <= DEPTH_4_SECONDS
             say(passed, f"{r.label}: proven in ≤ {DEPTH_4_SECONDS:g} s: {fit.seconds:.2f} s {fit.note}")
+    judge_objectives(races, own_limit)
     wrong = [text for r in races for text in r.disagreements()]
     n_compared = sum(fit.proven for r in races for who, fit in r.fits.items() if who != "fcca" and r.fits["fcca"].proven)
     say(not wrong, f"the objectives agree: {n_compared} comparisons{''.join(chr(10) + '      ' + text for text in wrong)}")
+
+
+def judge_objectives(races: list[Race], own_limit: float) -> None:
+    """pycontree may split at any number: where that makes a better tree, it is said."""
+    both = [r for r in races if "pycontree" in r.fits and r.fits["pycontree"].proven and r.fits["fcca"].proven]
+    better = [r for r in both if r.fits["pycontree"].objective < r.fits["fcca"].objective - 1e-9]
+    if better:
+        gain = max(r.fits["fcca"].objective - r.fits["pycontree"].objective for r in better)
+        text = f"a better tree in {len(better)} of {len(both)} cases, by at most {gain:.4f} of the objective"
+        _results.short("pycontree", f"{text}: it splits at any number, not only at the given thresholds")
+    unproven = [r.label for r in races if not r.fits["fcca"].proven]
+    for peer in PEERS:
+        ahead = [r.label for r in races if not r.fits["fcca"].proven and peer in r.fits and r.fits[peer].proven]
+        if ahead:
+            _results.short(peer, f"proves its tree where fcca does not within {own_limit:g} s: {', '.join(ahead)}")
+    if unproven:
+        say(False, f"proven within {own_limit:g} s: not {', '.join(unproven)}")
 
 
 def judge_magic(races: list[Race]) -> None:
@@ -327,7 +357,7 @@ def race_many_rows(n_most: int) -> None:
         return
     print(f"\nMany rows × {N_COLUMNS} columns, depth 3, regularization 0.001")
     print(f"{'rows':>10}{'type':>10}{'distinct':>10}{'CPU s':>9}{'extra MB':>10}{'objective':>11}")
-    sizes = [n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) if n <= n_most]
+    sizes = sorted({*(n for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) if n < n_most), n_most})
     plans = [(n, 1_413, "uint8") for n in sizes] + [(n_most, 1_413, "int8"), (n_most, 1_413, "float64")]
     plans += [(n_most, 200_000, "uint8"), (n_most, 200_000, "float64")]
     found: dict[tuple[int, int, str], ManyRows] = {}
@@ -344,30 +374,39 @@ def race_many_rows(n_most: int) -> None:
         say(run.seconds <= MANY_SECONDS, f"{n_most:,} rows of {dtype} in ≤ {MANY_SECONDS:g} s: {run.seconds:.2f} s")
         say(run.megabytes <= MANY_MEGABYTES, f"… and ≤ {MANY_MEGABYTES:g} MB on top of the data: {run.megabytes:.0f} MB")
     seconds = np.array([found[n, 1_413, "uint8"].seconds for n in sizes])
+    if len(sizes) < 3:
+        return
     slope = np.polyfit(np.log(sizes[-3:]), np.log(seconds[-3:]), 1)[0]
     say(slope <= 1.1, f"time linear in rows: grows as rows^{slope:.2f} from {sizes[-3]:,} to {sizes[-1]:,}")
 
 
 def main() -> None:
-    quick = "--quick" in sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two small data sets, fewer rows, less time for the peers")
+    parser.add_argument("--data", nargs="+", choices=NAMES, help="data sets (all)")
+    parser.add_argument("--depths", nargs="+", type=int, default=[3, 4], help="depths of the trees (3 4)")
+    parser.add_argument("--limit", type=float, help="seconds for a peer's fit, rounded up (120, gosdt 60)")
+    parser.add_argument("--own-limit", type=float, default=OWN_LIMIT, help=f"seconds for fcca's fit ({OWN_LIMIT:g})")
+    parser.add_argument("--rows", type=int, help=f"most rows of the last table ({MANY_ROWS:,}); 0 leaves it out")
+    options = parser.parse_args()
     warnings.simplefilter("ignore", UnfinishedSearchWarning)
-    peers = [peer for peer in PEERS if not (quick and peer == "gosdt")]
-    for peer in [peer for peer in peers if importlib.util.find_spec(peer) is None]:
-        peers.remove(peer)
-        print(f"{peer} is not installed: its column is left out.")
+    limit = options.limit if options.limit is not None else (QUICK_LIMIT if options.quick else None)
+    peers = {peer: PEER_LIMITS[peer] if limit is None else np.ceil(limit) for peer in PEERS if _results.is_installed(peer)}
     print("CPU seconds; in brackets where the time limit ended a search; × is the peer's time over fcca's.")
     columns = "".join(f"{peer:>16}{'':9}" for peer in peers)
     print(f"{'data':<24}{'table':>10}{'depth':>6}  {'objective':<7}{'fcca':>14}{columns}")
     races = []
-    for name in NAMES[:2] if quick else NAMES:
+    for name in at_hand(options.data or (NAMES[:2] if options.quick else NAMES)):
         X, y = load(name)
         continuous: dict[int, Fit] = {}
         for boosting_depth, kind in ((1, "stumps"), (3, "depth-3 trees")):
             case = Case(f"{name}, {kind}", X, y, boosted_table(X, y, boosting_depth))
-            races += [race(case, depth, peers, continuous) for depth in (3, 4)]
-    judge(races)
+            races += [race(case, depth, options.own_limit, peers, continuous) for depth in options.depths]
+    judge(races, options.own_limit)
     judge_magic(races)
-    race_many_rows(QUICK_ROWS if quick else MANY_ROWS)
+    n_rows = options.rows if options.rows is not None else (QUICK_ROWS if options.quick else MANY_ROWS)
+    if n_rows:
+        race_many_rows(n_rows)
 
 
 if __name__ == "__main__":
