@@ -13,6 +13,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(HERE / "_ext"))
 matplotlib.use("Agg")
 
+import versions  # noqa: E402
+
 from fcca import __version__  # noqa: E402
 from fcca.datasets import DatasetNotFoundError, load  # noqa: E402
 
@@ -32,6 +34,7 @@ extensions = [
     "executed",
     "command_help",
     "benchmark_records",
+    "one_record",
     "selection_study",
     "live_report",
 ]
@@ -119,7 +122,7 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
-}
-html_sidebars = {"index": [], "start": [], "method": [], "changelog": [], "benchmarks": []}
+} | versions.theme_options(os.environ.get("DOCS_VERSION"))
+html_sidebars = {"index": [], "start": [], "method": [], "changelog": [], "upgrading": [], "benchmarks": []}
 html_context = {"default_mode": "auto"}
 html_favicon = "_static/favicon.svg"

@@ -75,6 +75,79 @@ def test_the_page_says_first_where_a_bar_was_missed_or_another_is_faster(record,
     assert "slower than Y" not in text
 
 
+def test_the_page_says_what_a_run_left_out_and_that_it_was_ended(record, records):
+    partial = record | {"ended": "ended after 3 s", "skipped": ["treecf is not installed"]}
+    partial["shortfalls"] = [{"who": "pycontree", "text": "a better tree in 3 of 5 cases"}]
+    text = "\n".join(node.astext() for node in records.recorded(partial))
+    for expected in ("did not come to its end: ended after 3 s", "treecf is not installed", "pycontree: a better tree"):
+        assert expected in text
+        assert expected not in "\n".join(node.astext() for node in records.recorded(record))
+
+
+def test_a_record_of_a_script_that_fails_holds_what_was_found_until_then(tmp_path, monkeypatch):
+    path = tmp_path / "failing.json"
+    monkeypatch.setattr(sys, "argv", ["benchmarks/failing.py", "--json", str(path)])
+    monkeypatch.setattr(_results, "_tables", {})
+
+    def main():
+        _results.row("Times", data="boston", ms=3.0)
+        assert json.loads(path.read_text(encoding="utf-8"))["ended"] == _results.RUNNING
+        _results.skipped("treecf is not installed")
+        raise ValueError("no such thing")
+
+    with pytest.raises(ValueError, match="no such thing"):
+        _results.recorded(main)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert found["ended"] == "ValueError: no such thing"
+    assert found["tables"] == {"Times": [{"data": "boston", "ms": 3.0}]}
+    assert found["skipped"] == ["treecf is not installed"]
+
+
+def test_a_run_at_full_size_goes_before_the_one_of_the_suite(records, tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "RESULTS", tmp_path)
+    script = Path("benchmarks/speed.py")
+    assert records.record_of(script) is None
+    (tmp_path / "speed.json").write_text('{"size": "suite"}', encoding="utf-8")
+    assert records.record_of(script) == {"size": "suite"}
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "speed.json").write_text('{"size": "full"}', encoding="utf-8")
+    assert records.record_of(script) == {"size": "full"}
+
+
+def peer(name, *, cases=3, where_not=(), not_measured=()):
+    ratios = {"median": 40.0, "median text": "≥ 40", "range": "2 – ≥ 90"} if cases else {"median text": "–", "range": ""}
+    compared = [{"script": "trees", "text": "one tree", "ratios": "≥ 40 × (2 – ≥ 90, 3 cases)"}] if cases else []
+    texts = {"where not": list(where_not), "not measured": list(not_measured)}
+    return {"peer": name, "version": "1.0", "cases": cases, "compared": compared, **ratios, **texts}
+
+
+def test_the_first_table_has_one_line_per_peer_with_ratio_cases_and_where_not(records):
+    machine = {"cpu": "x", "cores": 2, "system": "Linux", "python": "3", "load before": 0.1, "load after": 0.2}
+    many = [f"slower on {i}" for i in range(records.MOST_TEXTS + 2)]
+    found = {"size": "bench", "date": "2026-01-01", "seconds": 65.0, "machine": machine, "versions": {"fcca": "0.1"}}
+    found["peers"] = [
+        peer("gosdt"),
+        peer("pystreed", where_not=many),
+        peer("treecf", cases=0, not_measured=["treecf is not installed"]),
+    ]
+    ended = {"name": "trees", "outcome": "timeout", "reason": "ended after 3 s"}
+    found["scripts"] = [{"name": "speed", "outcome": "done", "reason": ""}, ended]
+    about, table, note, versions, *unfinished = records.summarised(found)
+    assert "2026-01-01" in about.astext()
+    assert "fcca 0.1" in versions.astext()
+    rows = [
+        [cell.astext().replace("\u00a0", " ") for cell in row.children]
+        for row in table.findall(lambda node: node.tagname == "row")
+    ]
+    assert rows[1] == ["gosdt\n\n1.0", "one tree", "≥ 40 ×", "2 – ≥ 90 (3)", "nowhere in this run"]
+    assert rows[2][4].startswith("slower on 0")
+    assert rows[2][4].endswith("and 2 more, in the sections below")
+    assert rows[3][1:] == ["–", "–", "–", "not measured: treecf is not installed"]
+    assert "given up" in note.astext()
+    assert "trees: timeout, ended after 3 s" in "".join(node.astext() for node in unfinished)
+    assert "speed" not in "".join(node.astext() for node in unfinished)
+
+
 def test_without_the_option_nothing_is_written(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(sys, "argv", ["benchmarks/quick.py", "--quick"])
     monkeypatch.chdir(tmp_path)
@@ -85,6 +158,8 @@ def test_without_the_option_nothing_is_written(monkeypatch, tmp_path, capsys):
 
 def test_every_script_can_be_recorded():
     scripts = [path for path in (ROOT / "benchmarks").glob("*.py") if not path.name.startswith("_")]
+    # These compare fcca with itself and keep their figures elsewhere.
+    scripts = [path for path in scripts if path.stem not in ("instructions", "workers")]
     assert len(scripts) >= 9
     for path in scripts:
         text = path.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ PAGES = sorted(
     if not {"_build", "auto_examples", "generated"} & set(path.relative_to(ROOT).parts)
 )
 RUN = [path for path in PAGES if any(blocks_of(path.read_text(encoding="utf-8")))]
-NEEDS = {"xgboost", "lightgbm", "catboost", "skops", "interpret", "matplotlib"}
+NEEDS = {"xgboost", "lightgbm", "catboost", "skops", "interpret", "matplotlib", "dask"}
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.relative_to(ROOT).as_posix())
