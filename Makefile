@@ -16,11 +16,12 @@ INSTALLED_TEST := $(VENV)/.installed-test
 INSTALLED_DOCS := $(VENV)/.installed-docs
 INSTALLED_BENCH := $(VENV)/.installed-bench
 INSTALLED_EXPERIMENTS := $(VENV)/.installed-experiments
+INSTALLED_RELEASE := $(VENV)/.installed-release
 
-.PHONY: demo test lint verify docs bench paper paper-quick wheel clean help
+.PHONY: demo test lint verify fuzz docs docs-tag bench bench-quick instructions sanitize core-coverage paper paper-quick wheel wheel-test audit coverage clean help
 
 help:  ## Show what can be made
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/report.html
 	$(BIN)/fcca distill --q 0.5 --regularization 0.005 --out fcca-out
@@ -37,18 +38,39 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
 	$(BIN)/python -m pytest $(ON_ALL_CORES) -m verify
 
-docs: $(INSTALLED_DOCS)  ## The documentation: docs/_build/html/index.html
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+EXECUTIONS ?= 100000
+fuzz: $(INSTALLED_TEST)  ## Throw damaged documents at what reads fcca's own JSON, guided by coverage (EXECUTIONS=1000000 for more)
+	$(BIN)/python -c 'import atheris' 2>/dev/null || $(INSTALL) --no-build-isolation -e '.[fuzz]'
+	$(BIN)/python fuzz/json_loaders.py --executions $(EXECUTIONS)
 
-bench: $(INSTALLED_BENCH)  ## Side by side with Gurobi, HiGHS, CP-SAT, treecf, pystreed, gosdt, pycontree and the paper's figures
-	$(BIN)/python benchmarks/speed.py
-	$(BIN)/python benchmarks/ensembles.py
-	$(BIN)/python benchmarks/overhead.py
-	$(BIN)/python benchmarks/million.py
-	$(BIN)/python benchmarks/trees.py
-	$(BIN)/python benchmarks/selection.py
-	$(BIN)/python benchmarks/paper_figures.py
-	$(BIN)/python benchmarks/paper_milp.py
+HTML := docs/_build/html
+docs: $(INSTALLED_DOCS)  ## The documentation: docs/_build/html/index.html; with DOCS_VERSION=0.1.0 in a folder of that name
+	DOCS_VERSION=$(DOCS_VERSION) $(BIN)/python -m sphinx -W --keep-going -q -b html docs $(HTML)$(DOCS_VERSION:%=/%)
+	$(if $(DOCS_VERSION),$(BIN)/python docs/_ext/versions.py $(HTML) $(DOCS_BASE))
+
+# The pages run code, so a tag's documentation is made in a checkout of its own, with an environment of its own.
+docs-tag:  ## The documentation of a tag, beside the others: make docs-tag TAG=v0.1.0 (DOCS_BASE: where the versions will be found)
+	@test -n "$(TAG)" || { echo "Which tag? make docs-tag TAG=v0.1.0"; exit 1; }
+	git worktree add --force --detach build/docs-$(TAG) $(TAG)
+	$(MAKE) -C build/docs-$(TAG) docs DOCS_VERSION=$(TAG:v%=%)
+	mkdir -p $(HTML) && rm -rf $(HTML)/$(TAG:v%=%) && mv build/docs-$(TAG)/$(HTML)/$(TAG:v%=%) $(HTML)/
+	git worktree remove --force build/docs-$(TAG)
+	$(PYTHON) docs/_ext/versions.py $(HTML) $(DOCS_BASE)
+
+bench: $(INSTALLED_BENCH)  ## Beside Gurobi, HiGHS, CP-SAT, treecf, pystreed, gosdt, pycontree and the authors' code: half an hour
+	$(BIN)/python -m benchmarks
+
+bench-quick: $(INSTALLED_BENCH)  ## A small part of every comparison, in two minutes
+	$(BIN)/python -m benchmarks --quick
+
+instructions: $(INSTALLED)  ## Count the instructions of the core's kernels and compare them with the recorded ones (needs valgrind)
+	$(BIN)/python benchmarks/instructions.py
+
+sanitize: $(INSTALLED_TEST)  ## The core under the sanitizers of GCC: memory, undefined behaviour, threads
+	$(BIN)/python sanitizers/run.py
+
+core-coverage: $(INSTALLED_TEST)  ## Which lines of core/ the tests reach; fails below 95 %
+	$(BIN)/python sanitizers/lines.py
 
 paper: $(INSTALLED_EXPERIMENTS)  ## The paper's whole study: every table and figure anew, into experiments/out/
 	$(BIN)/python -m experiments run paper
@@ -56,8 +78,21 @@ paper: $(INSTALLED_EXPERIMENTS)  ## The paper's whole study: every table and fig
 paper-quick: $(INSTALLED_EXPERIMENTS)  ## A small part of it, in under two minutes
 	$(BIN)/python -m experiments run quick
 
-wheel: $(INSTALLED)  ## Build a wheel into dist/
-	$(BIN)/python -m pip wheel --no-deps --no-build-isolation -w dist .
+wheel: $(INSTALLED_RELEASE)  ## Build the sdist, and a wheel from nothing but the sdist, into dist/
+	rm -f dist/fcca-*
+	$(BIN)/python -m build --sdist --no-isolation --outdir dist .
+	$(BIN)/python -m pip wheel --no-deps --no-build-isolation -w dist dist/fcca-*.tar.gz
+	@! command -v $(BIN)/auditwheel >/dev/null || $(BIN)/auditwheel show dist/fcca-*.whl
+
+wheel-test: $(INSTALLED_TEST) wheel  ## Look into sdist and wheel, and run the wheel in a new environment without a compiler
+	FCCA_REQUIRE_ALL=1 $(BIN)/python -m pytest -m release tests/release
+
+audit: $(INSTALLED_TEST) $(INSTALLED_RELEASE)  ## Known vulnerabilities of what fcca and its extras need (asks PyPI)
+	$(BIN)/python .ci/audit.py
+
+coverage: $(INSTALLED_TEST)  ## Which lines and branches of the package the tests reach; fails below 95 %
+	$(BIN)/python -m pytest $(ON_ALL_CORES) --cov --cov-report=term:skip-covered --cov-report=json:build/coverage.json
+	$(BIN)/python .ci/coverage_verdict.py build/coverage.json
 
 clean:  ## Remove everything that was made
 	rm -rf $(VENV) build dist fcca-out experiments/out experiments/out-quick docs/_build docs/auto_examples docs/generated
@@ -89,10 +124,17 @@ $(INSTALLED_DOCS): $(INSTALLED) | compiler $(BIN)/python
 	$(INSTALL) --no-build-isolation -e '.[docs]'
 	@touch $@
 
+# The peers are optional: what cannot be had here is skipped by the suite, with a line.
+BENCH_PEERS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")
 $(INSTALLED_BENCH): $(INSTALLED) | compiler $(BIN)/python
-	$(INSTALL) --no-build-isolation -e '.[bench]'
+	@$(BIN)/python -c '$(BENCH_PEERS)' | while read -r peer; do \
+		$(INSTALL) "$$peer" || echo "$$peer cannot be installed here; what needs it will be skipped."; done
 	@touch $@
 
 $(INSTALLED_EXPERIMENTS): $(INSTALLED) | compiler $(BIN)/python
 	$(INSTALL) --no-build-isolation -e '.[experiments]'
+	@touch $@
+
+$(INSTALLED_RELEASE): $(INSTALLED) | compiler $(BIN)/python
+	$(INSTALL) --no-build-isolation -e '.[release]'
 	@touch $@

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pandas as pd
 import pytest
 
-from command_line import check_refused, distill, files_in, loans, run
+from command_line import COMMAND, check_refused, distill, files_in, loans, run
+from export.test_parity import LIBRARIES
 from fcca.export import EXPORTERS, from_json
+from real_data import imported
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +24,29 @@ def tree(tmp_path_factory):
 
 @pytest.mark.parametrize("form", EXPORTERS)
 def test_every_exporter_is_there_without_more_being_done(tree, tmp_path, form):
-    expected = EXPORTERS[form].write(from_json(tree.read_text(encoding="utf-8")))
+    for library in LIBRARIES.get(form, ()):
+        imported(library)
+    written = EXPORTERS[form].write(from_json(tree.read_text(encoding="utf-8")))
+    expected = written if EXPORTERS[form].binary else written.encode()
     result = run("export", tree, "--to", form)
-    assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
+    assert (result.exit_code, result.stdout_bytes, result.stderr) == (0, expected, "")
     out = tmp_path / f"new/tree{EXPORTERS[form].suffix}"
     result = run("export", tree, "--out", out)  # the ending tells the form
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-    assert out.read_text(encoding="utf-8") == expected
+    assert out.read_bytes() == expected
     assert form in run("export", "--help").stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a terminal of its own is for a test on POSIX only")
+def test_bytes_are_not_shown_on_a_terminal(tree):
+    terminal, its_end = os.openpty()
+    command = [*COMMAND, "export", str(tree), "--to", "onnx"]
+    result = subprocess.run(command, stdout=its_end, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(its_end)
+    os.close(terminal)
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: ")
+    assert "--out" in result.stderr
 
 
 def test_text_is_what_people_get_without_asking(tree):

@@ -14,7 +14,7 @@ from command_line import columns, distill, explain, run, table
 from fcca.cli._words import percent
 from real_data import imported
 
-COMMANDS = ("distill", "explain", "report", "export", "benchmark")
+COMMANDS = ("distill", "explain", "report", "export", "verify", "benchmark")
 
 
 def in_one_line(text):

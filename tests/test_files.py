@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def test_everything_is_flushed_before_anything_is_replaced(tmp_path, monkeypatch
     with atomic_outputs(tmp_path) as out:
         out.path("one.txt").write_text("1")
         out.path("two.txt").write_text("2")
-    assert calls[:4] == ["fsync", "fsync", "replace", "replace"]
+    assert calls[:5] == ["fsync", "fsync", "fsync", "replace", "replace"]  # two files, and the note of both
 
 
 def test_a_file_in_place_of_the_directory_is_refused(tmp_path):
@@ -139,3 +140,22 @@ def test_a_disk_that_is_really_full_leaves_old_files(small_disk):
         out.path("one.txt").write_text("x" * 200_000)
     assert _names(small_disk) == ["one.txt"]
     assert (small_disk / "one.txt").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links, pipes and permissions of POSIX")
+def test_links_and_pipes_are_refused_and_permissions_kept(tmp_path):
+    (tmp_path / "target.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("target.txt")
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name, what in (("link.txt", "a link"), ("pipe.txt", "a device or a pipe"), ("dangling.txt", "a link")):
+        if name == "dangling.txt":
+            (tmp_path / name).symlink_to("nowhere")
+        with atomic_outputs(tmp_path) as out, pytest.raises(InvalidInputError, match=what):
+            out.path(name)
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "pipe.txt").is_fifo()
+    (tmp_path / "target.txt").chmod(0o600)
+    with atomic_outputs(tmp_path) as out:
+        out.path("target.txt").write_text("new")
+    assert (tmp_path / "target.txt").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "target.txt").stat().st_mode) == 0o600

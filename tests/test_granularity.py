@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
+from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
 
 
@@ -52,6 +52,19 @@ def test_weights_and_rows_of_weight_0_are_remembered(table):
     assert rows.sample_weight.tolist() == weight[weight > 0].tolist()
     anew = FCCAClassifier(FCCADiscretizer(Q=0.9)).fit(X, y, sample_weight=weight)
     assert fitted.at_granularity(0.9).rules() == anew.rules()
+
+
+@pytest.mark.parametrize("fit_to", ["labels", "target"])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 3.0, 1: 0.5}])
+def test_rows_are_known_again_where_classes_have_weights(table, fit_to, class_weight):
+    X, y = table
+    weight = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
+    tree = OptimalTreeClassifier(max_depth=2, class_weight=class_weight)
+    fitted = FCCAClassifier(FCCADiscretizer(Q=0.5), tree, fit_to=fit_to).fit(X, y, sample_weight=weight)
+    anew = FCCAClassifier(FCCADiscretizer(Q=0.9), tree, fit_to=fit_to).fit(X, y, sample_weight=weight)
+    assert fitted.at_granularity(0.9).rules() == anew.rules()
+    with pytest.raises(InvalidInputError, match="not the rows"):
+        fitted.training_data(X, y, weight[::-1])
 
 
 @pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), deepcopy], ids=["pickle", "deepcopy"])
