@@ -154,8 +154,9 @@ Work tree(Shape shape, std::size_t n_cuts, std::int32_t depth, double row_weight
   return count([&] {
     const Stop stop(no_limit);
     const TreeAnswer answer =
-        optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), table.n_classes, penalty, depth, stop);
-    return Work{answer.nodes, answer.cost + static_cast<double>(answer.optimal)};
+        optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), table.n_classes, penalty, depth,
+                     std::numeric_limits<std::uint64_t>::max(), stop);
+    return Work{static_cast<std::int64_t>(answer.nodes), answer.cost + static_cast<double>(answer.optimal)};
   });
 }
 

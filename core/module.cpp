@@ -207,8 +207,11 @@ void look_for_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+using MaxNodes = std::optional<std::uint64_t>;
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
 auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, double penalty, std::int32_t max_depth,
-                double time_limit) {
+                MaxNodes max_nodes, double time_limit) {
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
   require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
   require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "a table of other values than 0 and 1");
@@ -219,7 +222,7 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, 
     nb::gil_scoped_release no_gil;
     stop.look_up_with(look_for_signals);
     answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty, max_depth,
-                          stop);
+                          max_nodes.value_or(unlimited), stop);
   }
   std::vector<std::int32_t> column, left, right;
   for (const TreeNode& node : answer.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
@@ -257,7 +260,7 @@ void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& 
 // means that there is no such set, or that none was found in time.
 auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t n_classes, Ints chain_size, Doubles count, Ints state,
                        Ints feature, Ints per_feature, std::int32_t max_features, std::size_t n_thresholds, double ceiling,
-                       std::uint64_t max_nodes, double time_limit) {
+                       MaxNodes max_nodes, double time_limit) {
   const std::size_t n_conditions = count.shape(0);
   check_selection(passed, label, weight, n_classes, chain_size, count, n_thresholds);
   require(n_conditions + chain_size.shape(0) <= most_slots, "an optimal selection takes up to 65,535 conditions, their chains counted");
@@ -282,7 +285,7 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
     unit = rows.unit;
     const double most = std::clamp(std::floor(ceiling * unit), -1.0, static_cast<double>(rows.total));
     answer = SelectionSearch(rows, rules, stop)
-                 .run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most), max_nodes);
+                 .run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most), max_nodes.value_or(unlimited));
   }
   const double cost = answer.found ? static_cast<double>(answer.best.cost) / unit : std::numeric_limits<double>::quiet_NaN();
   return std::make_tuple(to_numpy(std::move(answer.best.chosen)), cost, static_cast<double>(answer.bound) / unit, answer.optimal,
@@ -357,10 +360,10 @@ NB_MODULE(_core, m) {
   m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
-        nb::arg("penalty"), nb::arg("max_depth"), nb::arg("time_limit"));
+        nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_nodes").none(), nb::arg("time_limit"));
   m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
-        nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes"), nb::arg("time_limit"));
+        nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes").none(), nb::arg("time_limit"));
   m.def("greedy_thresholds", &fcca::greedy_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("n_thresholds"));
   m.def("score_additive", &fcca::score_additive, nb::arg("rows"), nb::arg("cells"), nb::arg("values"), nb::arg("base"), nb::arg("out").noconvert());

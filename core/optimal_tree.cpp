@@ -54,22 +54,24 @@ TreeRows<W> tree_rows(const DistinctRows& rows) {
 }
 
 template <class W>
-TreeAnswer search(const DistinctRows& rows, double penalty, std::int32_t max_depth, const Stop& stop) {
-  return TreeSearch<W>(tree_rows<W>(rows), penalty, stop).run(max_depth);
+TreeAnswer search(const DistinctRows& rows, double penalty, std::int32_t max_depth, std::uint64_t max_nodes, const Stop& stop) {
+  return TreeSearch<W>(tree_rows<W>(rows), penalty, max_nodes, stop).run(max_depth);
 }
 
 }  // namespace
 
 TreeAnswer optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
-                        std::size_t n_columns, std::size_t n_classes, double penalty, std::int32_t max_depth, const Stop& stop) {
+                        std::size_t n_columns, std::size_t n_classes, double penalty, std::int32_t max_depth,
+                        std::uint64_t max_nodes, const Stop& stop) {
   const DistinctRows rows = distinct_rows(table, label, weight, n_rows, n_columns, n_classes);
   double total = 0;
   bool whole = true;
   for (const double w : rows.weight) total += w, whole = whole && w == std::floor(w);
   // Whole weights are summed as integers, exactly and in short vectors; others as doubles.
-  TreeAnswer answer = whole && total <= std::numeric_limits<std::int16_t>::max()   ? search<std::int16_t>(rows, penalty, max_depth, stop)
-                      : whole && total <= std::numeric_limits<std::int32_t>::max() ? search<std::int32_t>(rows, penalty, max_depth, stop)
-                                                                                   : search<double>(rows, penalty, max_depth, stop);
+  const auto searched = [&]<class W>(W) { return search<W>(rows, penalty, max_depth, max_nodes, stop); };
+  TreeAnswer answer = whole && total <= std::numeric_limits<std::int16_t>::max()   ? searched(std::int16_t{})
+                      : whole && total <= std::numeric_limits<std::int32_t>::max() ? searched(std::int32_t{})
+                                                                                   : searched(double{});
   const double error = unavoidable_error(rows);
   answer.cost += error;
   answer.bound += error;

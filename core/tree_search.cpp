@@ -20,8 +20,8 @@ std::uint64_t next_hash(std::uint64_t& state) {
 }  // namespace
 
 template <class W>
-TreeSearch<W>::TreeSearch(TreeRows<W> rows, double penalty, const Stop& stop)
-    : rows_(std::move(rows)), penalty_(penalty), stop_(stop) {
+TreeSearch<W>::TreeSearch(TreeRows<W> rows, double penalty, std::uint64_t max_nodes, const Stop& stop)
+    : rows_(std::move(rows)), penalty_(penalty), max_nodes_(max_nodes), stop_(stop) {
   const double total = std::accumulate(rows_.spread.begin(), rows_.spread.end(), 0.0);
   tolerance_ = 1e-10 * std::max(total, penalty_);
   std::uint64_t state = 88172645463325252ull;
@@ -127,8 +127,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::solve(const TreeRows<W>& parent, c
       if (known->answer.cost >= limit - tolerance_) return {known->answer.cost, none};
     }
   }
-  check_stop();
-  ++nodes_;
+  enter_node();
   const TreeRows<W> here = parent.restricted(rows, n);
   if (depth == 1) {
     best = solve_depth_one(here, heaviest, best);
@@ -222,7 +221,7 @@ typename TreeSearch<W>::Answer TreeSearch<W>::sweep(const TreeRows<W>& rows, con
       const double right_bound = std::max(last_right, bound_without_search(right_heaviest, right_sums));
       const double left_bound = std::max(last_left - moved, bound_without_search(all_heaviest - right_heaviest, left_sums));
       if (right_bound + left_bound >= best.cost - tolerance_) continue;
-      check_stop();
+      enter_node();
       if (in_table == rows.n_rows) right_table.reset(rows);
       while (in_table > static_cast<std::size_t>(order.first[count])) {
         if (rows.n_columns > wide) check_stop();
@@ -393,6 +392,7 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
   TreeAnswer answer;
   Answer best = solve(rows_, everything.data(), rows_.n_rows, 0, infinity);
   std::int32_t searched = 0, depth = 0;
+  double proven = 0;  // of trees of any depth, by the searches that ended
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
   try {
     // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
@@ -402,15 +402,16 @@ TreeAnswer TreeSearch<W>::run(std::int32_t max_depth) {
       const Answer found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);
       if (found.split != none) best = found;
       searched = depth;
+      proven = std::min(best.cost, (depth + 2) * penalty_);  // deeper trees have depth + 2 leaves at least
       if (root_depth_ < depth) break;  // no deeper tree could pay
     }
     answer.optimal = true;
     answer.bound = best.cost;
   } catch (const Stopped&) {
     if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_;
-    // The search at this depth bounds the trees up to it; deeper ones have depth + 2 leaves at least.
+    // The search at this depth bounds the trees up to it. It starts from nothing, so what is proven already may be more.
     const double deeper = depth < max_depth ? (depth + 2) * penalty_ : infinity;
-    answer.bound = std::min({best.cost, std::max(root_bound_, 2 * penalty_), deeper});
+    answer.bound = std::min(best.cost, std::max(proven, std::min(std::max(root_bound_, 2 * penalty_), deeper)));
   }
   answer.cost = best.cost;
   answer.nodes = nodes_;

@@ -20,15 +20,15 @@ struct TreeNode {
 struct TreeAnswer {
   double cost = 0, bound = 0;  // without what no tree can avoid
   bool optimal = false;
-  std::int64_t nodes = 0;
+  std::uint64_t nodes = 0;
   std::vector<TreeNode> tree;
 };
 
 template <class W>
 class TreeSearch {
  public:
-  // penalty: what a leaf costs, in units of weight.
-  TreeSearch(TreeRows<W> rows, double penalty, const Stop& stop);
+  // penalty: what a leaf costs, in units of weight. max_nodes: row sets and first splits that may be looked at.
+  TreeSearch(TreeRows<W> rows, double penalty, std::uint64_t max_nodes, const Stop& stop);
   TreeAnswer run(std::int32_t max_depth);
 
  private:
@@ -69,10 +69,16 @@ class TreeSearch {
   void check_stop() const {
     if (stop_.now() && !finishing_) throw Stopped{};
   }
+  void enter_node() {
+    check_stop();
+    if (nodes_ >= max_nodes_ && !finishing_) throw Stopped{};
+    ++nodes_;
+  }
 
   TreeRows<W> rows_;
   double penalty_;
   double tolerance_;  // two costs closer than this are equal
+  std::uint64_t max_nodes_;
   const Stop& stop_;
   bool finishing_ = false;  // reading the tree off: the deadline has passed already
   std::vector<std::uint64_t> row_hash_;
@@ -80,7 +86,7 @@ class TreeSearch {
   Answer root_best_{0, none};
   std::int32_t root_depth_ = 0;  // that the current search at the root goes to
   double root_bound_ = 0;
-  std::int64_t nodes_ = 0;
+  std::uint64_t nodes_ = 0;
 };
 
 }  // namespace fcca

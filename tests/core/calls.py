@@ -236,6 +236,7 @@ def solve_tree(random: Random) -> Arguments:
         "n_classes": K,
         "penalty": float(random.choice([0.0, 0.5, 2.0])),
         "max_depth": int(random.integers(0, 6)),
+        "max_nodes": None if random.random() < 0.5 else int(random.integers(0, 50)),
         "time_limit": 0.5,
     }
 

@@ -143,7 +143,8 @@ double tree(std::int32_t depth, std::size_t n_classes, double row_weight) {
   }
   const std::vector<double> weight(table.n_rows, row_weight);
   const Stop stop(no_limit);
-  return optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), n_classes, row_weight, depth, stop).cost;
+  return optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), n_classes, row_weight, depth,
+                      std::numeric_limits<std::uint64_t>::max(), stop).cost;
 }
 
 double selection(std::size_t n_classes) {

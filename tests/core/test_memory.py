@@ -47,6 +47,7 @@ arguments = {
     "n_classes": 2,
     "penalty": 1.0,
     "max_depth": 4,
+    "max_nodes": None,
     "time_limit": 0.2,
 }
 leave(3)

@@ -56,6 +56,7 @@ def _of(name):
             "n_classes": 3,
             "penalty": 0.5,
             "max_depth": 3,
+            "max_nodes": None,
             "time_limit": 10.0,
         }
     asked = questions(random, X, 3)

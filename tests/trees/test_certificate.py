@@ -108,15 +108,46 @@ for limit in (0.005, 0.02, 0.3):
     assert not late
 
 
-def test_gap_only_shrinks_with_more_time(boosted):
-    limits = [0.0, 0.02, 0.1, 0.5, 2.0]
-    trees = [within(limit, *boosted, max_depth=5)[0] for limit in limits]
-    bounds = np.array([tree.lower_bound_ for tree in trees])
-    objectives = np.array([tree.objective_ for tree in trees])
-    # Two runs do not stop at the same place to the microsecond; 1 % of the objective is left for that.
-    assert np.all(np.diff(bounds) >= -0.01 * objectives[0]), bounds
-    assert np.all(np.diff(objectives) <= 0.01 * objectives[0]), objectives
-    assert trees[-1].gap_ < trees[0].gap_
+def limited(max_nodes, X, y, **parameters):
+    """A tree after so many branches."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)
+        return OptimalTreeClassifier(max_nodes=max_nodes, **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("max_depth", [3, 4, 5, None])
+def test_gap_only_shrinks_with_more_work(boosted, max_depth):
+    """Counted in branches, so that it is the same on every machine. Searches of three depths end within 3,000 of them."""
+    X, y = boosted[0][:, ::8], boosted[1]
+    settings = {"max_depth": max_depth, "regularization": 0.01}
+    trees = [limited(n, X, y, **settings) for n in [0, 1, 2, 5, 10, 40, 50, *range(100, 4000, 300), 10_000]]
+    assert np.all(np.diff([tree.lower_bound_ for tree in trees]) >= 0)
+    assert np.all(np.diff([tree.objective_ for tree in trees]) <= 0)
+    assert trees[-1].gap_ < trees[4].gap_ < trees[0].gap_
+    again = limited(10, X, y, **settings)
+    assert (again.lower_bound_, again.objective_, again.n_nodes_searched_) == (
+        trees[4].lower_bound_,
+        trees[4].objective_,
+        10,
+    )
+
+
+def test_what_shallow_searches_prove_is_kept_by_deeper_ones(boosted):
+    """No tree up to depth 4 is better, and deeper ones have six leaves: that holds while depth 5 is still searched."""
+    X, y = boosted[0][:, ::8], boosted[1]
+    shallow = limited(None, X, y, max_depth=4, regularization=0.01)
+    assert shallow.is_optimal_
+    for more in (1, 2, 100):
+        deep = limited(shallow.n_nodes_searched_ + more, X, y, max_depth=5, regularization=0.01)
+        assert not deep.is_optimal_
+        assert deep.lower_bound_ >= min(shallow.objective_, 6 * 0.01) - TOLERANCE
+
+
+def test_the_limit_that_ended_the_search_is_named(boosted):
+    with pytest.warns(
+        UnfinishedSearchWarning, match=r"^The time limit of 5 s or the limit of 3 branches ended the search; the tree is"
+    ):
+        OptimalTreeClassifier(4, max_nodes=3, time_limit=5).fit(*boosted)
 
 
 def test_no_search_is_better_than_the_proven_tree(boosted):

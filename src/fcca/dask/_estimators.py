@@ -330,7 +330,7 @@ class OptimalTreeClassifier(ClassifierOnDask):
 
     Parameters
     ----------
-    max_depth, regularization, class_weight, thresholds, time_limit : see :class:`fcca.OptimalTreeClassifier`
+    max_depth, regularization, class_weight, thresholds, time_limit, max_nodes : see :class:`fcca.OptimalTreeClassifier`
     retries : int, default=3
         How often a task that failed on a worker is tried again.
     verbose : int, default=0
@@ -367,6 +367,7 @@ feature_names_in_ : see :class:`fcca.OptimalTreeClassifier`
         class_weight: dict[Any, float] | str | None = None,
         thresholds: str = "auto",
         time_limit: float | None = None,
+        max_nodes: int | None = None,
         retries: int = 3,
         verbose: int = 0,
     ) -> None:
@@ -375,6 +376,7 @@ feature_names_in_ : see :class:`fcca.OptimalTreeClassifier`
         self.class_weight = class_weight
         self.thresholds = thresholds
         self.time_limit = time_limit
+        self.max_nodes = max_nodes
         self.retries = retries
         self.verbose = verbose
 

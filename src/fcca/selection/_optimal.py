@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from fcca._progress import progress_bar
+from fcca._proof import limits_in_words
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.selection._admissible import Admissible, whole_number, whole_numbers
 from fcca.selection._frontier import Frontier
@@ -214,9 +215,7 @@ class OptimalSelection(BaseEstimator):
 
     def _limits(self) -> str:
         """What may have ended a search, in words."""
-        limits = [] if self.time_limit is None else [f"time limit of {self.time_limit} s"]
-        limits += [] if self.max_nodes is None else [f"limit of {self.max_nodes} branches"]
-        return f"The {' or the '.join(limits)}" if limits else "The limit of memory"
+        return limits_in_words(self.time_limit, self.max_nodes) or "The limit of memory"
 
     def _check_what_is_asked(self) -> None:
         if (self.n_thresholds is None) == (self.max_inconsistency is None):

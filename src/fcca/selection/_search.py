@@ -17,7 +17,6 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 MOST_CONDITIONS = 65_000  # the core numbers them with 16 bits
-UNLIMITED = 2**63
 FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small to count units in
 
 
@@ -154,7 +153,7 @@ class SelectionProblem:
             max_features=max_features,
             n_thresholds=n_thresholds,
             ceiling=np.inf if ceiling is None else ceiling * self.scale,
-            max_nodes=UNLIMITED if max_nodes is None else max_nodes,
+            max_nodes=max_nodes,
             time_limit=np.inf if time_limit is None else time_limit,
         )
         found = None if np.isnan(cost) else np.asarray(kept, dtype=np.int64)

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from fcca import _core
-from fcca._proof import proof_in_words
+from fcca._proof import limits_in_words, proof_in_words
 from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
@@ -46,6 +46,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         0/1 columns are taken as they are; all others are cut at all midpoints between training values.
     time_limit : float, default=None
         Seconds; then the best tree so far is returned, with a lower bound.
+    max_nodes : int, default=None
+        Branches of the search; then as with ``time_limit``, but the same on every machine.
 
     Attributes
     ----------
@@ -80,6 +82,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "thresholds": [StrOptions({"auto"})],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "max_nodes": [Interval(Integral, 0, 2**63, closed="left"), None],
     }
 
     def __init__(
@@ -90,12 +93,14 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         class_weight: dict[Any, float] | str | None = None,
         thresholds: str = "auto",
         time_limit: float | None = None,
+        max_nodes: int | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.regularization = regularization
         self.class_weight = class_weight
         self.thresholds = thresholds
         self.time_limit = time_limit
+        self.max_nodes = max_nodes
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -153,6 +158,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             n_classes=max(2, len(self.classes_)),
             penalty=self.regularization_ * total,
             max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
+            max_nodes=self.max_nodes,
             time_limit=np.inf if self.time_limit is None else self.time_limit,
         )
         inner = column >= 0
@@ -177,7 +183,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             )
             proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
             warnings.warn(
-                f"The time limit of {self.time_limit} s ended the search; the tree is {proof}.{advice}",
+                f"{limits_in_words(self.time_limit, self.max_nodes)} ended the search; the tree is {proof}.{advice}",
                 UnfinishedSearchWarning,
                 stacklevel=3,
             )
