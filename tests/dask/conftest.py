@@ -21,7 +21,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     """The cluster's client, all of its workers there, also after a test that killed some."""
-    cluster.wait_for_workers(2, timeout=30)
+    cluster.wait_for_workers(2, timeout=120)
     return cluster
 
 

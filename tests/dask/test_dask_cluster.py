@@ -94,7 +94,7 @@ def pieces_of(client, n=12, **options):
 
 def assert_idle_and_usable(client):
     """Nothing of what was cancelled is left, and the next sum is right."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while any(client.processing().values()) or client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -102,13 +102,13 @@ def assert_idle_and_usable(client):
 
 
 def test_ctrl_c_takes_all_work_back(client):
-    pieces = pieces_of(client)
+    pieces = pieces_of(client, n=60)
     interruption = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
     begin = time.monotonic()
     interruption.start()
     with pytest.raises(KeyboardInterrupt):
         pieces.sum("Rows", slowly_counted, 1.0)
-    assert time.monotonic() - begin < 5  # all of it takes six seconds
+    assert time.monotonic() - begin < 20  # all of it takes thirty seconds, however fast the machine
     assert_idle_and_usable(client)
 
 

@@ -41,9 +41,7 @@ def run_until(moment: float, sent: signal.Signals, *args: object, cwd: Path | No
     process = subprocess.Popen(
         [*COMMAND, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, encoding="utf-8"
     )
-    used = 0.0
-    while process.poll() is None and (used := own_seconds(process.pid)) < moment:
-        time.sleep(0.005)
+    used = wait_until_used(process, moment)
     signalled = process.poll() is None
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
@@ -54,6 +52,14 @@ def run_until(moment: float, sent: signal.Signals, *args: object, cwd: Path | No
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Ended(process.returncode, out, err, signalled, seconds, total - used if signalled else 0.0)
+
+
+def wait_until_used(process: subprocess.Popen[str], moment: float) -> float:
+    """Wait until a process has used so many seconds of processor time or has ended; the seconds it has used."""
+    used = 0.0
+    while process.poll() is None and (used := own_seconds(process.pid)) < moment:
+        time.sleep(0.005)
+    return used
 
 
 def own_seconds(pid: int) -> float:

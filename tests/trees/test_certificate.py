@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,20 +14,19 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 from fcca import OptimalTreeClassifier
 from fcca.exceptions import UnfinishedSearchWarning
+from hardening.processes import own_seconds, wait_until_used
 from oracles import tree_enumeration
 from trees.problems import TOLERANCE, assert_same, noisy_parity, objective, random_problems
 
 LIMITS = [0.0, 1e-6, 1e-4, 1e-3, 5e-3, 2e-2, 5e-2, 0.1, 0.2]
-SLACK = 1.0  # seconds: the machine may be busy
+SLACK = 1.0  # seconds of the processor, so that a busy machine does not matter
 
 
 def within(time_limit, X, y, **parameters):
-    """A tree after at most that time, and the seconds it took."""
-    begin = time.perf_counter()
+    """A tree after at most that time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
-        tree = OptimalTreeClassifier(time_limit=time_limit, **parameters).fit(X, y)
-    return tree, time.perf_counter() - begin
+        return OptimalTreeClassifier(time_limit=time_limit, **parameters).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +43,10 @@ def boosted():
 @pytest.mark.parametrize("max_depth", [4, 5])
 def test_bound_never_exceeds_the_optimum_however_short_the_time(max_depth):
     X, y = noisy_parity()
-    best, _ = within(None, X, y, max_depth=max_depth, regularization=0.002)
+    best = within(None, X, y, max_depth=max_depth, regularization=0.002)
     assert best.is_optimal_
     for limit in LIMITS:
-        tree, _ = within(limit, X, y, max_depth=max_depth, regularization=0.002)
+        tree = within(limit, X, y, max_depth=max_depth, regularization=0.002)
         assert 0 < tree.lower_bound_ <= best.objective_ + TOLERANCE, limit
         assert tree.objective_ >= best.objective_ - TOLERANCE, limit
 
@@ -59,7 +59,7 @@ def test_bound_never_exceeds_the_optimum_of_small_problems(n_instances):
         )
         for limit in (0.0, 1e-5, 1e-4):
             settings = {"max_depth": problem.max_depth, "regularization": problem.regularization}
-            tree, _ = within(limit, problem.table, problem.label, **settings)
+            tree = within(limit, problem.table, problem.label, **settings)
             assert tree.lower_bound_ <= best + TOLERANCE, problem.name
             assert best <= tree.objective_ + TOLERANCE, problem.name
             assert not tree.is_optimal_ or abs(tree.objective_ - best) <= TOLERANCE, problem.name
@@ -92,16 +92,16 @@ X, y = noisy_parity()
 OptimalTreeClassifier(2).fit(X[:50], y[:50])
 for limit in (0.005, 0.02, 0.3):
     for max_depth in (3, 4, 5, 6, None):
-        begin = time.perf_counter()
+        begin = time.process_time()
         OptimalTreeClassifier(max_depth, regularization=0.002, time_limit=limit).fit(X, y)
-        print(limit, max_depth, time.perf_counter() - begin, flush=True)
+        print(limit, max_depth, time.process_time() - begin, flush=True)
 """
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     command = [sys.executable, "-c", code, tests]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=40)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     except subprocess.TimeoutExpired as late:
-        pytest.fail(f"40 s were not enough; these limits held: {late.stdout}")
+        pytest.fail(f"120 s were not enough; these limits held: {late.stdout}")
     runs = [line.split() for line in done.stdout.splitlines()]
     assert len(runs) == 15
     late = [run for run in runs if float(run[2]) > float(run[0]) + SLACK]
@@ -153,10 +153,10 @@ def test_the_limit_that_ended_the_search_is_named(boosted):
 def test_no_search_is_better_than_the_proven_tree(boosted):
     """Nested columns: every bound on the way stays below what the full search proves."""
     X, y = boosted
-    best, _ = within(None, X, y, max_depth=4, regularization=0.01)
+    best = within(None, X, y, max_depth=4, regularization=0.01)
     assert best.is_optimal_
     for limit in LIMITS:
-        tree, _ = within(limit, X, y, max_depth=4, regularization=0.01)
+        tree = within(limit, X, y, max_depth=4, regularization=0.01)
         assert tree.lower_bound_ <= best.objective_ + TOLERANCE <= tree.objective_ + 2 * TOLERANCE, limit
 
 
@@ -172,11 +172,11 @@ print("searching", flush=True)
 try:
     OptimalTreeClassifier(6, regularization=1e-4).fit(X, y, sample_weight=weight)
 except KeyboardInterrupt:
-    print(time.monotonic(), threading.active_count(), flush=True)
+    print(time.process_time(), threading.active_count(), flush=True)
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 @pytest.mark.parametrize(
     ("n_rows", "n_columns", "real_weights"),
     [
@@ -189,8 +189,7 @@ def test_ctrl_c_stops_the_search_within_a_second(n_rows, n_columns, real_weights
     command = [sys.executable, "-c", SEARCH, str(n_rows), str(n_columns), str(real_weights)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().strip() == "searching"
-        time.sleep(1.0)
-        begin = time.monotonic()  # of all processes, so that the interpreter's own end, which may wait, is not counted
+        begin = wait_until_used(process, own_seconds(process.pid) + 0.5)
         process.send_signal(signal.SIGINT)
         try:
             rest, _ = process.communicate(timeout=30)
@@ -198,7 +197,7 @@ def test_ctrl_c_stops_the_search_within_a_second(n_rows, n_columns, real_weights
             process.kill()
             pytest.fail("the search went on for 30 s after Ctrl-C")
         stopped, n_threads = rest.split()
-        assert float(stopped) - begin <= 1.0
+        assert float(stopped) - begin <= SLACK
         assert n_threads == "1"
         assert process.returncode == 0
 
@@ -210,7 +209,7 @@ def test_time_limit_holds_with_the_most_columns(real_weights):
     X, y = random.integers(0, 2, size=(200, 10_000), dtype=np.uint8), random.integers(0, 2, 200)
     weight = random.random(200) if real_weights else None
     tree = OptimalTreeClassifier(4, regularization=1e-3, time_limit=1.0)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.warns(UnfinishedSearchWarning):
         tree.fit(X, y, sample_weight=weight)
-    assert time.perf_counter() - begin <= 1.0 + SLACK
+    assert time.process_time() - begin <= 1.0 + SLACK
