@@ -132,6 +132,7 @@ def solve_tree(
     n_classes: int,
     penalty: float,
     max_depth: int,
+    max_nodes: int | None,
     time_limit: float,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
 def select_thresholds(
@@ -147,7 +148,7 @@ def select_thresholds(
     max_features: int,
     n_thresholds: int,
     ceiling: float,
-    max_nodes: int,
+    max_nodes: int | None,
     time_limit: float,
 ) -> tuple[_Ints, float, float, bool, int]: ...
 def greedy_thresholds(
