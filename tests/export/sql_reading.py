@@ -20,11 +20,13 @@ QUOTES = {
     "spark": ("`", "`", False, True),
 }
 PLAIN = re.compile(r"[A-Za-z0-9_ \n(),.<>=*/+|-]")
+ARRAYS = {"bigquery": "[]"}  # what may stand outside of quotes, too
 KEYWORDS = {
     *("SELECT", "FROM", "AS", "CASE", "WHEN", "THEN", "ELSE", "END", "AND", "OR", "NOT", "IN", "IS", "NULL", "CAST"),
     *("NULLIF", "ABS", "COLLATE", "TYPEOF", "IS_NAN", "IF", "NCHAR", "N", "BINARY", "TRUE", "FALSE", "MAX"),
     *("DOUBLE", "PRECISION", "REAL", "FLOAT", "FLOAT64", "TEXT", "STRING", "VARCHAR", "NVARCHAR", "BIGINT", "BIT"),
-    *("Latin1_General_100_BIN2", "e0"),
+    *("Latin1_General_100_BIN2", "e0", "CROSS", "JOIN", "LATERAL", "APPLY", "OFFSET", "UNNEST", "STRUCT"),
+    *("JSON_EACH", "JSON_ARRAY"),
 }
 
 
@@ -52,7 +54,8 @@ class Statement:
             elif character == "'":
                 pieces.append(("text", self._quoted("'", self.text_escapes, doubled=dialect not in ("bigquery", "spark"))))
             else:
-                assert PLAIN.match(character), f"{character!r} stands outside of all quotes"
+                is_plain = PLAIN.match(character) or character in ARRAYS.get(dialect, "")
+                assert is_plain, f"{character!r} stands outside of all quotes"
                 pieces.append(("other", character))
                 self.at += 1
         outside = "".join(part if kind == "other" else " ' " for kind, part in pieces)

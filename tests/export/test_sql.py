@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from export.documents import chain
 from export.sql_rows import table_rows
 from export.sql_trees import NUMBERS, check_small, class_of, small_tree
 from export.trees import fitted
+from fcca import ThresholdTable
+from fcca._columns import Columns
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.export import from_json, to_json, to_sql
 from fcca.export._sql_options import ADDITIONS
@@ -94,7 +97,7 @@ def bits(values):
 
 
 def check_literals(engine, n):
-    from fcca.export._sql_dialects import DIALECTS as SPOKEN
+    from fcca.export._sql_dialects import SPOKEN
 
     dialect = SPOKEN[engine.name]
     values = hard_numbers(n)
@@ -122,8 +125,7 @@ def test_every_number_of_many_is_read_as_it_is_meant(engine):
 @pytest.mark.parametrize("dialect", ["sqlite", "snowflake", "tsql"])
 def test_numbers_of_doubtful_readers_are_ratios(dialect):
     imported("sqlglot")
-    from fcca.export._sql_dialects import DIALECTS as SPOKEN
-    from fcca.export._sql_dialects import is_read_exactly
+    from fcca.export._sql_dialects import SPOKEN, is_read_exactly
 
     assert is_read_exactly(0.1)
     assert is_read_exactly(-928.5)
@@ -241,6 +243,38 @@ def test_values_of_another_type_are_refused_by_sqlite(engine):
     engine.change("DROP TABLE numbers")
 
 
+def test_what_is_neither_true_nor_false_is_refused_by_sqlite(engine):
+    if engine.name != "sqlite":
+        return
+    values = [True, False, None, 1.0, "true", "True", "x", "1", b"1", b"", 2, 0.5, float("inf")]
+    engine.change('CREATE TABLE flags (x, c, "row number")')
+    for at, value in enumerate(values):
+        engine.connection.execute("INSERT INTO flags VALUES (2.0, ?, ?)", (value, at))
+    for gaps in (True, False):
+        tree = small_tree(labels=[True, False], gaps=gaps)
+        found = engine.answers(to_sql(tree, "flags", "sqlite", add=("prediction", "bins")))
+        expected = [class_of(2.0, value, tree) for value in values]
+        assert expected[4:] == [None] * 9
+        assert found.pop("prediction") == expected
+        for column in found.values():
+            assert [one is None for one in column] == [one is None for one in expected]
+    engine.change("DROP TABLE flags")
+
+
+def test_what_is_no_number_is_no_category_of_numbers_to_sqlite(engine):
+    if engine.name != "sqlite":
+        return
+    values = [3, 1.0, None, "3", "3.0", "x", b"3", b"", 2, float("inf")]
+    engine.change('CREATE TABLE grades (x, c, "row number")')
+    for at, value in enumerate(values):
+        engine.connection.execute("INSERT INTO grades VALUES (2.0, ?, ?)", (value, at))
+    for gaps in (True, False):
+        tree = small_tree(labels=[3, 1], gaps=gaps)
+        found = engine.answers(to_sql(tree, "grades", "sqlite"))["prediction"]
+        assert found == [class_of(2.0, value, tree) for value in values]
+    engine.change("DROP TABLE grades")
+
+
 # --- what can be asked for -----------------------------------------------------------------------------------------------
 
 
@@ -258,6 +292,23 @@ def test_bins_of_a_tree_that_has_kept_none_are_its_conditions(engine):
         ('c = "car"', lambda x, c: c == "car"),
     ):
         assert found[name] == [None if no else int(holds(*cell)) for cell, no in zip(cells, refused, strict=True)]
+
+
+def of_many_columns(n):
+    names = [f"c{j}" for j in range(n)]
+    table = ThresholdTable.from_list([(name, 0.5) for name in names], names)
+    return replace(from_json(chain(1)), columns=Columns.numbers(n, names), thresholds=table)
+
+
+def test_bins_of_many_columns_are_a_query_of_their_length(engine):
+    few, many = (len(to_sql(of_many_columns(n), dialect=engine.name, add="bins", numbered=True)) for n in (100, 700))
+    assert many < 7.5 * few
+    values = np.array([[0.0] * 700, [1.0] * 700, [1.0] * 699 + [np.inf]])
+    tree = of_many_columns(700)
+    engine.load(pa.table(dict(zip(tree.columns.names, values.T, strict=True))))
+    found = engine.answers(to_sql(tree, dialect=engine.name, add="bins", numbered=True))
+    assert list(found.values()) == [[0, 1, None]] * 700
+    engine.change("DROP TABLE data")
 
 
 def test_bins_are_named_by_their_conditions_where_names_can_say_them():
@@ -313,6 +364,17 @@ def test_the_deepest_tree_can_be_run(engine):
         ({"table": ("a", "b", "c", "d")}, "up to 3 parts"),
         ({"table": (1,)}, "up to 3 parts"),
         ({"table": ("a", "")}, "it is empty"),
+        ({"table": 5}, "up to 3 parts of one .* got 5"),
+        ({"table": b"x"}, "up to 3 parts"),
+        ({"add": 5}, "What to add must be among .* got 5"),
+        ({"add": None}, "What to add must be among .* got None"),
+        ({"add": [["leaf"]]}, "What to add must be among"),
+        ({"add": ["leaf", None]}, "What to add must be among"),
+        ({"prefix": None}, "The prefix must be a text.* got None"),
+        ({"prefix": 5}, "The prefix must be a text"),
+        ({"form": "case", "prefix": None}, "The prefix must be a text"),
+        ({"dialect": ["duckdb"]}, "duckdb, postgres"),
+        ({"form": None}, "select, case"),
     ],
 )
 def test_what_cannot_be_asked_for_is_said(wrong, said):

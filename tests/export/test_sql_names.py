@@ -86,9 +86,36 @@ def test_hostile_names_are_written_as_they_are_meant(dialect, name):
     assert isinstance(statements[0], sqlglot.exp.Select)
     found = {one.name for one in statements[0].find_all(sqlglot.exp.Identifier) if one.quoted}
     assert found - {"C"} == named
+    bins = Statement(to_sql(tree, table, dialect, add="bins", numbered=True), dialect)
+    assert bins.names - {"C"} == {table, *tree.columns.names[:2], "bin_0", "bin_1", "bin_2", "refused", "value"}
+    assert bins.texts <= texts | CONSTANTS
     if not (dialect == "tsql" and re.search("[\r\n]", name)) and not (dialect == "spark" and "${" in name):
         strings = {one.name for one in statements[0].find_all(sqlglot.exp.Literal, sqlglot.exp.National)}
         assert texts <= strings
+
+
+@pytest.mark.parametrize("table", ["refused", "REFUSED", "refused_", "value"])
+def test_whether_rows_are_refused_is_told_apart_from_all_that_a_table_has(engine, table):
+    """The table, its columns and what is added may be called like the source of refusals and its column."""
+    tree = small_tree(number="value", category="refused")
+    check_small(engine, tree, [None, "car", "tv", "boat"], pa.string(), table)
+    plain = engine.answers(to_sql(tree, table, engine.name))["prediction"]
+    found = engine.answers(to_sql(tree, table, engine.name, add=("bins", "prediction"), numbered=True))
+    assert found.pop("prediction") == plain
+    for values in found.values():
+        assert [value is None for value in values] == [answer is None for answer in plain]
+    engine.change(f'DROP TABLE "{table}"')
+
+
+def test_columns_of_the_table_that_are_called_like_added_ones_change_nothing(engine):
+    tree = small_tree()
+    engine.change('CREATE TABLE again (x REAL, c VARCHAR(9), "refused" INT, "value" INT, "bin_0" INT, "row number" INT)')
+    for at, c in enumerate(["car", "boat"]):
+        engine.change(f"INSERT INTO again VALUES (2, '{c}', {1 - at}, {1 - at}, {1 - at}, {at})")
+    names, rows = engine.run(to_sql(tree, "again", engine.name, add="bins", numbered=True))
+    assert names[:6] == ["x", "c", "refused", "value", "bin_0", "row number"]
+    assert sorted(row[5:] for row in rows) == [(0, 1, 0, 1), (1, None, None, None)]
+    engine.change("DROP TABLE again")
 
 
 def test_a_statement_that_lets_something_out_is_noticed():

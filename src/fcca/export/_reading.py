@@ -24,8 +24,8 @@ SAME_WEIGHT = 1e-6
 TREE = DocumentReader("tree", "Write it again with fcca.export.to_json or fcca distill.")
 
 
-class Condition(NamedTuple):
-    """What a node may ask."""
+class CodedCondition(NamedTuple):
+    """What a node may ask, with categories by their codes."""
 
     kind: str
     column: int
@@ -124,27 +124,29 @@ def _columns(given: Sequence[Any]) -> Columns:
     return found
 
 
-def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Condition:
+def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> CodedCondition:
     where = f"condition {at}"
     kind, j = TREE.entry(entry, "kind", str, where), TREE.entry(entry, "column", int, where)
     if not 0 <= j < len(columns):
         raise TREE.damaged(f"{where} is on column {j}, and there are {len(columns)}")
     known = columns[j].categories
     if kind == "cut" and known is None:
-        return Condition(kind, j, TREE.entry(entry, "threshold", float, where), ())
+        return CodedCondition(kind, j, TREE.entry(entry, "threshold", float, where), ())
     if kind == "set" and known is not None:
         labels = TREE.labels(TREE.entry(entry, "categories", list, where), f"categories of {where}")
         position = {label: code for code, label in enumerate(known)}
         codes = [position.get(label, -1) for label in labels]
         if min(codes) < 0 or len(labels) == len(known):
             raise TREE.damaged(f"{where} must hold some of its column's categories and not all")
-        return Condition(kind, j, math.nan, tuple(sorted(codes)))
+        return CodedCondition(kind, j, math.nan, tuple(sorted(codes)))
     if kind == "missing" and takes_missing:
-        return Condition(kind, j, math.nan, ())
+        return CodedCondition(kind, j, math.nan, ())
     raise TREE.damaged(f"{where} of kind {kind[:20]!r} does not go with its column")
 
 
-def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Columns, takes_missing: bool) -> ThresholdTable:
+def _thresholds(
+    given: Sequence[Any], conditions: list[CodedCondition], columns: Columns, takes_missing: bool
+) -> ThresholdTable:
     """All conditions as a table, which has an order and no repetition."""
     if not takes_missing and any(column.missing or column.categories is not None for column in columns):
         raise TREE.damaged("'missing_values' is false, but columns have gaps or categories")
@@ -172,7 +174,7 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
 # --- nodes --------------------------------------------------------------------------------------------------------------
 
 
-def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int) -> TreeStructure:
+def _structure(given: Sequence[Any], conditions: list[CodedCondition], n_classes: int) -> TreeStructure:
     n = len(given)
     if n == 0:
         raise TREE.damaged("there are no nodes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
@@ -97,23 +97,29 @@ def to_sql(
     if dialect not in DIALECTS:
         raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}.")
     _need_sqlglot()
-    from fcca.export._sql_dialects import DIALECTS as KNOWN
+    from fcca.export._sql_dialects import SPOKEN
     from fcca.export._sql_statement import Writer, laid_out
 
-    spoken = KNOWN[dialect]
+    spoken = SPOKEN[dialect]
     parts = _checked_table(table, spoken)
     writer = Writer(tree, spoken, parts[-1] if parts else "data" if form == "select" else None)
     if form == "case":
         _check_columns(tree, tree.asked, spoken)
         return laid_out(writer.prediction() if additions == ["prediction"] else writer.leaf(), spoken)
+    parts = parts or ["data"]
+    refusal = writer.refusal_of_bins() if "bins" in additions else None
+    refused = None if refusal is None else _source_of_refusals(parts[-1], spoken)
     added = [
         (f"{prefix}{name}", value)
         for one in additions
-        for name, value in _added(one, writer, numbered=numbered or (one == "bins" and spoken.numbers_bins))
+        for name, value in _added(one, writer, refused, numbered=numbered or (one == "bins" and spoken.numbers_bins))
     ]
     _check_columns(tree, _asked(tree, additions), spoken)
     _check_added(tree, [name for name, _ in added], spoken)
-    return laid_out(_query(parts or ["data"], added), spoken)
+    query = _query(parts, added)
+    if refused is not None:
+        query.append("joins", spoken.beside(refusal, refused))
+    return laid_out(query, spoken)
 
 
 def _need_sqlglot() -> None:
@@ -128,10 +134,12 @@ def _need_sqlglot() -> None:
 def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbered: bool) -> list[str]:
     if form not in FORMS:
         raise InvalidInputError(f"The form must be one of {', '.join(FORMS)}; got {form!r}.")
-    additions = list(dict.fromkeys([add] if isinstance(add, str) else add))
-    unknown = [one for one in additions if one not in ADDITIONS]
-    if unknown or not additions:
-        raise InvalidInputError(f"What to add must be among {', '.join(ADDITIONS)}; got {additions}.")
+    given = [add] if isinstance(add, str) else list(add) if isinstance(add, Iterable) else []
+    if not given or not all(isinstance(one, str) and one in ADDITIONS for one in given):
+        raise InvalidInputError(f"What to add must be among {', '.join(ADDITIONS)}; got {add!r}.")
+    additions = list(dict.fromkeys(given))
+    if not isinstance(prefix, str):
+        raise InvalidInputError(f"The prefix must be a text, such as 'p_', or '' for none; got {prefix!r}.")
     if form == "case":
         if additions not in (["prediction"], ["leaf"]):
             raise InvalidInputError(
@@ -146,7 +154,7 @@ def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbere
 def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[str]:
     if table is None:
         return []
-    parts = [table] if isinstance(table, str) else list(table)
+    parts = [table] if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= MOST_PARTS or not all(isinstance(part, str) for part in parts):
         raise InvalidInputError(
             f"A table is a name, or up to {MOST_PARTS} parts of one such as ('public', 'loans'); got {table!r}."
@@ -187,7 +195,15 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
         known[same] = name
 
 
-def _added(what: str, writer: Writer, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
+def _source_of_refusals(table: str, dialect: Dialect) -> str:
+    """What the source is called that says once for all bins whether a row is refused; the table is called otherwise."""
+    name = "refused"
+    while dialect.same_name(name) == dialect.same_name(table):
+        name += "_"
+    return name
+
+
+def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
     """The columns that something to add stands for, by name."""
     if what == "prediction":
         yield what, writer.prediction()
@@ -197,7 +213,7 @@ def _added(what: str, writer: Writer, *, numbered: bool) -> Iterator[tuple[str, 
         for at, label in enumerate(writer.tree.classes):
             yield f"probability_{at if numbered else label}", writer.probability(at)
     else:
-        for at, (words, value) in enumerate(writer.bins()):
+        for at, (words, value) in enumerate(writer.bins(refused)):
             yield f"bin_{at}" if numbered else words, value
 
 

@@ -54,6 +54,11 @@ class Dialect:
         if not may_be_missing:
             yield is_null(column)
 
+    def no_truth(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
+        """What holds of a value that is refused where true or false is expected."""
+        if not may_be_missing:
+            yield is_null(column)
+
     def text(self, column: Expression) -> Expression:
         """A column as texts that are compared character by character."""
         text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
@@ -88,6 +93,20 @@ class Dialect:
     def boolean_value(self, truth: bool) -> Expression:
         """True or false, as an answer."""
         return exp.Boolean(this=truth)
+
+    # --- sources -------------------------------------------------------------------------------------------------------
+
+    def beside(self, value: Expression, name: str) -> Expression:
+        """A join that computes a value once for each row, as the column ``value`` of a source of one row.
+
+        A column of a source of its own is not among those of the table, whatever theirs are called.
+        """
+        source = exp.Lateral(this=self._one_row(value), alias=alias_of_source(name))
+        return exp.Join(this=source, kind="CROSS")
+
+    def _one_row(self, value: Expression) -> Expression:
+        alias = exp.Alias(this=value, alias=exp.to_identifier("value", quoted=True))
+        return exp.Subquery(this=exp.select(alias, copy=False))
 
     # --- names ---------------------------------------------------------------------------------------------------------
 
@@ -130,6 +149,12 @@ class Postgres(Dialect):
     """Names end after 63 bytes, without a word."""
 
     name = "postgres"
+
+    def _one_row(self, value: Expression) -> Expression:
+        """With an offset, which keeps the planner from putting the whole value in the place of each mention of it."""
+        found = super()._one_row(value)
+        found.this.set("offset", exp.Offset(expression=number_literal("0")))
+        return found
 
     def same_name(self, name: str) -> str:
         return name.encode("utf-8", "surrogatepass")[:63].decode("utf-8", "ignore")
@@ -187,6 +212,12 @@ class BigQuery(Dialect):
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value)))
 
+    def beside(self, value: Expression, name: str) -> Expression:
+        field = exp.PropertyEQ(this=exp.to_identifier("value", quoted=True), expression=value)
+        row = exp.Array(expressions=[exp.Struct(expressions=[field])])
+        source = exp.Unnest(expressions=[row], alias=exp.TableAlias(columns=[exp.to_identifier(name, quoted=True)]))
+        return exp.Join(this=source, kind="CROSS")
+
     def same_name(self, name: str) -> str:
         return name.lower()
 
@@ -215,6 +246,15 @@ class SQLite(Dialect):
 
     def no_text(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
         yield not_of_type(column, ["text"], may_be_missing=may_be_missing)
+
+    def no_truth(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
+        yield not_of_type(column, ["integer", "real"], may_be_missing=may_be_missing)  # a text would be cast to 0
+
+    def beside(self, value: Expression, name: str) -> Expression:
+        """By a function of tables, which sees the columns of the table before it; a subquery does not."""
+        row = exp.Anonymous(this="JSON_ARRAY", expressions=[value])
+        function = exp.Anonymous(this="JSON_EACH", expressions=[row])
+        return exp.Join(this=exp.Table(this=function, alias=alias_of_source(name)), kind="CROSS")
 
     def text(self, column: Expression) -> Expression:
         text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
@@ -280,6 +320,10 @@ class TSQL(Dialect):
             ]
         )
 
+    def beside(self, value: Expression, name: str) -> Expression:
+        source = exp.Lateral(this=self._one_row(value), alias=alias_of_source(name), cross_apply=True)
+        return exp.Join(this=source)
+
     def truth_value(self, truth: bool) -> Expression:
         return number_literal(str(int(truth)))
 
@@ -295,7 +339,7 @@ class TSQL(Dialect):
         return super().trouble_with(name, is_column=is_column)
 
 
-DIALECTS: dict[str, Dialect] = {
+SPOKEN: dict[str, Dialect] = {
     one.name: one for one in (DuckDB(), Postgres(), SQLite(), BigQuery(), Snowflake(), TSQL(), Spark())
 }
 
@@ -313,6 +357,11 @@ def not_of_type(column: Expression, types: list[str], *, may_be_missing: bool) -
     allowed = [exp.Literal.string(one) for one in [*types, "null"][: None if may_be_missing else -1]]
     kind = exp.Anonymous(this="TYPEOF", expressions=[column])
     return exp.Not(this=exp.In(this=kind, expressions=allowed))
+
+
+def alias_of_source(name: str) -> Expression:
+    """What a source is called in a query."""
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
 def joined(pieces: list[Expression]) -> Expression:

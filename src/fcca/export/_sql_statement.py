@@ -20,13 +20,15 @@ from fcca.export._sql_dialects import Dialect, Expression, is_null, number_liter
 from fcca.export._tree import DistilledTree
 
 WHOLE = 2**53  # from here on not every whole number is a 64-bit float
-LARGEST_WHOLE = 2**63 - 1
+LARGEST_INTEGER = 2**63 - 1
 SENTINEL = "__SQLGLOT__"  # what sqlglot's marks begin with
+
+When = tuple[Expression, Expression]  # a test, and what is answered where it holds
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A test of one column.
+class LabelledCondition:
+    """A test of one column, with categories by their labels.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Writer:
-    """Conditions and answers of a tree in a dialect.
+    """LabelledConditions and answers of a tree in a dialect.
 
     Attributes
     ----------
@@ -66,45 +68,60 @@ class Writer:
         """The class of a row."""
         write = self._writer_of_classes()
         share = self.tree.structure.probability
-        return self._case(lambda leaf: write(self.tree.classes[int(share[leaf].argmax())]))
+        return self._answer(lambda leaf: write(self.tree.classes[int(share[leaf].argmax())]))
 
     def leaf(self) -> Expression:
         """The number of a row's leaf."""
-        return self._case(lambda leaf: number_literal(str(leaf)))
+        return self._answer(lambda leaf: number_literal(str(leaf)))
 
     def probability(self, label: int) -> Expression:
         """The share of a class in the training weight of a row's leaf."""
         share = self.tree.structure.probability
-        return self._case(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
+        return self._answer(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
-    def bins(self) -> list[tuple[str, Expression]]:
-        """The 0/1 columns of the conditions that the tree was grown on, with the conditions in words."""
-        conditions = kept_conditions(self.tree)
-        asked = sorted({one.column for one in conditions})
+    def bins(self, refused: str | None = None) -> list[tuple[str, Expression]]:
+        """The 0/1 columns of the conditions that the tree was grown on, with the conditions in words.
+
+        Parameters
+        ----------
+        refused : str or None
+            The source whose ``value`` is :meth:`refusal_of_bins`; None where no row is refused.
+        """
         names = self.tree.columns.names
         return [
-            (
-                condition_in_words(names[one.column], one.kind, one.threshold, one.labels),
-                self._or_null(asked, [(self.holds(one), number_literal("1"))], number_literal("0")),
-            )
-            for one in conditions
+            (condition_in_words(names[one.column], one.kind, one.threshold, one.labels), self._bin(one, refused))
+            for one in kept_conditions(self.tree)
         ]
 
-    def _case(self, answer: Callable[[int], Expression]) -> Expression:
-        *first, (_, last) = _leaves(self.tree)
-        whens = [(reduce(_and, map(self.holds, conditions)), answer(leaf)) for conditions, leaf in first]
-        return self._or_null(self.tree.asked, whens, answer(last))
+    def _bin(self, condition: LabelledCondition, refused: str | None) -> Expression:
+        whens = [(self.holds(condition), number_literal("1"))]
+        if refused is not None:
+            flag = exp.Column(this=exp.to_identifier("value", quoted=True), table=exp.to_identifier(refused, quoted=True))
+            whens.insert(0, (exp.EQ(this=flag, expression=number_literal("1")), exp.Null()))
+        return _case(whens, number_literal("0"))
 
-    def _or_null(
-        self, asked: Iterable[int], whens: list[tuple[Expression, Expression]], otherwise: Expression
-    ) -> Expression:
-        """One of several answers, or NULL where a value is one that the classifier refuses."""
-        refused = [test for j in asked for test in self._refused(j)]
-        if refused:
-            whens = [(reduce(_or, refused), exp.Null()), *whens]
-        if not whens:
-            return otherwise
-        return exp.Case(ifs=[exp.If(this=test, true=answer) for test, answer in whens], default=otherwise)
+    def refusal_of_bins(self) -> Expression | None:
+        """1 where the bins are NULL, as a value of some column of theirs is refused, and 0 elsewhere; None where none is.
+
+        If each bin asked that by itself, the query would grow with the square of the number of columns.
+        """
+        asked = sorted({one.column for one in kept_conditions(self.tree)})
+        refusals = self._refusals(asked, number_literal("1"))
+        return _case(refusals, number_literal("0")) if refusals else None
+
+    def _answer(self, write: Callable[[int], Expression]) -> Expression:
+        """What is written of a row's leaf, or NULL where the classifier refuses a value of the row."""
+        *first, (_, last) = _leaves(self.tree)
+        whens = [(reduce(_and, map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
+        return _case([*self._refusals(self.tree.asked, exp.Null()), *whens], write(last))
+
+    def _refusals(self, asked: Iterable[int], answer: Expression) -> list[When]:
+        """An answer where a value is one that the classifier refuses: an entry for each column.
+
+        SQLite takes expressions up to a depth, which one entry for hundreds of columns would have.
+        """
+        tests = (list(self._refused(j)) for j in asked)
+        return [(reduce(_or, found), answer.copy()) for found in tests if found]
 
     def _writer_of_classes(self) -> Callable[[Any], Expression]:
         kind = _kind_of(self.tree.classes, "The classes")
@@ -113,7 +130,7 @@ class Writer:
         if kind == "boolean":
             return lambda label: self.dialect.boolean_value(label)
         if all(isinstance(label, int) for label in self.tree.classes):
-            if max(map(abs, self.tree.classes)) > LARGEST_WHOLE:  # type: ignore[arg-type]
+            if max(map(abs, self.tree.classes)) > LARGEST_INTEGER:  # type: ignore[arg-type]
                 raise InvalidInputError(f"The classes {list(self.tree.classes)} have a number of more than 64 bits.")
             return lambda label: exp.Neg(this=number_literal(str(-label))) if label < 0 else number_literal(str(label))
         return lambda label: self.dialect.double_value(float(label))
@@ -126,7 +143,7 @@ class Writer:
         before = None if table is None else exp.to_identifier(table, quoted=True)
         return exp.Column(this=exp.to_identifier(name, quoted=True), table=before)
 
-    def holds(self, condition: Condition) -> Expression:
+    def holds(self, condition: LabelledCondition) -> Expression:
         """True where a condition holds; false, or NULL for a missing value, where it does not."""
         j = condition.column
         if condition.kind == "set":
@@ -170,8 +187,7 @@ class Writer:
         if categories is not None and self._kind(j) == "text":
             yield from self.dialect.no_text(self.column(j), may_be_missing=may_be_missing)
         elif categories is not None and self._kind(j) == "boolean":
-            if not may_be_missing:
-                yield is_null(self.column(j))
+            yield from self.dialect.no_truth(self.column(j), may_be_missing=may_be_missing)
         else:
             yield from self.dialect.no_number(self.column(j), may_be_missing=may_be_missing)
         if categories is not None:
@@ -181,10 +197,10 @@ class Writer:
 # --- the tree ------------------------------------------------------------------------------------------------------------
 
 
-def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
+def _leaves(tree: DistilledTree) -> list[tuple[list[LabelledCondition], int]]:
     """The leaves from right to left, each with the conditions that hold on the way to it."""
     nodes = tree.structure
-    found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
+    found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[LabelledCondition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
         node, path = pending.pop()
         if nodes.feature[node] < 0:
@@ -194,17 +210,17 @@ def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
     return found
 
 
-def _condition_at(tree: DistilledTree, node: int) -> Condition:
+def _condition_at(tree: DistilledTree, node: int) -> LabelledCondition:
     nodes, j = tree.structure, int(tree.structure.feature[node])
     codes = nodes.categories.get(node)
     if node in nodes.asks_missing:
-        return Condition("missing", j)
+        return LabelledCondition("missing", j)
     if codes is not None:
-        return Condition("set", j, labels=tuple(tree.columns.label(j, code) for code in codes))
-    return Condition("cut", j, float(nodes.threshold[node]))
+        return LabelledCondition("set", j, labels=tuple(tree.columns.label(j, code) for code in codes))
+    return LabelledCondition("cut", j, float(nodes.threshold[node]))
 
 
-def _without_implied(conditions: list[Condition]) -> list[Condition]:
+def _without_implied(conditions: list[LabelledCondition]) -> list[LabelledCondition]:
     """Of several cuts of a column the highest, which says all that the others say."""
     highest: dict[int, float] = {}
     for one in conditions:
@@ -214,21 +230,21 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
     return list(dict.fromkeys(kept))
 
 
-def kept_conditions(tree: DistilledTree) -> list[Condition]:
+def kept_conditions(tree: DistilledTree) -> list[LabelledCondition]:
     """All conditions that the tree was grown on; those that it tests where it has kept no others."""
     table = tree.thresholds
     if table is None:
         inner = (node for node, j in enumerate(tree.structure.feature) if j >= 0)
         tested = {_condition_at(tree, node) for node in inner}
 
-        def rank(one: Condition) -> tuple[Any, ...]:
+        def rank(one: LabelledCondition) -> tuple[Any, ...]:
             categories = tree.columns[one.column].categories or ()
             codes = tuple(code for code, label in enumerate(categories) if label in one.labels)
             return one.column, KINDS.index(one.kind), one.threshold, codes
 
         return sorted(tested, key=rank)
     entries = zip(table.kind.tolist(), table.feature.tolist(), table.threshold.tolist(), table.labels, strict=True)
-    return [Condition(kind, j, t if kind == "cut" else 0.0, labels or ()) for kind, j, t, labels in entries]
+    return [LabelledCondition(kind, j, t if kind == "cut" else 0.0, labels or ()) for kind, j, t, labels in entries]
 
 
 # --- values --------------------------------------------------------------------------------------------------------------
@@ -257,6 +273,13 @@ def _checked_number(label: float, what: str) -> float:
             "texts before fitting."
         )
     return float(label)
+
+
+def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
+    """The first answer whose test holds, or another."""
+    if not whens:
+        return otherwise
+    return exp.Case(ifs=[exp.If(this=test, true=answer) for test, answer in whens], default=otherwise)
 
 
 def _and(one: Expression, other: Expression) -> Expression:
