@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fcca._files import atomic_outputs
+from fcca._files import atomic_outputs, finish_dead_runs
 from fcca.exceptions import InvalidInputError
 
 
@@ -159,3 +159,153 @@ def test_links_and_pipes_are_refused_and_permissions_kept(tmp_path):
         out.path("target.txt").write_text("new")
     assert (tmp_path / "target.txt").read_text() == "new"
     assert stat.S_IMODE((tmp_path / "target.txt").stat().st_mode) == 0o600
+
+
+# --- names that are too long, or none -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x" * 250 + ".json", "é" * 125 + ".json", "x" * 101], ids=["ascii", "bytes", "over"])
+def test_a_name_that_the_file_system_takes_is_taken(tmp_path, name):
+    for content in ("old", "new"):
+        with atomic_outputs(tmp_path) as out:
+            out.path(name).write_text(content)
+            out.path("b").write_text(content)
+            assert len(os.listdir(tmp_path)) == (3 if content == "old" else 5)
+    assert _names(tmp_path) == sorted(["b", name])
+    assert (tmp_path / name).read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "a\0b", "\ud800", "", ".", "..", "a/b", ".fcca-0123abcd.run"])
+def test_a_name_that_no_file_can_have_is_told_in_words(tmp_path, name):
+    with pytest.raises(InvalidInputError, match="No file can be called"), atomic_outputs(tmp_path) as out:
+        out.path(name)
+    assert _names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "a\0b", "\ud800"])
+def test_a_directory_that_cannot_be_is_told_in_words(tmp_path, name):
+    with pytest.raises(InvalidInputError, match="Cannot write to the directory"), atomic_outputs(tmp_path / name):
+        pytest.fail("the block must not begin")
+    assert _names(tmp_path) == []
+
+
+# --- what others leave in the directory -----------------------------------------------------------------------------------
+
+RUN = ".fcca-00000000.run"
+posix = pytest.mark.skipif(os.name != "posix", reason="owners, links and pipes of POSIX")
+
+
+def _write(directory: Path) -> None:
+    """A run that finds what is there, as every later one does."""
+    with atomic_outputs(directory) as out:
+        out.path("a.json").write_text("new")
+    assert (directory / "a.json").read_text() == "new"
+
+
+def _temporary_of(name: str) -> str:
+    return f".{name}.00000000.tmp"
+
+
+@posix
+def test_a_pipe_that_is_called_like_a_run_hangs_nothing(tmp_path):
+    os.mkfifo(tmp_path / RUN)
+    _write(tmp_path)
+    assert _names(tmp_path) == [RUN, "a.json"]
+
+
+@posix
+@pytest.mark.parametrize("kind", ["directory", "link", "dangling link", "two links"])
+def test_what_is_called_like_a_run_and_is_none_is_left_alone(tmp_path, kind):
+    (tmp_path / "note.txt").write_text('["victim.txt"]\n')
+    (tmp_path / "victim.txt").write_text("mine")
+    (tmp_path / _temporary_of("victim.txt")).write_text("theirs")
+    if kind == "directory":
+        (tmp_path / RUN).mkdir()
+    elif kind == "two links":
+        os.link(tmp_path / "note.txt", tmp_path / RUN)
+    else:
+        (tmp_path / RUN).symlink_to("note.txt" if kind == "link" else "nowhere")
+    before = _names(tmp_path)
+    _write(tmp_path)
+    assert _names(tmp_path) == sorted([*before, "a.json"])
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+
+
+NOTES = {
+    "nested": "[" * 100_000 + "]" * 100_000 + "\n",
+    "a number": "[1]\n",
+    "null": '[null, {"a": 1}]\n',
+    "half a character": '["\\ud800"]\n',
+    "nul": '["a\\u0000b"]\n',
+    "a run": '[".fcca-11111111.run"]\n',
+    "no name": '["", ".", ".."]\n',
+    "another directory": '["../victim.txt", "/victim.txt", "sub/victim.txt"]\n',
+    "some names and a number": '["victim.txt", 1]\n',
+    "too long": f'["{"x" * 300}"]\n',
+}
+
+
+@posix
+@pytest.mark.parametrize("note", NOTES)
+def test_a_note_that_says_nonsense_is_cleared_away(tmp_path, note):
+    (tmp_path / RUN).write_text(NOTES[note])
+    (tmp_path / "victim.txt").write_text("mine")
+    for name in ("1", "victim.txt", "x"):
+        (tmp_path / _temporary_of(name)).write_text("theirs")
+    _write(tmp_path)
+    assert _names(tmp_path) == ["a.json", "victim.txt"]
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+
+
+@posix
+@pytest.mark.parametrize("kind", ["link", "directory", "pipe", "two links"])
+def test_only_plain_files_take_the_names_that_a_dead_run_has_noted(tmp_path, kind):
+    (tmp_path / RUN).write_text('["victim.txt", "other.txt"]\n')
+    (tmp_path / "victim.txt").write_text("mine")
+    (tmp_path / "elsewhere").write_text("secret")
+    (tmp_path / _temporary_of("other.txt")).write_text("finished")
+    odd = tmp_path / _temporary_of("victim.txt")
+    {
+        "link": lambda: odd.symlink_to("elsewhere"),
+        "directory": odd.mkdir,
+        "pipe": lambda: os.mkfifo(odd),
+        "two links": lambda: os.link(tmp_path / "elsewhere", odd),
+    }[kind]()
+    _write(tmp_path)
+    assert _names(tmp_path) == sorted([odd.name, "a.json", "elsewhere", "other.txt", "victim.txt"])
+    assert not (tmp_path / "victim.txt").is_symlink()
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+    assert (tmp_path / "other.txt").read_text() == "finished"
+    assert (tmp_path / "elsewhere").read_text() == "secret"
+
+
+@posix
+@pytest.mark.parametrize("whose", [RUN, _temporary_of("victim.txt")], ids=["run", "temporary"])
+def test_files_of_another_user_are_neither_believed_nor_touched(tmp_path, whose):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    (tmp_path / RUN).write_text('["victim.txt"]\n')
+    (tmp_path / "victim.txt").write_text("mine")
+    (tmp_path / _temporary_of("victim.txt")).write_text("theirs")
+    os.chown(tmp_path / whose, 65534, 65534)
+    _write(tmp_path)
+    assert (tmp_path / "victim.txt").read_text() == "mine"
+    assert (tmp_path / whose).exists()
+    assert (tmp_path / RUN).exists() == (whose == RUN)
+
+
+@posix
+def test_a_dead_run_of_a_long_name_is_finished(tmp_path):
+    name = "x" * 250
+    out = atomic_outputs(tmp_path)
+    outputs = out.__enter__()
+    outputs.path(name).write_text("new")
+    token = outputs.path(name).name.split(".")[-2]
+    outputs.path(name).rename(tmp_path / "kept")
+    out.__exit__(None, None, None)
+    temporary = outputs.path(name)
+    assert len(temporary.name) < 100
+    (tmp_path / "kept").rename(temporary)
+    (tmp_path / f".fcca-{token}.run").write_text(f'["{name}"]\n')
+    finish_dead_runs(tmp_path)
+    assert _names(tmp_path) == [name]

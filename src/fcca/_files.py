@@ -2,11 +2,14 @@
 
 A run that is killed leaves its temporary files, and a file ``.fcca-….run`` that it held a lock on. Killed while it gave
 files their own names, it has noted there which these are, so what it began can be finished. The next run in the same
-directory does that, and removes what is left of dead runs; locks tell them from those that are still at work.
+directory does that, and removes what is left of dead runs; locks tell them from those that are still at work. Whoever may
+write to the directory can leave such files there, so only plain files of the user who runs this are believed and touched;
+all others are left alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -27,6 +30,9 @@ __all__ = ["AtomicOutputs", "atomic_outputs", "finish_dead_runs"]
 
 ATTEMPTS = 10
 RUN_FILE = re.compile(r"\.fcca-([0-9a-f]{8})\.run")
+LONGEST_NOTE = 2**20  # bytes
+LONGEST_KEPT = 100  # bytes of a name that its temporary name repeats; file systems take 255 in all, some 143
+NAME_SHOWN = 80
 
 
 class AtomicOutputs:
@@ -42,10 +48,23 @@ class AtomicOutputs:
     def path(self, name: str) -> Path:
         """Where to write the file that is to be called ``name``."""
         final = self.directory / name
-        if final.is_symlink() or (final.exists() and not final.is_file()):
-            # A rename would put a file in its place: of a link, and of /dev/null for whoever may write there.
-            what = "a link" if final.is_symlink() else "a directory" if final.is_dir() else "a device or a pipe"
-            raise InvalidInputError(f"{final} is {what}, but a file is to be written there. Move it away, or name another.")
+        try:
+            if not _is_plain(name):
+                raise ValueError("it is no plain name of a file")
+            mode = os.lstat(final).st_mode
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError) as error:  # a ValueError for what no file system can hold, such as NUL
+            reason = getattr(error, "strerror", None) or error
+            shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
+            raise InvalidInputError(f"No file can be called {shown}: {reason}. Give another name.") from error
+        else:
+            if not stat.S_ISREG(mode):
+                # A rename would put a file in its place: of a link, and of /dev/null for whoever may write there.
+                what = "a link" if stat.S_ISLNK(mode) else "a directory" if stat.S_ISDIR(mode) else "a device or a pipe"
+                raise InvalidInputError(
+                    f"{final} is {what}, but a file is to be written there. Move it away, or name another."
+                )
         return self._names.setdefault(name, _temporary(self.directory, name, self._token))
 
     def commit(self) -> list[Path]:
@@ -80,7 +99,7 @@ class AtomicOutputs:
 
     def open_run(self) -> None:
         """Show other runs that this one is at work; an OSError where the directory cannot be written to."""
-        _run_file(self.directory, self._token).touch()
+        _run_file(self.directory, self._token).touch(mode=0o600)
         if fcntl is None:
             return
         for _ in range(ATTEMPTS):
@@ -98,7 +117,7 @@ class AtomicOutputs:
             for path in self._names.values():
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-            with suppress(OSError):
+            with suppress(OSError, ValueError):  # a ValueError where the directory can be none
                 _run_file(self.directory, self._token).unlink(missing_ok=True)
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -106,38 +125,68 @@ class AtomicOutputs:
 
 
 def finish_dead_runs(directory: Path) -> None:
-    """Give files their own names that a killed run was about to, and remove what is left of such runs."""
+    """Give files their own names that a killed run of this user was about to, and remove what is left of such runs."""
     if fcntl is None:
         return
     found = [match for entry in os.scandir(directory) if (match := RUN_FILE.fullmatch(entry.name))]
     for match in found:
+        path = directory / match[0]
         with suppress(OSError):  # another run has finished it, or it cannot be written to, and concerns nobody
-            descriptor = os.open(directory / match[0], os.O_RDWR | os.O_NOFOLLOW)
+            if not _is_own(os.lstat(path)):
+                continue
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
+                if not _is_own(os.fstat(descriptor)):  # put there since
+                    continue
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where the run is at work
                 with _alone(directory):
-                    _finish(directory, match[1], os.read(descriptor, 2**20))
-                (directory / match[0]).unlink(missing_ok=True)
+                    _finish(directory, match[1], os.read(descriptor, LONGEST_NOTE))
+                path.unlink(missing_ok=True)
             finally:
                 os.close(descriptor)
 
 
 def _finish(directory: Path, token: str, noted: bytes) -> None:
-    """Finish what a dead run has noted; a note without its end was written before any file was replaced."""
-    names: list[str] = []
-    with suppress(ValueError):
-        names = json.loads(noted) if noted.endswith(b"]\n") else []
-    for name in names:
+    """Finish what a dead run has noted, and remove its other files."""
+    for name in _noted_names(noted):
         path = _temporary(directory, name, token)
-        if path.parent == directory and path.exists():  # whoever wrote the note: nothing goes elsewhere
-            os.replace(path, directory / name)
+        with suppress(FileNotFoundError):  # it has its name already
+            if _is_own(os.lstat(path)):
+                os.replace(path, directory / name)
     for entry in list(os.scandir(directory)):
-        if entry.name.startswith(".") and entry.name.endswith(f".{token}.tmp"):
+        if entry.name.startswith(".") and entry.name.endswith(f".{token}.tmp") and _is_own(os.lstat(entry.path)):
             os.unlink(entry.path)
 
 
+def _noted_names(noted: bytes) -> list[str]:
+    """The names in a note; none in one that no run has written, or without its end, before which nothing was replaced."""
+    try:
+        names = json.loads(noted) if noted.endswith(b"]\n") else []
+    except (ValueError, RecursionError):
+        return []
+    is_note = isinstance(names, list) and all(isinstance(name, str) and _is_plain(name) for name in names)
+    return names if is_note else []
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether it is a plain file, under this name only, of the user who runs this."""
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and found.st_uid == os.geteuid()
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is that of a file in a directory, and none that runs are marked with."""
+    try:
+        os.fsencode(name)
+    except ValueError:
+        return False
+    return Path(name).name == name and name not in ("", "..") and "\0" not in name and not RUN_FILE.fullmatch(name)
+
+
 def _temporary(directory: Path, name: str, token: str) -> Path:
-    return directory / f".{name}.{token}.tmp"
+    """The same for the same name in every run; without the name itself where both together could be too long."""
+    encoded = os.fsencode(name)
+    kept = name if len(encoded) <= LONGEST_KEPT else hashlib.sha256(encoded).hexdigest()
+    return directory / f".{kept}.{token}.tmp"
 
 
 def _run_file(directory: Path, token: str) -> Path:
@@ -186,8 +235,8 @@ def atomic_outputs(directory: str | Path) -> Iterator[AtomicOutputs]:
             _make(directory, made)
             finish_dead_runs(directory)
             outputs.open_run()
-        except OSError as error:
-            reason = error.strerror or error
+        except (OSError, ValueError) as error:  # a ValueError for a name that no file system can hold
+            reason = getattr(error, "strerror", None) or error
             raise InvalidInputError(f"Cannot write to the directory {directory}: {reason}. Choose another one.") from error
         yield outputs
         outputs.commit()
