@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from fcca.exceptions import InvalidInputError
 
-__all__ = ["DocumentReader", "is_whole", "parsed"]
+__all__ = ["DocumentReader", "check_length", "is_whole", "parsed"]
 
 Label = str | int | float | bool
 
@@ -23,7 +23,7 @@ def parsed(text: Any, largest: int, what: str) -> Any:
     Parameters
     ----------
     text : str or bytes
-        UTF-8 where bytes.
+        UTF-8 where bytes, and no other encoding. A byte order mark before it is passed over.
     largest : int
         The most characters that are looked at.
     what : str
@@ -37,12 +37,25 @@ def parsed(text: Any, largest: int, what: str) -> Any:
     """
     if not isinstance(text, str | bytes):
         raise InvalidInputError(f"Expected the text of a JSON document, got {type(text).__name__}.")
-    if len(text) > largest:
-        raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
+    check_length(text, largest, what)
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(
+                f"Not a JSON document in UTF-8: {error.reason} at byte {error.start:,}. Save it as UTF-8."
+            ) from error
+    text = text.removeprefix("\ufeff")
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=without_repetition)
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+    except (ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
         raise InvalidInputError(f"Not a JSON document: {error}.") from error
+
+
+def check_length(text: str | bytes, largest: int, what: str) -> None:
+    """Refuse a document that is longer than its kind can be; parameters as above."""
+    if len(text) > largest:
+        raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
 
 
 def _no_constant(name: str) -> NoReturn:

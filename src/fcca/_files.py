@@ -18,6 +18,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from fcca.exceptions import InvalidInputError
 
@@ -26,13 +27,57 @@ try:
 except ImportError:  # Windows: what a killed run leaves stays until somebody removes it
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["AtomicOutputs", "atomic_outputs", "finish_dead_runs"]
+__all__ = ["AtomicOutputs", "as_path", "atomic_outputs", "finish_dead_runs", "regular_content"]
 
 ATTEMPTS = 10
 RUN_FILE = re.compile(r"\.fcca-([0-9a-f]{8})\.run")
 LONGEST_NOTE = 2**20  # bytes
 LONGEST_KEPT = 100  # bytes of a name that its temporary name repeats; file systems take 255 in all, some 143
 NAME_SHOWN = 80
+
+
+def as_path(given: Any) -> Path:
+    """A path, or an error that says that it is none."""
+    try:
+        return Path(given)
+    except TypeError as error:
+        raise InvalidInputError(f"Expected the path of a file, a text or a Path; got {type(given).__name__}.") from error
+
+
+def regular_content(path: Path, largest: int) -> bytes:
+    """What is in a regular file.
+
+    Devices and pipes, which may have no end or never begin, are not waited for.
+
+    Parameters
+    ----------
+    path : Path
+        Links are followed.
+    largest : int
+        The most bytes that are read.
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no regular file, and for one that is larger.
+    OSError, ValueError
+        Where there is none, where it cannot be read, and for what no file can be called.
+    """
+    _check_regular(path, os.stat(path), largest)  # before it is opened, which alone may do something to a device
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        _check_regular(path, found, largest)
+        return file.read(found.st_size)
+
+
+def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise InvalidInputError(f"{path} is a directory. Name a file.")
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInputError(f"{path} is a device or a pipe. Name a file; copy what comes from elsewhere into one first.")
+    if found.st_size > largest:
+        raise InvalidInputError(f"{path} has {found.st_size:,} bytes; files of at most {largest:,} are read.")
 
 
 class AtomicOutputs:

@@ -85,7 +85,7 @@ def float_table(X: Any) -> Floats:
             ensure_min_features=0,
             input_name="X",
         )
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # a TypeError for a sparse table
         raise InvalidInputError(str(error)) from error
     return table
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
 import pickle
 import warnings
+import zlib
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import joblib
 import pandas as pd
@@ -34,12 +39,13 @@ from fcca import (
     GTREDiscretizer,
     MidpointDiscretizer,
     OptimalTreeClassifier,
+    ThresholdTable,
     report,
 )
 from fcca.constraints import Bounds, Immutable, MaxChanges, OneHot, Rule
 from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
 from fcca.export import DistilledTree, from_json, load, save, to_json, trusted_types
-from fcca.models import as_classifier, decide_at
+from fcca.models import as_classifier, decide_at, load_model
 from fcca.selection import OptimalSelection
 from fcca.streaming import distill
 from mixed_tables import loans
@@ -297,6 +303,91 @@ def test_what_is_none_of_its_files_is_told_in_words(content, words, tmp_path):
 def test_a_directory_is_no_file(tmp_path):
     with pytest.raises(InvalidInputError, match="is a directory"):
         load(tmp_path)
+
+
+READERS = pytest.mark.parametrize("read", [load, load_model])
+
+
+@READERS
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="pipes and devices of POSIX")
+def test_pipes_and_devices_are_not_waited_for(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    for path in (tmp_path / "pipe.json", tmp_path / "zero.json", "/dev/zero", "/dev/null"):
+        with pytest.raises(InvalidInputError, match="is a device or a pipe"):
+            read(path)
+
+
+@READERS
+def test_what_becomes_a_pipe_while_it_is_opened_is_not_waited_for(read, tmp_path, monkeypatch):
+    """The kind of what was opened counts, not of what was there before."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("pipes of POSIX")
+    (tmp_path / "a.json").write_text("{}")
+    real, path = os.open, tmp_path / "a.json"
+
+    def swapped(*args, **kwargs):
+        path.unlink()
+        os.mkfifo(path)
+        monkeypatch.setattr(os, "open", real)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(os, "open", swapped)
+    with pytest.raises(InvalidInputError, match="is a device or a pipe"):
+        read(path)
+
+
+@READERS
+def test_files_too_large_are_refused_unread(read, tmp_path):
+    with open(tmp_path / "large.json", "wb") as file:
+        file.truncate(4 * 2**30 + 1)  # takes no place on the disk
+    with pytest.raises(InvalidInputError, match=r"large\.json has 4,294,967,297 bytes; files of at most 4,294,967,296"):
+        read(tmp_path / "large.json")
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("a\0b", "cannot be read: embedded null"), ("x" * 5000, "too long"), (5, "got int"), (None, "got NoneType")],
+    ids=["nul", "long", "number", "none"],
+)
+def test_what_is_no_path_is_told_in_words(read, path, words):
+    with pytest.raises(InvalidInputError, match=words):
+        read(path)
+
+
+@READERS
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zlib.compress])
+def test_a_compressed_document_is_called_compressed(read, pack, tmp_path):
+    (tmp_path / "tree.json.gz").write_bytes(pack(to_json(random_tree(1)[0]).encode()))
+    with pytest.raises(InvalidInputError, match=r"is compressed\. Unpack it") as refused:
+        read(tmp_path / "tree.json.gz")
+    assert "is a pickle" not in str(refused.value)
+
+
+def test_names_of_files_may_be_long_and_no_longer(tmp_path):
+    tree = from_json(to_json(random_tree(1)[0]))
+    path = tmp_path / ("x" * 245 + ".json")
+    for _ in range(2):
+        save(tree, path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert load(path).rules() == tree.rules()
+    for wrong, words in (
+        (tmp_path / ("x" * 260 + ".json"), "No file can be called"),
+        (tmp_path / "a\0.json", "No file can be called"),
+        (tmp_path / "a\0" / "b.json", "Cannot write to the directory"),
+        (5, "got int"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            save(tree, wrong)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_names_that_no_utf_8_can_hold_are_not_written(tmp_path):
+    table = ThresholdTable.from_list([("a\ud800", 1.0)], ["a\ud800"])
+    with pytest.raises(InvalidInputError, match="no file in UTF-8 can hold"):
+        save(table, tmp_path / "table.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_saved_is_told_in_words_and_leaves_nothing(tmp_path):

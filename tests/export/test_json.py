@@ -8,14 +8,15 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 from export.documents import chain, damaged
 from export.trees import N_TREES, fitted, hard_rows
-from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, __version__
+from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable, __version__
 from fcca.exceptions import InvalidInputError
-from fcca.export import _json, _reading, from_json, to_json
+from fcca.export import _json, _reading, from_json, load, to_json
 from fcca.export._tree import as_distilled
 from mixed_tables import loans
 
@@ -158,6 +159,46 @@ def test_other_columns_are_refused(lender):
         tree.predict(X.assign(purpose="yacht"))
     with pytest.raises(FrozenInstanceError):
         tree.classes = ()
+
+
+def test_sparse_tables_are_refused_in_words():
+    tree = from_json(chain(1))
+    with pytest.raises(InvalidInputError, match="Sparse data was passed"):
+        tree.predict(csr_matrix(np.zeros((2, 1))))
+
+
+@pytest.mark.parametrize("read", [from_json, ThresholdTable.from_json])
+def test_documents_are_utf_8_with_or_without_a_mark_and_nothing_else(read, tmp_path):
+    text = chain(1) if read is from_json else ThresholdTable.from_list([("é", 6.94)], ["é"]).to_json()
+    plain = read(text)
+    for given in (text.encode(), text.encode("utf-8-sig"), "\ufeff" + text):
+        assert repr(read(given)) == repr(plain)
+        (tmp_path / "document.json").write_bytes(given if isinstance(given, bytes) else given.encode())
+        assert repr(load(tmp_path / "document.json")) == repr(plain)
+    half = text.encode().replace(b'"format"', b'"\xed\xa0\x80": 1, "format"', 1)  # half a pair, as UTF-8 never has it
+    for wrong in (*(text.encode(f"utf-{code}") for code in ("16", "16-le", "16-be", "32", "32-le")), half):
+        with pytest.raises(InvalidInputError, match="Not a JSON document"):
+            read(wrong)
+        (tmp_path / "document.json").write_bytes(wrong)
+        with pytest.raises(InvalidInputError, match=r"document\.json"):
+            load(tmp_path / "document.json")
+    with pytest.raises(InvalidInputError, match=r"Not a JSON document in UTF-8: .* at byte"):
+        read(half)
+
+
+def test_a_document_in_a_file_is_as_long_as_one_that_is_given(monkeypatch, tmp_path):
+    (tmp_path / "tree.json").write_text(chain(3))
+    monkeypatch.setattr("fcca.export._files.LARGEST_TREE", 100)
+    with pytest.raises(InvalidInputError, match="a tree has at most 100"):
+        load(tmp_path / "tree.json")
+
+
+def test_a_document_in_a_file_is_parsed_once(monkeypatch, tmp_path):
+    real, calls = json.loads, []
+    (tmp_path / "tree.json").write_text(chain(3))
+    monkeypatch.setattr(json, "loads", lambda *args, **kwargs: (calls.append(args), real(*args, **kwargs))[1])
+    load(tmp_path / "tree.json")
+    assert len(calls) == 1
 
 
 def test_values_of_columns_that_nothing_asks_for_do_not_matter():

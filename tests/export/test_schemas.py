@@ -32,6 +32,22 @@ def validators():
     }
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ((["x"],), r"no schema \['x'\]"),
+        ((None,), "no schema None"),
+        (("tree", "1"), "no version '1'"),
+        (("tree", True), "no version True"),
+        (("tree", 1.0), r"no version 1\.0"),
+        (("tree", [1]), r"no version \[1\]"),
+    ],
+)
+def test_schemas_that_there_are_not_are_told_in_words(asked, words):
+    with pytest.raises(InvalidInputError, match=words):
+        schema(*asked)
+
+
 def test_schemas_are_schemas_and_say_whose_they_are(validators):
     for (name, version), validator in validators.items():
         validator.check_schema(validator.schema)

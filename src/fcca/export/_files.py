@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from codecs import BOM_UTF8
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,21 @@ from sklearn.base import BaseEstimator
 
 from fcca._columns import Column, Columns
 from fcca._conditions._document import JSON_FORMAT, LARGEST
-from fcca._documents import parsed
-from fcca._files import atomic_outputs
+from fcca._documents import check_length, parsed
+from fcca._files import as_path, atomic_outputs
 from fcca.classifier import FCCAClassifier
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals, Moves
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.export._json import FORMAT, to_json
-from fcca.export._reading import from_json
+from fcca.export._json import LARGEST as LARGEST_TREE
+from fcca.export._reading import tree_in
 from fcca.export._stored import SELECTION_PATH, check_stored, plain_path
 from fcca.export._tree import DistilledTree
 from fcca.models import DecidedAt
 from fcca.models._damage import damage_told
-from fcca.models._files import PICKLE_SUFFIXES, TRUSTED_TYPES, ZIP, file_content, is_pickle, loaded_skops, skops_library
+from fcca.models._files import TRUSTED_TYPES, ZIP, check_unpacked, file_content, loaded_skops, skops_library
 from fcca.models._native import ADAPTERS
 from fcca.selection import OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
@@ -80,8 +82,8 @@ def save(fitted: Any, path: str | Path) -> None:
     Raises
     ------
     InvalidInputError
-        For what the format cannot hold, and for an estimator with types of your own inside, which :func:`load` would
-        refuse.
+        For what the format cannot hold, for a name that no file can have, and for an estimator with types of your own
+        inside, which :func:`load` would refuse.
     UnsupportedModelError
         Where skops is not installed.
 
@@ -102,10 +104,10 @@ def save(fitted: Any, path: str | Path) -> None:
     >>> load(folder / "classifier.skops").at_granularity(0.9, X, y).n_thresholds_ < classifier.n_thresholds_
     True
     """
-    path = Path(path)
+    path = as_path(path)
     suffix = path.suffix.lower()
     if suffix == ".json":
-        content = _document(fitted).encode()
+        content = _encoded(_document(fitted))
     elif suffix == ".skops":
         content = _skops(fitted, path)
     else:
@@ -126,6 +128,17 @@ def _document(fitted: Any) -> str:
         f"A {type(fitted).__name__} cannot be written as .json: an FCCAClassifier, a DistilledTree and a ThresholdTable, "
         "such as the thresholds_ of a discretizer, can. Give a name that ends in .skops for a whole estimator."
     )
+
+
+def _encoded(document: str) -> bytes:
+    try:
+        return document.encode()
+    except UnicodeEncodeError as error:
+        shown = document[max(0, error.start - 40) : error.end]
+        raise InvalidInputError(
+            f"A name or a label has a character that no file in UTF-8 can hold, at the end of {shown!r}. Rename it before "
+            "fitting."
+        ) from error
 
 
 def _skops(fitted: Any, path: Path) -> bytes:
@@ -178,7 +191,8 @@ def load(path: str | Path) -> Any:
     Parameters
     ----------
     path : str or Path
-        A document of a tree or a threshold table, as fcca distill writes them too; or a skops file of an estimator.
+        A document of a tree or a threshold table, as fcca distill writes them too; or a skops file of an estimator. A
+        regular file of at most 4 GiB.
 
     Returns
     -------
@@ -187,8 +201,9 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, damaged or of another kind, for a pickle, which is never opened, for types that
-        are not known to be harmless, and for objects that do not fit each other.
+        For a file that is missing, empty, too large, compressed, damaged or of another kind, for a directory, device or
+        pipe, for a pickle, which is never opened, for types that are not known to be harmless, and for objects that do not
+        fit each other.
     UnsupportedModelError
         Where a library that the file needs is not installed.
 
@@ -203,13 +218,9 @@ def load(path: str | Path) -> Any:
     >>> load(path).names()
     ['RM > 6.94']
     """
-    path = Path(path)
+    path = as_path(path)
     content = file_content(path, FORMATS)
-    if path.suffix.lower() in PICKLE_SUFFIXES or is_pickle(content):
-        raise InvalidInputError(
-            f"{path} is a pickle, and loading one runs whatever code is in it. Where you trust it, load it yourself and "
-            "save it without code: fcca.export.save(joblib.load(file), 'classifier.skops')."
-        )
+    check_unpacked(path, content, "fcca.export.save(joblib.load(file), 'classifier.skops')")
     try:
         return _from_skops(path, content) if content.startswith(ZIP) else _from_document(content)
     except InvalidInputError as error:
@@ -228,13 +239,14 @@ def _from_skops(path: Path, content: bytes) -> Any:
 
 
 def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
-    if content.lstrip()[:1] != b"{":
+    if content.removeprefix(BOM_UTF8).lstrip()[:1] != b"{":
         raise InvalidInputError(f"No known format: it begins with {content[:16]!r}. Formats that can be loaded: {FORMATS}.")
     found = parsed(content, LARGEST, "a document")
     if found.get("format") == JSON_FORMAT:
         return ThresholdTable.from_json(content)
     if found.get("format") == FORMAT:
-        return from_json(content)
+        check_length(content, LARGEST_TREE, "a tree")
+        return tree_in(found)
     keys = ", ".join(repr(key[:40]) for key in list(found)[:5]) or "nothing"
     raise InvalidInputError(
         f"JSON, but no document of a tree or a threshold table: it has {keys}. Formats that can be loaded: {FORMATS}; "

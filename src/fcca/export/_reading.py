@@ -39,7 +39,8 @@ def from_json(text: str | bytes) -> DistilledTree:
     Parameters
     ----------
     text : str or bytes
-        UTF-8 where bytes. Of version 1 or 2; a tree of version 1 has no ``thresholds`` and no ``provenance``.
+        UTF-8 where bytes, with or without a byte order mark. Of version 1 or 2; a tree of version 1 has no ``thresholds``
+        and no ``provenance``.
 
     Returns
     -------
@@ -63,7 +64,11 @@ def from_json(text: str | bytes) -> DistilledTree:
     >>> tree.provenance.black_box.parameters["gradientboostingclassifier__max_depth"]
     1
     """
-    document = parsed(text, LARGEST, "a tree")
+    return tree_in(parsed(text, LARGEST, "a tree"))
+
+
+def tree_in(document: Any) -> DistilledTree:
+    """The tree in a document that is parsed already; anything else is an InvalidInputError."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InvalidInputError(
             f"Not a tree of fcca: expected a JSON object with format {FORMAT!r}, such as the tree.json that fcca distill "

@@ -6,6 +6,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from fcca._documents import is_whole
 from fcca.exceptions import InvalidInputError
 
 #: Versions of each document, the one that is written now last.
@@ -26,19 +27,24 @@ def schema(name: str, version: int | None = None) -> dict[str, Any]:
     -------
     dict
 
+    Raises
+    ------
+    InvalidInputError
+        For a document or a version that there is not.
+
     Examples
     --------
     >>> from fcca.export import schema
     >>> schema("rules")["properties"]["format"]
     {'const': 'fcca-rules'}
     """
-    if name not in VERSIONS:
+    if not isinstance(name, str) or name not in VERSIONS:
         raise InvalidInputError(f"There is no schema {name!r}. Give one of {', '.join(VERSIONS)}.")
     versions = VERSIONS[name]
     version = versions[-1] if version is None else version
-    if version not in versions:
+    if not is_whole(version) or version not in versions:
         known = ", ".join(map(str, versions))
         raise InvalidInputError(f"There is no version {version!r} of {name}. Give one of {known}.")
-    path = files("fcca.export").joinpath("schemas", f"{name}-{int(version)}.schema.json")
+    path = files("fcca.export").joinpath("schemas", f"{name}-{version}.schema.json")
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document

@@ -48,7 +48,7 @@ def _require(holds: Any, what: str) -> None:
 
 
 def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
-    """Refuse what is not an array of such numbers, finite ones where they are not whole."""
+    """Refuse what is not an array of such numbers and of this shape; NaN and infinity are numbers here."""
     _require(isinstance(given, np.ndarray) and given.dtype.kind in kinds and given.shape == shape, f"{what} of a wrong kind")
 
 

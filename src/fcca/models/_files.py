@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 from sklearn.base import is_classifier
 
 from fcca._documents import without_repetition
+from fcca._files import as_path, regular_content
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models._damage import check_archive, check_usable, damage_told
 from fcca.models._native import as_classifier
@@ -65,6 +67,9 @@ TRUSTED_TYPES = frozenset(
 EXTRAS = {"xgboost": "xgboost", "lightgbm": "lightgbm", "catboost": "catboost", "interpret": "ebm", "skops": "skops"}
 
 PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
+# What gzip, bzip2, xz, lz4 and zlib begin with; joblib compresses pickles by each of them.
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x04\x22\x4d\x18", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+LARGEST_FILE = 4 * 2**30  # bytes
 ZIP, CATBOOST_BINARY, LIGHTGBM_TEXT = b"PK\x03\x04", b"CBM1", b"tree\n"
 
 
@@ -74,7 +79,7 @@ def load_model(path: str | Path) -> Any:
     Parameters
     ----------
     path : str or Path
-        A file of skops, XGBoost, LightGBM or CatBoost. What it is, is seen from what is in it.
+        A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. What it is, is seen from what is in it.
 
     Returns
     -------
@@ -85,8 +90,9 @@ def load_model(path: str | Path) -> Any:
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, damaged or of no known format, for one that holds something else than a
-        classifier, for a pickle, and for a skops file with types that are not known to be harmless.
+        For a file that is missing, empty, too large, compressed, damaged or of no known format, for a directory, device or
+        pipe, for a file that holds something else than a classifier, for a pickle, and for a skops file with types that
+        are not known to be harmless.
     UnsupportedModelError
         For a booster that is not a classifier, or where the library that the file needs is not installed.
 
@@ -103,7 +109,7 @@ def load_model(path: str | Path) -> Any:
     >>> load_model(path)
     LogisticRegression(max_iter=5000)
     """
-    path = Path(path)
+    path = as_path(path)
     content = file_content(path)
     classifier = _loader(path, content)(path, content)
     kind = type(classifier).__name__
@@ -117,7 +123,7 @@ def load_model(path: str | Path) -> Any:
 
 
 def file_content(path: Path, formats: str = FORMATS) -> bytes:
-    """What is in a file, or an error that says why nothing is.
+    """What is in a file, or an error that says why nothing is read.
 
     Parameters
     ----------
@@ -126,13 +132,14 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
         What to say of formats that can be loaded.
     """
     try:
-        content = path.read_bytes()
+        content = regular_content(path, LARGEST_FILE)
     except FileNotFoundError as error:
         raise InvalidInputError(f"There is no file {path}. Formats that can be loaded: {formats}.") from error
-    except IsADirectoryError as error:
-        raise InvalidInputError(f"{path} is a directory. Name a file of one of these formats: {formats}.") from error
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error} Formats that can be loaded: {formats}.") from error
+    except (OSError, ValueError) as error:  # a ValueError for what no file can be called
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInputError(f"{str(path)!r} cannot be read: {reason}.") from error
     if not content:
         raise InvalidInputError(f"{path} is empty. Formats that can be loaded: {formats}.")
     return content
@@ -140,11 +147,7 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 
 def _loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     """The function that loads what this file holds."""
-    if path.suffix.lower() in PICKLE_SUFFIXES or is_pickle(content):
-        raise InvalidInputError(
-            f"{path} is a pickle, and loading one runs whatever code is in it. Where you trust it, load it yourself and "
-            "save it without code: skops.io.dump(joblib.load(file), 'model.skops')."
-        )
+    check_unpacked(path, content, "skops.io.dump(joblib.load(file), 'model.skops')")
     if content.startswith(ZIP):
         return _load_skops
     if content.startswith(CATBOOST_BINARY):
@@ -160,10 +163,26 @@ def _loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
     )
 
 
-def is_pickle(content: bytes) -> bool:
-    """Protocols 2 and later begin with the opcode PROTO; joblib compresses the same."""
-    compressed = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x04\x22\x4d\x18", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-    return (content[0] == 0x80 and content[1:2] <= b"\x08" and content.endswith(b".")) or content.startswith(compressed)
+def check_unpacked(path: Path, content: bytes, instead: str) -> None:
+    """Refuse pickles, which are code, and compressed files, in which there may be one.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes
+    instead : str
+        What saves the same without code.
+    """
+    advice = f"Where you trust it, load it yourself and save it without code: {instead}."
+    # Protocols 2 and later begin with the opcode PROTO.
+    is_pickle = content[0] == 0x80 and content[1:2] <= b"\x08" and content.endswith(b".")
+    if is_pickle or path.suffix.lower() in PICKLE_SUFFIXES:
+        raise InvalidInputError(f"{path} is a pickle, and loading one runs whatever code is in it. {advice}")
+    if content.startswith(COMPRESSED):
+        raise InvalidInputError(
+            f"{path} is compressed. Unpack it first, for example with gunzip. Where a pickle is in it, as joblib writes "
+            f"them, loading it would run whatever code is in it. {advice}"
+        )
 
 
 def _json_loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
@@ -175,7 +194,7 @@ def _json_loader(path: Path, content: bytes) -> Callable[[Path, bytes], Any]:
         return float(name)
 
     try:
-        document = json.loads(content, object_pairs_hook=without_repetition, parse_constant=constant)
+        document = json.loads(content.decode(), object_pairs_hook=without_repetition, parse_constant=constant)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise InvalidInputError(
             f"{path} begins like JSON and is damaged: {error}. It may have been cut off on the way; save it again."
@@ -272,7 +291,10 @@ def _load_catboost(path: Path, content: bytes, check: Callable[[], None], *, by_
     with damage_told(path, "a CatBoost model"):
         check()
         if by_name:
-            model.load_model(str(path), format="json")  # which CatBoost does not take from memory
+            with TemporaryDirectory() as folder:  # CatBoost does not take it from memory, and the file may have changed
+                copy = Path(folder) / "model.json"
+                copy.write_bytes(content)
+                model.load_model(str(copy), format="json")
         else:
             model.load_model(blob=content)
         return as_classifier(model)
