@@ -120,6 +120,10 @@ def read_document(text: Any) -> tuple[Any, ...]:
     if version == VERSION and document.get("columns") is not None:
         given = TABLE.entry(document, "columns", list)
         columns = Columns(tuple(_read_column(column, at) for at, column in enumerate(given)))
+        for column, name in zip(columns, names, strict=False):  # that they are as many, a table checks
+            # A library may call a column otherwise than its table, as LightGBM does, but not by the name of another one.
+            if column.name is not None and column.name != name and column.name in names:
+                raise TABLE.damaged(f"the column {name[:40]!r} of 'feature_names' is {column.name[:40]!r} in 'columns'")
     kinds = ("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")
     conditions = [
         _read_condition(entry, at, kinds, len(names)) for at, entry in enumerate(TABLE.entry(document, "conditions", list))
