@@ -26,9 +26,16 @@ class TrainingTable(NamedTuple):
 
 def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
     """The rows that count: those of weight 0 may hold categories that no other row has."""
-    y = column_or_1d(y)
-    if _num_samples(X) != len(y):
-        raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
+    try:
+        y = column_or_1d(y)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y must be a list of labels, one for each row of X: {error}") from error
+    try:
+        n_rows = _num_samples(X)
+    except TypeError as error:
+        raise InvalidInputError(f"X must be a table of rows and columns, got {type(X).__name__}.") from error
+    if n_rows != len(y):
+        raise InvalidInputError(f"X has {n_rows} rows and y has {len(y)}. Expected as many.")
     if sample_weight is None:
         return TrainingTable(X, y, None, np.arange(len(y)))
     weight = check_weights(sample_weight, len(y))

@@ -149,6 +149,13 @@ def codes(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
     return X.astype({"purpose": "category"}), (y == "good").astype(int)
 
 
+def numbered(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers, and a column of categories that are numbers themselves."""
+    X, y = numbers(n, 3)
+    code = 1 + (np.arange(n) + 2 * y) % 3
+    return X.assign(code=pd.Categorical(code)), (y + (code == 1) > 1).astype(int)
+
+
 CASES = {
     "gb": lambda: fitted(numbers()),
     "gb of depth 2": lambda: fitted(numbers(), GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=0)),
@@ -168,6 +175,10 @@ CASES = {
     "rf, mixed": lambda: fitted(mixed(), rf()),
     "logistic, mixed": lambda: fitted(mixed(), LogisticRegression(max_iter=500)),
     "svm, mixed": lambda: fitted(mixed(), LinearSVC(random_state=0)),
+    "categories that are numbers": lambda: fitted(numbered(), hgb()),
+    "labels that are booleans": lambda: fitted((numbers()[0], numbers()[1] == 1), rf()),
+    "labels with points": lambda: fitted((numbers()[0], numbers()[1] * 1.0), rf()),
+    "names of a library's own": lambda: fitted(tuple(np.asarray(part) for part in numbers()), lgbm()),
     "gb, three classes": lambda: fitted(mixed(classes=3)),
     "rf, three classes": lambda: fitted(iris(), rf()),
     "lgbm, three classes": lambda: fitted(iris(), lgbm()),
@@ -229,6 +240,13 @@ CASES = {
     ),
     "a tree cut short": lambda: fitted(
         iris(), rf(), tree=OptimalTreeClassifier(max_depth=4, regularization=0.0001, time_limit=0)
+    ),
+    "a tree of few branches": lambda: fitted(
+        iris(), rf(), tree=OptimalTreeClassifier(max_depth=4, regularization=0.0001, max_nodes=2)
+    ),
+    "a weight of one class": lambda: fitted(numbers(), tree=OptimalTreeClassifier(class_weight={0: 2.0})),
+    "weights of more classes than there are": lambda: fitted(
+        numbers(), tree=OptimalTreeClassifier(class_weight={0: 2.0, 1: 1.0, 7: 3.0})
     ),
     "deciding elsewhere": lambda: fitted(numbers(), decided()),
     "calibrated": lambda: fitted(numbers(), CalibratedClassifierCV(rf(), ensemble=False, cv=3)),

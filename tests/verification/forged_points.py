@@ -324,9 +324,81 @@ def the_tree_learned_something_else(d):
 
 @forgery("data", "not which rows")
 def rows_of_which_nothing_is_said(d):
-    d["data"] |= {"fingerprint": None, "rows": 99_999}
+    d["data"] |= {"fingerprint": None, "rows": None}
 
 
 @forgery("model", "not which black box")
 def a_black_box_of_which_nothing_is_said(d):
     d["model"]["fingerprint"] = None
+
+
+# --- what Python takes for the same, and documents do not -----------------------------------------------------------------
+
+
+@forgery("answers", "the target is no class of the black box")
+def a_target_that_is_true_for_1(d):
+    targets = d["counterfactuals"]["target"]
+    targets[targets.index(1)] = True
+
+
+@forgery("answers", "the target is no class of the black box")
+def a_target_with_a_point(d):
+    targets = d["counterfactuals"]["target"]
+    targets[targets.index(1)] = 1.0
+
+
+@forgery("moves", "no other value", of="categories that are numbers")
+def a_category_that_is_true_for_1(d):
+    found = d["counterfactuals"]
+    code = d["data"]["columns"].index("code")
+    k = next(k for k, j in enumerate(found["move_feature"]) if j == code and found["move_to"][k] == 1)
+    found["move_to"][k] = True
+
+
+@forgery("thresholds found", "other categories", of="categories that are numbers")
+def a_category_of_a_column_that_is_true_for_1(d):
+    table = d["thresholds"]["found"]
+    code = d["data"]["columns"].index("code")
+    table["columns"][code]["categories"] = [True if one == 1 else one for one in table["columns"][code]["categories"]]
+
+
+@forgery("tree", "classes of the data are [False, True]", "classes of the tree")
+def classes_that_are_booleans(d):
+    d["data"]["classes"] = d["tree"]["classes"] = [False, True]
+
+
+@forgery("tree", "classes of the tree are [0, True]")
+def a_class_that_is_a_boolean(d):
+    d["data"]["classes"] = d["tree"]["classes"] = [0, True]
+
+
+@forgery("tree", "classes of the data are [0.0, 1.0]")
+def classes_with_points(d):
+    d["data"]["classes"] = [0.0, 1.0]
+
+
+@forgery("tree", "classes of the data are [1, 0]", "classes of the tree")
+def classes_in_another_order_with_their_weights(d):
+    d["data"]["classes"] = d["tree"]["classes"] = [1, 0]
+    for node in d["tree"]["nodes"]:
+        node["weight"].reverse()
+
+
+@forgery("parameters", "a class weight is of 'maybe'", of="weights of classes")
+def a_weight_of_a_class_that_there_is_not(d):
+    d["parameters"]["tree"]["class_weight"][1][0] = "maybe"
+
+
+@forgery("parameters", "a class weight is of True", of="weights of classes")
+def a_weight_of_a_class_that_is_a_boolean(d):
+    d["parameters"]["tree"]["class_weight"][1][0] = True
+
+
+@forgery("model", "told to decide at 0.3", "says 0.7", of="deciding elsewhere")
+def a_decision_elsewhere(d):
+    d["model"]["decision_threshold"] = 0.7
+
+
+@forgery("model", "told to decide at 0.3", "nothing of it", of="deciding elsewhere")
+def a_decision_that_is_not_told(d):
+    d["model"]["decision_threshold"] = None

@@ -285,6 +285,76 @@ def classes_without_any_weight(d):
     d["parameters"]["tree"]["class_weight"] = [[0, 0.0], [1, 0.0]]
 
 
+# --- what the tree takes and refuses --------------------------------------------------------------------------------------
+
+
+@forgery("tree", "column 'purpose' of the tree", "other categories", of="rf, mixed")
+def a_category_that_the_tree_would_take(d):
+    column_of(d["tree"], "purpose")["categories"].append("yacht")
+
+
+@forgery("tree", "must be sorted", of="rf, mixed")
+def categories_that_the_tree_takes_in_another_order(d):
+    column_of(d["tree"], "purpose")["categories"].reverse()
+
+
+@forgery("tree", "takes missing values", of="gb")
+def missing_values_that_the_tree_would_take(d):
+    d["tree"]["missing_values"] = True
+
+
+@forgery("tree", "column 'worst radius' of the tree", "gaps", of="rf")
+def missing_values_that_a_column_of_the_tree_would_take(d):
+    d["tree"]["missing_values"] = True
+    for column in d["tree"]["columns"]:
+        column["missing"] = True
+
+
+@forgery("tree", "gaps", of="rf, mixed")
+def a_gap_that_no_row_has(d):
+    column_of(d["tree"], "age")["missing"] = True
+
+
+@forgery("tree", "another name", of="columns without names")
+def names_that_nobody_gave(d):
+    for j, column in enumerate(d["tree"]["columns"]):
+        column["name"] = f"x{j}"
+
+
+@forgery("thresholds found", "no column is called 'height'", of="rf, mixed")
+def a_column_of_the_thresholds_by_another_name(d):
+    column_of(d["thresholds"]["found"], "age")["name"] = "height"
+
+
+@forgery("thresholds found", "gaps", of="rf, mixed")
+def a_column_of_the_thresholds_with_gaps(d):
+    column_of(d["thresholds"]["found"], "age")["missing"] = True
+
+
+@forgery("thresholds found", "categories or gaps", of="rf, mixed")
+def a_column_of_the_thresholds_that_is_ignored(d):
+    column_of(d["thresholds"]["found"], "age")["ignored"] = True
+
+
+def column_of(table, name):
+    return next(column for column in table["columns"] if column["name"] == name)
+
+
+@forgery("tree", "accuracy of the tree is left out")
+def an_accuracy_left_out(d):
+    d["tree"]["provenance"]["accuracy"] = None
+
+
+@forgery("tree", "an accuracy is told", of="another tree")
+def an_accuracy_of_a_tree_that_did_not_learn_labels(d):
+    d["tree"]["provenance"]["accuracy"] = 1.0
+
+
+@forgery("tree", "made from counterfactuals None")
+def statuses_of_the_tree_left_out(d):
+    d["tree"]["provenance"]["counterfactuals"] = None
+
+
 @forgery("tree", "classes of the tree")
 def the_classes_of_the_tree_swapped(d):
     d["tree"]["classes"].reverse()
@@ -383,3 +453,10 @@ def an_unfinished_tree_called_optimal(d):
 def a_bound_of_an_unfinished_tree_raised(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["gap"], claim["lower_bound"] = 0.0, claim["objective"]
+
+
+@forgery("objective", "without a limit")
+def another_tree_that_is_not_called_optimal(d):
+    """A worse one, with what is true of it: nothing was to keep the search from the best."""
+    for claim in (d["proof"], d["tree"]["certificate"]):
+        claim["optimal"], claim["lower_bound"], claim["gap"] = False, 0.0, 1.0

@@ -11,18 +11,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fcca.constraints import Limits
 from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import joined
 from fcca.exceptions import InvalidInputError
+from fcca.export import read_certificate
 from fcca.verification import verify
-from verification import forged_points, forged_trees
+from verification import forged_open_ends, forged_points, forged_trees
 from verification.certified import case, fitted, mixed, numbers, rf, switches
 from verification.forgeries import FORGERIES
 
-assert forged_points.forgery is forged_trees.forgery  # both have put theirs into the list
+assert forged_points.forgery is forged_trees.forgery is forged_open_ends.forgery  # all have put theirs into the list
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -153,6 +158,9 @@ def test_a_dearer_answer_with_all_that_follows_from_it_is_found_by_proving_again
 # --- documents that are none ----------------------------------------------------------------------------------------------
 
 
+READ = {"label": "y", "categorical": [], "rows": 3, "left_out": [1], "fingerprint": "0" * 64}
+
+
 def documents():
     d = json.loads(case("three thresholds").document)
 
@@ -217,9 +225,29 @@ def documents():
         "no proof": lacking("proof", "gap"),
         "a decision beyond 1": but("model", "decision_threshold", to=1.5),
         "versions that are numbers": but("versions", "fcca", to=1),
-        "rows left out that are none": but(
-            "data", "read", to={"label": "y", "categorical": [], "rows": 3, "left_out": [-1]}
-        ),
+        "rows without a fingerprint": but("data", "fingerprint", to=None),
+        "a fingerprint without rows": but("data", "rows", to=None),
+        "fewer rows than none": but("data", "rows", to=-5),
+        "rows left out that are none": but("data", "read", to=READ | {"left_out": [-1]}),
+        "rows left out that are not in the file": but("data", "read", to=READ | {"left_out": [3]}),
+        "a row left out twice": but("data", "read", to=READ | {"left_out": [1, 1]}),
+        "a file without a fingerprint": but("data", "read", to=READ | {"fingerprint": None}),
+        "categories of no column": but("data", "read", to=READ | {"categorical": ["height"]}),
+        "a margin of 0": but("parameters", "margin", to=0),
+        "a merging below 0": but("parameters", "merge_tolerance", to=-1),
+        "a merging beyond 1": but("parameters", "merge_tolerance", to=1e308),
+        "a time below 0": but("parameters", "time_limit", to=-1),
+        "a time of a point below 0": but("parameters", "time_limit_per_point", to=-0.5),
+        "a time of a tree that is a text": but("parameters", "tree", "time_limit", to="long"),
+        "a time of a tree below 0": but("parameters", "tree", "time_limit", to=-1.0),
+        "no time of a tree": lacking("parameters", "tree", "time_limit"),
+        "branches of a tree below 0": but("parameters", "tree", "max_nodes", to=-1),
+        "branches of a tree that are true": but("parameters", "tree", "max_nodes", to=True),
+        "no class weights": lacking("parameters", "tree", "class_weight"),
+        "a reason for no counterfactuals where there are some": but("why_no_counterfactuals", to="Nobody asked."),
+        "no reason for no counterfactuals": but("counterfactuals", to=None),
+        "a tree of version 1": but("tree", "version", to=1),
+        "a tree without provenance": but("tree", "provenance", to=None),
     }
 
 
@@ -228,6 +256,40 @@ def test_what_is_no_certificate_is_refused(name):
     one = case("three thresholds")
     with pytest.raises(InvalidInputError):
         verify(documents()[name], one.X, one.y, one.model)
+
+
+def test_a_version_that_is_long_is_cut_in_the_message():
+    with pytest.raises(InvalidInputError) as error:
+        read_certificate(json.dumps({"format": "fcca-certificate", "version": "9" * 10_000}))
+    assert len(str(error.value)) < 200
+
+
+def test_certificates_from_before_trees_had_a_number_of_branches_are_read():
+    one = case("gb")
+    document = json.loads(one.document)
+    del document["parameters"]["tree"]["max_nodes"]
+    assert one.verified(json.dumps(document)).accepted
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": None}, "X must be a table"),
+        ({"y": None}, "y must be a list of labels"),
+        ({"y": 5}, "y must be a list of labels"),
+        ({"y": np.zeros((150, 2))}, "y must be a list of labels"),
+        ({"y": [0, 1]}, "X has 150 rows and y has 2"),
+        ({"model": RandomForestClassifier()}, "a RandomForestClassifier, is not fitted"),
+        ({"model": FrozenEstimator(RandomForestClassifier())}, "a RandomForestClassifier, is not fitted"),
+        ({"model": make_pipeline(StandardScaler(), LogisticRegression())}, "a Pipeline, is not fitted"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else next(iter(given)),
+)
+def test_rows_and_models_that_cannot_be_used_are_refused(given, words):
+    for name in ("gb", "deciding elsewhere"):
+        one = case(name)
+        with pytest.raises(InvalidInputError, match=words):
+            verify(one.document, **({"X": one.X, "y": one.y, "model": one.model} | given))
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,7 @@ def _parameters(clf: FCCAClassifier) -> dict[str, Any]:
             "regularization": None if tree.regularization is None else float(tree.regularization),
             "class_weight": weights,
             "time_limit": None if tree.time_limit is None else float(tree.time_limit),
+            "max_nodes": None if tree.max_nodes is None else int(tree.max_nodes),
         },
     }
 

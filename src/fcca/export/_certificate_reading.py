@@ -15,7 +15,9 @@ from fcca._documents import DocumentReader, is_whole, parsed
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
-from fcca.export._certificate import FORMAT, VERSION
+from fcca.export._certificate import FORMAT, IN_PIECES, VERSION
+from fcca.export._json import VERSION as VERSION_OF_TREES
+from fcca.export._json import WITHOUT_THRESHOLDS
 from fcca.export._reading import TREE, from_json
 from fcca.export._tree import DistilledTree
 from fcca.thresholds import ThresholdTable
@@ -28,6 +30,7 @@ LARGEST = 2**29  # characters; a certificate of a million rows has fewer
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
+TIMES = ("time_limit", "time_limit_per_point")
 
 _reader = DocumentReader("certificate", "Write it again with fcca.export.certificate or fcca distill.")
 
@@ -86,7 +89,13 @@ class StatedParameters:
     fit_to: str
     max_depth: int | None
     regularization: float | None
-    class_weight: dict[Label, float] | str | None
+    class_weight: tuple[tuple[Label, float], ...] | str | None
+    tree_is_limited: bool
+
+    @property
+    def search_is_limited(self) -> bool:
+        """Whether searches of counterfactuals may have been ended by the clock."""
+        return any(self.search[name] is not None for name in TIMES)
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ class ReadFrom:
     categorical: tuple[str, ...]
     n_rows: int
     left_out: Longs
-    fingerprint: str | None
+    fingerprint: str
 
 
 @dataclass(frozen=True)
@@ -173,27 +182,30 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
             f"Not a certificate of fcca: expected a JSON object with format {FORMAT!r}, such as the certificate.json that "
             "fcca distill writes."
         )
-    if not is_whole(document.get("version")) or document["version"] != VERSION:
-        raise InvalidInputError(f"A certificate of version {document.get('version')!r}; this fcca reads version {VERSION}.")
+    version = document.get("version")
+    if not is_whole(version) or version != VERSION:
+        raise InvalidInputError(f"A certificate of version {repr(version)[:40]}; this fcca reads version {VERSION}.")
     data, model = (_reader.entry(document, name, dict) for name in ("data", "model"))
     columns = _texts(_reader.entry(data, "columns", list, "data"), "columns")
     thresholds = _reader.entry(document, "thresholds", dict)
     found = _found(thresholds, columns)
-    n_rows = _reader.optional(data, "rows", int, "data")
+    fingerprint, n_rows = _fingerprint(data, "data"), _reader.optional(data, "rows", int, "data")
+    if (fingerprint is None) != (n_rows is None) or (n_rows is not None and n_rows < 0):
+        raise _reader.damaged("a fingerprint of the rows and how many there are stand together, or neither does")
     tree, contradiction = _tree(_reader.entry(document, "tree", dict), columns)
     return CertificateDocument(
         versions=_versions(_reader.entry(document, "versions", dict)),
-        data_fingerprint=_fingerprint(data, "data"),
+        data_fingerprint=fingerprint,
         n_rows=n_rows,
         columns=columns,
         classes=_reader.labels(_reader.entry(data, "classes", list, "data"), "classes"),
-        read=_read_from(_reader.optional(data, "read", dict, "data")),
+        read=_read_from(_reader.optional(data, "read", dict, "data"), columns),
         model_fingerprint=_fingerprint(model, "model"),
         model_class=_reader.entry(model, "class", str, "model"),
         decision_threshold=_decision(_reader.optional(model, "decision_threshold", float, "model")),
         parameters=_parameters(_reader.entry(document, "parameters", dict)),
         statuses=_statuses(_reader.entry(document, "statuses", dict)),
-        points=_points(_reader.optional(document, "counterfactuals", dict), len(columns)),
+        points=_points(_reader.optional(document, "counterfactuals", dict), document, len(columns)),
         found=found,
         kept=_kept(thresholds, len(found)),
         selection=_stated(_reader.optional(thresholds, "selection", dict, "thresholds"), "inconsistency", "the selection"),
@@ -214,17 +226,27 @@ def _fingerprint(given: dict[str, Any], where: str) -> str | None:
     return text
 
 
-def _read_from(given: dict[str, Any] | None) -> ReadFrom | None:
+def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> ReadFrom | None:
     if given is None:
         return None
     where = "data.read"
     named = _reader.entry(given, "categorical", list, where)
+    categorical = _texts(named, "the columns of categories") if named else ()
+    if others := [name for name in categorical if name not in columns]:
+        raise _reader.damaged(f"{others[0][:40]!r} is said to hold categories, and is no column")
+    fingerprint = _fingerprint(given, where)
+    if fingerprint is None:  # the check of the file would be left out without a word
+        raise _reader.damaged(f"{where} says how a file was read, and not which it is: it has no fingerprint")
+    n_rows = _reader.entry(given, "rows", int, where)
+    left_out = _whole(_reader.entry(given, "left_out", list, where), "left_out")
+    if len(np.unique(left_out)) < len(left_out) or (len(left_out) and left_out.max() >= n_rows):
+        raise _reader.damaged(f"'left_out' must be different rows of the {n_rows:,} of the file")
     return ReadFrom(
         label=_reader.entry(given, "label", str, where),
-        categorical=_texts(named, "the columns of categories") if named else (),
-        n_rows=_reader.entry(given, "rows", int, where),
-        left_out=_whole(_reader.entry(given, "left_out", list, where), "left_out"),
-        fingerprint=_fingerprint(given, where),
+        categorical=categorical,
+        n_rows=n_rows,
+        left_out=left_out,
+        fingerprint=fingerprint,
     )
 
 
@@ -259,16 +281,25 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         value = given.get(name)
         is_word = isinstance(value, str) and (word is None or value == word)
         search[name] = value if is_word else _reader.entry(given, name, float, where)
+    if not isinstance(search["margin"], str) and search["margin"] <= 0:
+        raise _reader.damaged("the margin is above 0")
+    if not isinstance(search["merge_tolerance"], str) and not 0 <= search["merge_tolerance"] <= 1:
+        raise _reader.damaged("'merge_tolerance' is a share")
     search["round_thresholds"] = _reader.entry(given, "round_thresholds", bool, where)
-    for name in ("time_limit", "time_limit_per_point"):
-        search[name] = _reader.optional(given, name, float, where)
+    for name in TIMES:
+        search[name] = _seconds(given, name, where)
     rules = _reader.entry(given, "rules", list, where)
     fit_to = _reader.entry(given, "fit_to", str, where)
     if fit_to not in ("labels", "target"):
         raise _reader.damaged("fit_to must be 'labels' or 'target'")
     tree = _reader.entry(given, "tree", dict, where)
-    max_depth = _reader.optional(tree, "max_depth", int, "the tree's parameters")
-    regularization = _reader.optional(tree, "regularization", float, "the tree's parameters")
+    of_tree = "the tree's parameters"
+    max_depth = _reader.optional(tree, "max_depth", int, of_tree)
+    regularization = _reader.optional(tree, "regularization", float, of_tree)
+    max_nodes = _reader.optional(tree, "max_nodes", int, of_tree) if "max_nodes" in tree else None
+    seconds = _seconds(tree, "time_limit", of_tree)
+    if max_nodes is not None and max_nodes < 0:
+        raise _reader.damaged("'max_nodes' of the tree's parameters is below 0")
     if (max_depth is not None and max_depth < 1) or (regularization is not None and regularization < 0):
         raise _reader.damaged("the tree's depth is at least 1, and what a leaf costs is not below 0")
     return StatedParameters(
@@ -278,8 +309,16 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         fit_to=fit_to,
         max_depth=max_depth,
         regularization=regularization,
-        class_weight=_class_weight(tree.get("class_weight")),
+        class_weight=_class_weight(tree),
+        tree_is_limited=max_nodes is not None or seconds is not None,
     )
+
+
+def _seconds(given: dict[str, Any], name: str, where: str) -> float | None:
+    seconds: float | None = _reader.optional(given, name, float, where)
+    if seconds is not None and seconds < 0:
+        raise _reader.damaged(f"{name!r} of {where} is below 0")
+    return seconds
 
 
 def _rule(entry: Any) -> Constraint:
@@ -289,14 +328,17 @@ def _rule(entry: Any) -> Constraint:
         raise _reader.damaged(f"a rule cannot be read: {str(error).rstrip('.')}") from error
 
 
-def _class_weight(given: Any) -> dict[Label, float] | str | None:
+def _class_weight(parameters: dict[str, Any]) -> tuple[tuple[Label, float], ...] | str | None:
+    where = "the class weights"
+    if "class_weight" not in parameters:
+        raise _reader.damaged(f"{where} are left out")
+    given = parameters["class_weight"]
     if given is None or given == "balanced":
         return given  # type: ignore[no-any-return]
-    where = "the class weights"
     if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
         raise _reader.damaged(f"{where} are not pairs of a class and a number")
     weights: list[float] = [_reader.entry({"weight": pair[1]}, "weight", float, where) for pair in given]
-    return dict(zip(_reader.labels([pair[0] for pair in given], where), weights, strict=True))
+    return tuple(zip(_reader.labels([pair[0] for pair in given], where), weights, strict=True)) if given else ()
 
 
 def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -320,7 +362,9 @@ def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
 # --- counterfactuals ------------------------------------------------------------------------------------------------------
 
 
-def _points(given: dict[str, Any] | None, n_columns: int) -> Points | None:
+def _points(given: dict[str, Any] | None, document: dict[str, Any], n_columns: int) -> Points | None:
+    if document.get("why_no_counterfactuals", "") != (IN_PIECES if given is None else None):
+        raise _reader.damaged("'why_no_counterfactuals' says why there are none where there are none, and is null elsewhere")
     if given is None:
         return None
     where = "counterfactuals"
@@ -392,8 +436,6 @@ def _found(given: dict[str, Any], columns: tuple[str, ...]) -> ThresholdTable:
     table = ThresholdTable.from_json(json.dumps(_reader.entry(given, "found", dict, "thresholds")))
     if table.feature_names != columns:
         raise _reader.damaged("the thresholds are on other columns than the data")
-    if len(table) and not (int(table.feature.min()) >= 0 and int(table.feature.max()) < len(columns)):
-        raise _reader.damaged(f"a threshold is of a column that there is not; there are {len(columns)}")
     return table
 
 
@@ -408,6 +450,9 @@ def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTre
     """The tree, or what is wrong with it."""
     for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
         _reader.entry(given, name, kind, "the tree")
+    if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):
+        raise _reader.damaged(f"its tree is of version {WITHOUT_THRESHOLDS}, and a certificate's is of {VERSION_OF_TREES}")
+    _reader.entry(given, "provenance", dict, "the tree")
     try:
         tree = from_json(json.dumps(given))
     except InvalidInputError as error:

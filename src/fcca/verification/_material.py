@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from fcca._columns import Columns
 from fcca._training_table import TrainingTable
-from fcca.constraints import Limits
+from fcca.constraints import Limits, holds
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.counterfactuals._result import Moves
 from fcca.discretizers._rules import Rules
 from fcca.discretizers._run import Run
+from fcca.export._certificate import WITHOUT_ANSWER
+from fcca.export._certificate_fingerprints import plain_label
 from fcca.export._certificate_reading import CertificateDocument, Points
 from fcca.export._tree import DistilledTree
+from fcca.models import LinearModel
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -34,7 +37,7 @@ def is_near(one: Any, other: Any) -> Any:
     return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
 
 
-def rows_in_words(rows: Sequence[int] | Longs) -> str:
+def named_rows(rows: Sequence[int] | Longs) -> str:
     """``row 5``, ``rows 5, 8 and 9``, ``rows 5, 8, 9 and 4 more``."""
     shown = [str(int(row)) for row in rows[:ROWS_NAMED]]
     more = len(rows) - len(shown)
@@ -43,6 +46,12 @@ def rows_in_words(rows: Sequence[int] | Longs) -> str:
     if more:
         return f"rows {', '.join(shown)} and {more:,} more"
     return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def told_apart(label: Any) -> tuple[str, Any]:
+    """A label as documents tell labels apart: true is not 1, and 1.0 is, as in fingerprints."""
+    plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
+    return type(plain).__name__, plain
 
 
 class NotChecked(Exception):  # noqa: N818
@@ -120,6 +129,17 @@ class Material:
         return searched
 
     @cached_property
+    def may_end_open(self) -> bool:
+        """Whether a search may honestly have ended without a proof.
+
+        The searches of the core end with one unless the clock ends them. The programs that linear models with many classes,
+        with categories or under rules are solved by may be given up by HiGHS.
+        """
+        stated, model = self.stated.parameters, self.engine.model
+        by_programs = isinstance(model, LinearModel) and bool(model.n_outputs > 1 or model.effects or stated.rules)
+        return stated.search_is_limited or by_programs
+
+    @cached_property
     def limits(self) -> Limits | None:
         """The rules, compiled for the certificate's points."""
         return None if self.run.rules is None else self.run.rules.limits(self.engine, self.before, self.run.is_binary)
@@ -195,11 +215,12 @@ class Material:
                 return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
             except OverflowError:  # a whole number beyond all floats
                 return None
-        return self._codes_of_labels[j].get(value)
+        return self._codes_of_labels[j].get(told_apart(value))
 
     @cached_property
     def _codes_of_labels(self) -> list[dict[Any, float]]:
-        return [{label: float(code) for code, label in enumerate(column.categories or ())} for column in self.columns]
+        labels = (column.categories or () for column in self.columns)
+        return [{told_apart(label): float(code) for code, label in enumerate(each)} for each in labels]
 
     @cached_property
     def origin(self) -> tuple[Floats, Bools]:
@@ -234,6 +255,28 @@ class Material:
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
+    def unverified(self) -> Bools:
+        """Which claim to flip what was read of the classifier, and not the classifier itself."""
+        unverified: Bools = self.status == "unverified"
+        return unverified
+
+    @cached_property
+    def without_answer(self) -> Bools:
+        """Which claim to be none."""
+        return np.isin(self.status, WITHOUT_ANSWER)
+
+    @cached_property
+    def left_open(self) -> Bools:
+        """Which claim that their search was ended before its proof."""
+        return np.isin(self.status, ("feasible", "unknown"))
+
+    @cached_property
+    def keeps_rules(self) -> Bools:
+        """Which changed rows keep the rules."""
+        kept: Bools = holds(self.stated.parameters.rules, self.columns, self.before, self.after)
+        return kept
+
+    @cached_property
     def own_class(self) -> NDArray[np.int32]:
         """Per counterfactual, what the classifier answers its row with, as a position in its classes."""
         return self.engine.class_index(self.answers[self.at])
@@ -241,8 +284,9 @@ class Material:
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
         """Per counterfactual, the class that it is to be answered with, as a position; -1 for none."""
-        position = {label: k for k, label in enumerate(self.engine.model.classes.tolist())}
-        return np.array([position.get(label, -1) for label in self.points.target], dtype=np.int32)
+        position = {told_apart(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
+        targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
+        return np.array(list(targets), dtype=np.int32)
 
     def as_found(self) -> Counterfactuals:
         """The counterfactuals as the engine would have returned them; the cuts that they cross are found anew."""

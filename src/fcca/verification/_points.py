@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.constraints import Bounds, Cost, Decreasing, Grid, Implies, Increasing, Integer, Linear, OneHot, Rule, holds
+from fcca.constraints import Bounds, Cost, Decreasing, Grid, Implies, Increasing, Integer, Linear, OneHot, Rule
 from fcca.models import TreeEnsemble
-from fcca.verification._material import NEAR, Material, is_near, rows_in_words
+from fcca.verification._material import NEAR, Material, is_near, named_rows
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -27,17 +27,19 @@ def rows_searched(given: Material) -> list[str]:
     problems = []
     twice = [row for row, n in Counter(stated.tolist()).items() if n > 1]
     if twice:
-        problems.append(f"more than one counterfactual of {rows_in_words(twice)}")
+        problems.append(f"more than one counterfactual of {named_rows(twice)}")
     unknown = np.setdiff1d(stated, numbers)
     if len(unknown):
-        problems.append(f"{rows_in_words(unknown)}: not among the training rows")
+        problems.append(f"{named_rows(unknown)}: not among the training rows")
     expected = numbers[given.should_be_searched]
     missing, extra = np.setdiff1d(expected, stated), np.setdiff1d(np.intersect1d(stated, numbers), expected)
     if len(missing):
-        problems.append(f"{rows_in_words(missing)}: no counterfactual, but there should be one")
+        problems.append(f"{named_rows(missing)}: no counterfactual, but there should be one")
     if len(extra):
         why = "the black box gets it wrong, or p0 and p1 leave it out"
-        problems.append(f"{rows_in_words(extra)}: a counterfactual, but {why}")
+        problems.append(f"{named_rows(extra)}: a counterfactual, but {why}")
+    if not given.may_end_open:
+        problems += _of_points(given, given.left_open, "called feasible or unknown, as no search ends without a time limit")
     counted = Counter(given.points.status)
     if dict(counted) != {name: n for name, n in given.stated.statuses.items() if n}:
         problems.append(f"the statuses counted are {dict(counted)}, not {given.stated.statuses}")
@@ -48,11 +50,11 @@ def moves_start(given: Material) -> list[str]:
     """Every move starts at the value that its row has, no column of a row moves twice, and every move goes somewhere."""
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
-        return [f"{rows_in_words(others)}: moves, but no counterfactual"]
+        return [f"{named_rows(others)}: moves, but no counterfactual"]
     problems = []
     pairs = Counter(zip(points.move_row.tolist(), points.move_feature.tolist(), strict=True))
     if twice := [row for (row, _), n in pairs.items() if n > 1]:
-        problems.append(f"a column of {rows_in_words(twice)} moves twice")
+        problems.append(f"a column of {named_rows(twice)} moves twice")
     own = given.before[given.move_point, points.move_feature]
     origin, unknown = given.origin
     elsewhere = unknown | ~((own == origin) | (np.isnan(own) & np.isnan(origin)))
@@ -61,8 +63,7 @@ def moves_start(given: Material) -> list[str]:
     problems += _of_moves(given, nothing | np.isnan(landing) | (landing == own), "ends at no other value of its column")
     moved = np.bincount(given.move_point, minlength=len(points.row)) > 0
     problems += _of_points(given, given.answered & ~moved, "optimal or feasible by the status, but nothing moves")
-    without = np.isin(given.status, ("infeasible", "unknown"))
-    problems += _of_points(given, without & moved, "no counterfactual by the status, but moves")
+    problems += _of_points(given, given.without_answer & moved, "no counterfactual by the status, but moves")
     return problems
 
 
@@ -80,10 +81,8 @@ def range_and_rules(given: Material) -> list[str]:
         mine = feature == j
         unseen[mine] = ~np.isin(landing[mine], given.table[:, j])
     problems += _of_moves(given, unseen, "ends at a category that no training row has")
-    rules = given.stated.parameters.rules
-    kept = np.ones(len(given.at), dtype=np.bool_)
-    kept[given.answered] = holds(rules, given.columns, given.before[given.answered], given.after[given.answered])
-    problems += _of_points(given, ~kept, "a rule is broken, or a missing value filled in that has to stay")
+    broken = given.answered & ~given.keeps_rules
+    problems += _of_points(given, broken, "a rule is broken, or a missing value filled in that has to stay")
     return problems
 
 
@@ -141,34 +140,34 @@ def _lands_well(
 
 
 def answers(given: Material) -> list[str]:
-    """The black box's own predict answers every changed row with the target, and its score leads by the margin."""
+    """The black box's own predict answers every changed row with the target, and its score leads by the margin.
+
+    Of an unverified one the score leads, and the black box's own predict denies it; or a rule is broken.
+    """
     problems = []
-    target = given.target_code
+    target, claims = given.target_code, given.answered | given.unverified
     named = target >= 0
-    problems += _of_points(given, given.answered & ~named, "the target is no class of the black box")
+    problems += _of_points(given, claims & ~named, "the target is no class of the black box")
     problems += _of_points(
-        given, given.answered & named & (target == given.own_class), "the target is the class that the row has already"
+        given, claims & named & (target == given.own_class), "the target is the class that the row has already"
     )
     stated = np.array([label is not None for label in given.points.target], dtype=np.bool_)
-    without = np.isin(given.status, ("infeasible", "unknown")) & stated
-    problems += _of_points(given, without, "no counterfactual by the status, but a target")
-    asked = np.flatnonzero((given.answered | (given.status == "unverified")) & named & _moves_somewhere(given))
-    flipped = np.zeros(len(given.at), dtype=np.bool_)
+    problems += _of_points(given, given.without_answer & stated, "no counterfactual by the status, but a target")
+    asked = np.flatnonzero(claims & named & _moves_somewhere(given))
+    claimed, flipped, leads = (np.zeros(len(given.at), dtype=np.bool_) for _ in range(3))
     if len(asked):
+        claimed[asked] = given.answered[asked]
         flipped[asked] = given.engine.predict(given.after[asked]) == given.engine.model.classes[target[asked]]
-    claimed = np.zeros(len(given.at), dtype=np.bool_)
-    claimed[asked] = given.answered[asked]
+        leads[asked] = _lead(given, asked) >= given.engine.problem.margin
     problems += _of_points(
         given, claimed & ~flipped, "the black box's own predict does not answer the changed row with the target"
     )
-    rules = given.stated.parameters.rules
-    kept = holds(rules, given.columns, given.before, given.after)
-    doubted = (given.status == "unverified") & flipped & kept
+    problems += _of_points(given, claimed & flipped & ~leads, "the margin is missed")
+    doubted = given.unverified & flipped & given.keeps_rules
     problems += _of_points(given, doubted, "called unverified, but the black box is flipped")
-    sure = np.flatnonzero(claimed & flipped)
-    short = np.zeros(len(given.at), dtype=np.bool_)
-    short[sure] = _lead(given, sure) < given.engine.problem.margin
-    problems += _of_points(given, short, "the margin is missed")
+    problems += _of_points(
+        given, given.unverified & ~leads, "called unverified, but by the scores its target does not win by the margin either"
+    )
     return problems
 
 
@@ -199,7 +198,7 @@ def _lead(given: Material, which: Longs) -> Floats:
 
 def costs(given: Material) -> list[str]:
     """The cost of every answer, added up from its moves."""
-    counted = given.answered
+    counted = given.answered | given.unverified
     cost = _costs(given)
     wrong = counted & ~(np.isfinite(given.points.cost) & is_near(np.where(counted, given.points.cost, cost), cost))
     at = np.flatnonzero(wrong)
@@ -208,7 +207,7 @@ def costs(given: Material) -> list[str]:
     first = at[0]
     stated = given.points.cost[first]
     return [
-        f"{rows_in_words(given.points.row[at])}: another cost is stated than the moves add up to, {stated:.12g} instead of "
+        f"{named_rows(given.points.row[at])}: another cost is stated than the moves add up to, {stated:.12g} instead of "
         f"{cost[first]:.12g}"
     ]
 
@@ -239,14 +238,19 @@ def bounds(given: Material) -> list[str]:
     """No bound lies above its cost; the two are equal where optimality is claimed; where nothing was found there is none."""
     points = given.points
     with np.errstate(invalid="ignore"):
-        above = given.answered & (points.bound > points.cost * (1 + NEAR) + NEAR)
-        apart = (given.status == "optimal") & ~is_near(points.bound, points.cost) & ~above
+        above = ~given.without_answer & (points.bound > points.cost * (1 + NEAR) + NEAR)
+        apart = ~above & ~is_near(points.bound, points.cost)
     problems = _of_points(given, above, "the bound lies above the cost")
-    problems += _of_points(given, apart, "called optimal, but the bound lies below the cost")
-    priced = np.isin(given.status, ("infeasible", "unknown")) & np.isfinite(points.cost)
+    problems += _of_points(given, apart & (given.status == "optimal"), "called optimal, but the bound lies below the cost")
+    if not given.may_end_open:
+        below = apart & given.unverified
+        problems += _of_points(given, below, "the bound lies below the cost, as no search ends without a time limit")
+    priced = given.without_answer & np.isfinite(points.cost)
     problems += _of_points(given, priced, "no counterfactual by the status, but a cost")
     bounded = (given.status == "infeasible") & np.isfinite(points.bound)
     problems += _of_points(given, bounded, "called infeasible, but there is a bound")
+    endless = (given.status == "unknown") & ~np.isfinite(points.bound)
+    problems += _of_points(given, endless, "called unknown, but nothing is below any bound")
     return problems
 
 
@@ -255,7 +259,7 @@ def bounds(given: Material) -> list[str]:
 
 def _of_points(given: Material, wrong: Bools, what: str) -> list[str]:
     rows = given.points.row[np.flatnonzero(wrong)]
-    return [f"{rows_in_words(rows)}: {what}"] if len(rows) else []
+    return [f"{named_rows(rows)}: {what}"] if len(rows) else []
 
 
 def _of_moves(given: Material, wrong: Bools, what: str) -> list[str]:
@@ -264,4 +268,4 @@ def _of_moves(given: Material, wrong: Bools, what: str) -> list[str]:
         return []
     column = given.stated.columns[int(given.points.move_feature[at[0]])]
     rows = np.unique(given.points.move_row[at])
-    return [f"a move of {rows_in_words(rows)}, of column {column!r}, {what}"]
+    return [f"a move of {named_rows(rows)}, of column {column!r}, {what}"]

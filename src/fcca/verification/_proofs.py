@@ -15,7 +15,8 @@ from fcca.counterfactuals import STATUSES, CounterfactualEngine
 from fcca.counterfactuals._linear_program import Task
 from fcca.counterfactuals._linear_search import LinearSearch
 from fcca.models import LinearModel
-from fcca.verification._material import Bools, Floats, Longs, Material, rows_in_words
+from fcca.verification._material import Bools, Floats, Longs, Material, NotChecked, named_rows
+from fcca.verification._open_ends import open_contradictions, unverified_again, words_on_open
 
 TOLERANCE = 1e-8  # both proofs are exact to 1e-9, relative where costs are large
 ANY_OTHER_CLASS = -1
@@ -58,23 +59,38 @@ def proven_anew(
     shown : bool
         Whether to show a bar where nobody has opened a display.
     """
-    eligible = np.flatnonzero(np.isin(given.status, ("optimal", "feasible", "infeasible")))
-    chosen, drawn = eligible, ""
-    if sample is not None and sample < len(eligible):
-        seed = secrets.randbelow(2**32) if seed is None else seed
-        drawn = f", drawn with seed {seed},"
-        chosen = np.sort(np.random.default_rng(seed).choice(eligible, sample, replace=False))
+    chosen, drawn = _chosen(given, sample, seed)
     if len(chosen) == 0:
-        return [], "there is nothing to prove"
-    proofs = _proofs(given, chosen, time_limit, shown)
-    problems = _contradictions(given, chosen, proofs)
+        raise NotChecked("No counterfactual was to be proven anew.")
+    searched, unverified = chosen[~given.unverified[chosen]], chosen[given.unverified[chosen]]
+    proofs = _proofs(given, searched, time_limit, shown)
+    problems, n_again = unverified_again(given, unverified, time_limit)
+    problems += _contradictions(given, searched, proofs) + open_contradictions(given, searched, proofs)
     n = len(chosen)
     by_program = int((proofs.by_program & proofs.proven).sum())
     by_search = int(proofs.proven.sum()) - by_program
-    parts = [f"{count:,} {way}" for count, way in ((by_program, PROGRAM), (by_search, SEARCH)) if count]
-    left = n - by_program - by_search
+    counted = ((by_program, PROGRAM), (by_search, SEARCH), (n_again, "unverified as before"))
+    parts = [f"{count:,} {way}" for count, way in counted if count]
+    left = n - by_program - by_search - n_again
     parts += [f"{left:,} not within the time limit, and nothing cheaper was found"] if left else []
-    return problems, f"{n:,} of {len(eligible):,} counterfactuals{drawn} proven anew: {', '.join(parts)}"
+    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} proven anew: {', '.join(parts)}"
+    doubts = words_on_open(given, searched, proofs)
+    if (left or doubts) and not problems:
+        raise NotChecked(f"{words}.{doubts}")
+    return problems, words
+
+
+def _chosen(given: Material, sample: int | None, seed: int | None) -> tuple[Longs, str]:
+    """Which counterfactuals are proven anew, of any status; and in words how they were drawn.
+
+    Unverified ones that break a rule are always among them: no other check tells them from honest ones.
+    """
+    n = len(given.at)
+    if sample is None or sample >= n:
+        return np.arange(n), ""
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    chosen = np.random.default_rng(seed).choice(n, sample, replace=False)
+    return np.union1d(chosen, np.flatnonzero(given.unverified & ~given.keeps_rules)), f", drawn with seed {seed},"
 
 
 def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]:
@@ -85,7 +101,7 @@ def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]
     def found(wrong: Bools, words: Callable[[int], str]) -> None:
         at = np.flatnonzero(wrong)
         if len(at):
-            problems.append(f"{rows_in_words(rows[at])}: {words(int(at[0]))}")
+            problems.append(f"{named_rows(rows[at])}: {words(int(at[0]))}")
 
     with np.errstate(invalid="ignore"):
         room = TOLERANCE * np.maximum(1.0, np.where(np.isfinite(cost), cost, 1.0))

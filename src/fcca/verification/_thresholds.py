@@ -18,7 +18,7 @@ from fcca.metrics import inconsistency_rate
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.selection._admissible import FORBIDDEN, KEPT, Admissible
 from fcca.thresholds import ThresholdTable
-from fcca.verification._material import NEAR, Bools, Material, NotChecked, is_near, rows_in_words
+from fcca.verification._material import NEAR, Bools, Material, NotChecked, is_near, named_rows, told_apart
 
 Longs = NDArray[np.int64]
 NAMED = 3
@@ -31,7 +31,7 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
     if given.run.columns is None or not np.isnan(given.before).any():
         return [f"there are no missing values, but {len(stated)} of them are said to decide"] if stated else []
     if len(others := np.setdiff1d(points.gap_row, points.row)):
-        return [f"a missing value of {rows_in_words(others)} is said to decide, but there is no counterfactual"]
+        return [f"a missing value of {named_rows(others)} is said to decide, but there is no counterfactual"]
     ends = np.inf if time_limit is None else monotonic() + time_limit
     found = given.as_found()
 
@@ -51,13 +51,17 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
     if gaps.n_unfinished:
         raise NotChecked(f"The time limit ended {gaps.n_unfinished} of {gaps.n_searches} searches.")
     true = set(zip(points.row[gaps.point].tolist(), gaps.feature.tolist(), strict=True))
-    search = given.stated.parameters.search
-    is_limited = search["time_limit"] is not None or search["time_limit_per_point"] is not None
     problems = []
     if wrong := sorted(stated - true):
-        problems.append(f"a missing value of {rows_in_words([row for row, _ in wrong])} is said to decide, and does not")
-    if (left := sorted(true - stated)) and not is_limited:
-        problems.append(f"a missing value of {rows_in_words([row for row, _ in left])} decides, and is not listed")
+        problems.append(f"a missing value of {named_rows([row for row, _ in wrong])} is said to decide, and does not")
+    if left := sorted(true - stated):
+        rows = named_rows([row for row, _ in left])
+        if not problems and given.may_end_open:
+            raise NotChecked(
+                f"A missing value of {rows} decides, and is not listed. A search that was ended may have missed it, which "
+                "nobody can check: what it would add to the thresholds is left out."
+            )
+        problems.append(f"a missing value of {rows} decides, and is not listed")
     return problems
 
 
@@ -97,9 +101,32 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
         np.allclose(getattr(stated, name), getattr(computed, name), rtol=NEAR, atol=0, equal_nan=True) for name in numbers
     ):
         problems.append("the model's own cuts, or the training values around the thresholds, are others than stated")
-    if [c.categories for c in stated.columns or ()] != [c.categories for c in computed.columns or ()]:
-        problems.append("the columns have other categories than stated")
+    if _described(stated) != _described(computed):
+        problems.append("the columns have other categories or gaps than stated")
+    elif stated.columns is not None and (others := _names_of_others(stated, computed)):
+        problems.append(f"no column is called {_listed([repr(name) for name in others])}")
     return problems
+
+
+def _described(table: ThresholdTable) -> tuple[Any, ...]:
+    """What a table says of its columns and of the categories in its sets, so that it can be compared.
+
+    How a classifier wants its labels handed over is left out: it depends on the form that a table is given in.
+    """
+    labels = (None if one is None else [told_apart(label) for label in one] for one in table.labels)
+    if table.columns is None:
+        return None, list(labels)
+    columns = [
+        (column.missing, column.ignored, column.categories and [told_apart(label) for label in column.categories])
+        for column in table.columns
+    ]
+    return columns, list(labels)
+
+
+def _names_of_others(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
+    """Names of columns that are neither those of the table nor the black box's own; there may also be none."""
+    known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
+    return [one.name for one, own, name in known if one.name is not None and one.name not in (name, own.name)]
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:

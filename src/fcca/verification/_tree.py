@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca._columns import Column, Columns
+from fcca._frames import column_names
 from fcca.exceptions import UnfinishedSearchWarning
 from fcca.export._certificate_fingerprints import plain_label
 from fcca.trees import OptimalTreeClassifier
-from fcca.verification._material import NEAR, Material, NotChecked, is_near
+from fcca.verification._material import NEAR, Material, NotChecked, is_near, told_apart
 
 Floats = NDArray[np.float64]
 
@@ -34,10 +36,22 @@ def row_weights(given: Material) -> Floats:
         mass = np.bincount(code.ravel(), weights=given.weight)
         factor = given.weight.sum() / (len(classes) * mass)
     else:
-        assert isinstance(weights, dict)
-        factor = np.array([weights.get(plain_label(one), 1.0) for one in classes.tolist()])
+        assert isinstance(weights, tuple)
+        known = {told_apart(one): weight for one, weight in weights}
+        factor = np.array([known.get(told_apart(one), 1.0) for one in classes.tolist()])
     weighted: Floats = given.weight * factor[code.ravel()]
     return weighted
+
+
+def weights_of_no_class(given: Material) -> list[str]:
+    """Class weights name classes that there are; others only beside all of those, as scikit-learn has it."""
+    weights = given.stated.parameters.class_weight
+    if not isinstance(weights, tuple):
+        return []
+    named, classes = {told_apart(one) for one, _ in weights}, {told_apart(one) for one in np.unique(learned(given)).tolist()}
+    if others := [label for label, _ in weights if told_apart(label) not in classes and not classes <= named]:
+        return [f"a class weight is of {others[0]!r}, and the classes are {sorted(str(label) for _, label in classes)}"]
+    return []
 
 
 def tree_on_thresholds(given: Material) -> list[str]:
@@ -48,8 +62,7 @@ def tree_on_thresholds(given: Material) -> list[str]:
     tree = stated.tree
     nodes = tree.structure
     problems = _of_thresholds(given)
-    if tree.classes != stated.classes:
-        problems.append(f"the classes of the tree are {list(tree.classes)}, those of the data {list(stated.classes)}")
+    problems += _of_classes(given) + _of_columns(given)
     known = {(int(stated.found.feature[at]), _condition(stated.found, at)) for at in stated.kept}
     for node in np.flatnonzero(nodes.feature >= 0).tolist():
         asked = "missing" if node in nodes.asks_missing else nodes.categories.get(node) or float(nodes.threshold[node]).hex()
@@ -57,8 +70,8 @@ def tree_on_thresholds(given: Material) -> list[str]:
             said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
             problems.append(f"node {node} of the tree asks whether {said}, which is none of the thresholds kept")
     label = np.asarray(learned(given))
-    position = {one: k for k, one in enumerate(tree.classes)}
-    code = np.array([position.get(plain_label(one), -1) for one in label.tolist()], dtype=np.int64)
+    position = {told_apart(one): k for k, one in enumerate(tree.classes)}
+    code = np.array([position.get(told_apart(one), -1) for one in label.tolist()], dtype=np.int64)
     if (code < 0).any() or len(np.unique(code)) != len(tree.classes):
         return [*problems, "the tree knows other classes than the rows have"]
     weight = row_weights(given)
@@ -75,6 +88,40 @@ def tree_on_thresholds(given: Material) -> list[str]:
     return problems
 
 
+def _of_classes(given: Material) -> list[str]:
+    """The classes are those of the rows, in their order; in the data as fingerprints write them."""
+    stated, found = given.stated, np.unique(np.asarray(learned(given))).tolist()
+    in_data = [(type(label).__name__, label) for label in stated.classes]
+    in_tree = [told_apart(label) for label in given.tree.classes]
+    problems = []
+    for name, classes, shown in (("data", in_data, stated.classes), ("tree", in_tree, given.tree.classes)):
+        if classes != [told_apart(label) for label in found]:
+            told = [plain_label(label) for label in found]
+            problems.append(f"the classes of the {name} are {list(shown)}, those that the rows have are {told}")
+    return problems
+
+
+def _of_columns(given: Material) -> list[str]:
+    """The tree takes and refuses what the classifier does: its columns are those of the rows and the black box."""
+    own, names, tree = given.run.columns, column_names(given.rows.X), given.tree
+    plain = Columns.numbers(len(given.stated.columns), names) if own is None else own
+    problems = []
+    for j, (stated, column) in enumerate(zip(tree.columns, plain, strict=True)):
+        expected = Column(column.name if names is None else names[j], column.categories, column.missing)
+        if _told(stated) != _told(expected):
+            what = f"column {given.stated.columns[j]!r} of the tree"
+            problems.append(f"{what} has another name, other categories or gaps than the rows and the black box give it")
+    if tree.takes_missing != (own is not None):
+        words = "takes missing values, which are refused" if own is None else "refuses missing values, which are taken"
+        problems.append(f"the tree {words} by rows and black box")
+    return problems[:1]
+
+
+def _told(column: Column) -> tuple[Any, ...]:
+    categories = None if column.categories is None else [told_apart(label) for label in column.categories]
+    return column.name, categories, column.missing
+
+
 def _of_thresholds(given: Material) -> list[str]:
     """What the tree's document says of the thresholds and the counterfactuals is what the certificate says of them."""
     stated, table = given.stated, given.tree.thresholds
@@ -86,20 +133,31 @@ def _of_thresholds(given: Material) -> list[str]:
         and all(np.array_equal(getattr(kept, name), getattr(table, name), equal_nan=True) for name in ("feature", *NUMBERS))
     ):
         problems.append("the conditions that the tree was given are not the thresholds kept, or have other counts")
-    provenance = given.tree.provenance
-    if provenance is not None and provenance.statuses not in (None, stated.statuses):
+    return problems + _of_provenance(given)
+
+
+def _of_provenance(given: Material) -> list[str]:
+    """Where the tree is said to come from: the statuses, what it learned, and how well."""
+    stated, provenance, problems = given.stated, given.tree.provenance, []
+    assert provenance is not None  # the document was refused otherwise
+    if provenance.statuses != stated.statuses:
         problems.append(f"the tree was made from counterfactuals {provenance.statuses}, not {stated.statuses}")
-    if provenance is not None:
-        if provenance.fit_to != stated.parameters.fit_to:
-            problems.append(f"the tree learned the {provenance.fit_to}, but {stated.parameters.fit_to} was asked for")
-        told = _as_written(np.asarray(given.tree.predict(given.rows.X)))
-        for name, share, of in (
-            ("fidelity", provenance.fidelity, given.answers),
-            ("accuracy", provenance.accuracy, given.rows.y),
-        ):
-            found = float(given.weight[told == _as_written(np.asarray(of))].sum() / given.weight.sum())
-            if share is not None and not is_near(share, found):
-                problems.append(f"the {name} of the tree is {found:.9g}, not {share:.9g}")
+    if provenance.fit_to != stated.parameters.fit_to:
+        problems.append(f"the tree learned the {provenance.fit_to}, but {stated.parameters.fit_to} was asked for")
+    told = _as_written(np.asarray(given.tree.predict(given.rows.X)))
+    # An accuracy is told where the weights in the leaves are those of the labels.
+    of_labels = stated.parameters.fit_to == "labels" and stated.parameters.class_weight is None
+    for name, share, of, is_told in (
+        ("fidelity", provenance.fidelity, given.answers, True),
+        ("accuracy", provenance.accuracy, given.rows.y, of_labels),
+    ):
+        found = float(given.weight[told == _as_written(np.asarray(of))].sum() / given.weight.sum())
+        if (share is not None) != is_told:
+            problems.append(
+                f"the {name} of the tree is left out" if is_told else f"an {name} is told of a tree without labels"
+            )
+        elif share is not None and not is_near(share, found):
+            problems.append(f"the {name} of the tree is {found:.9g}, not {share:.9g}")
     return problems
 
 
@@ -147,6 +205,8 @@ def _of_proof(given: Material, weight: Floats, regularization: float) -> list[st
         problems.append(f"objective and lower bound have a gap of {gap:.9g}, not {proof.gap:.9g}")
     if proof.optimal and proof.lower_bound < proof.objective - NEAR:
         problems.append("the tree is called optimal, but its lower bound lies below its objective")
+    if not proof.optimal and not given.stated.parameters.tree_is_limited:
+        problems.append("the tree is not called optimal, as no search for a tree ends without a limit")
     return problems
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from fcca._progress import progress_bar
@@ -74,7 +75,7 @@ def verify(
     Raises
     ------
     InvalidInputError
-        Where the document is not a well-formed certificate.
+        Where the document is not a well-formed certificate, or rows and black box cannot be used.
 
     Examples
     --------
@@ -94,15 +95,21 @@ def verify(
     stated = certificate if isinstance(certificate, CertificateDocument) else read_certificate(certificate)
     _check_numbers(sample, seed, time_limit)
     table = weighted_rows(X, y, sample_weight)
-    n_rows = len(np.asarray(y))
+    n_rows = len(y)
     numbers = np.arange(n_rows) if rows is None else np.asarray(rows)
     if numbers.shape != (n_rows,) or numbers.dtype.kind not in "iu" or len(np.unique(numbers)) < n_rows:
         raise InvalidInputError(f"rows must be {n_rows} different whole numbers, one for each row of X.")
     threshold = stated.decision_threshold
-    if threshold is not None and decision_threshold(model) is None:
-        model = decide_at(model, threshold)
-    given = Material(stated, table, numbers.astype(np.int64)[table.rows], _frozen(model), n_jobs)
-    return Verification(tuple(_checks(given, sample, seed, time_limit, bool(verbose))))
+    try:
+        deciding = model if threshold is None or decision_threshold(model) is not None else decide_at(model, threshold)
+        given = Material(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), n_jobs)
+        return Verification(tuple(_checks(given, sample, seed, time_limit, bool(verbose))))
+    except NotFittedError as error:
+        inner = model.estimator if isinstance(model, FrozenEstimator) else model
+        raise InvalidInputError(
+            f"The black box, a {type(inner).__name__}, is not fitted. Give the one that the classifier was made from, its "
+            "discretizer_.estimator_."
+        ) from error
 
 
 def _check_numbers(sample: Any, seed: Any, time_limit: Any) -> None:
@@ -224,6 +231,10 @@ def _same_model(given: Material) -> list[str]:
         found = model_fingerprint(labelled(model, given.rows.X))
     except FCCAError as error:
         return [f"the black box has no fingerprint: {error}"]
+    decides = decision_threshold(given.estimator)
+    if decides is not None and decides != stated.decision_threshold:
+        told = "nothing of it" if stated.decision_threshold is None else f"{stated.decision_threshold:g}"
+        return [f"the black box was told to decide at {decides:g}, and the certificate says {told}"]
     if found == stated.model_fingerprint:
         return []
     return [
@@ -241,6 +252,8 @@ def _usable(given: Material) -> list[str]:
         weight = _tree.row_weights(given)
         if (weight < 0).any() or not 0 < weight.sum() < np.inf:
             return ["the weights of the classes are below 0, too large, or leave no row any weight"]
+        return _tree.weights_of_no_class(given)
+    except NotFittedError:
+        raise
     except (FCCAError, ValueError) as error:
         return [f"they cannot be used with these rows and this black box: {error}"]
-    return []
