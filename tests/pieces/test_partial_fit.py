@@ -1,7 +1,9 @@
 """observe and partial_fit: the thresholds of fit, one piece after the other."""
 
 import pickle
+import warnings
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from fcca import FCCADiscretizer
-from fcca.exceptions import InvalidInputError
+from fcca.counterfactuals import CounterfactualEngine
+from fcca.discretizers._run import Run
+from fcca.exceptions import (
+    ConstantFeatureWarning,
+    InvalidInputError,
+    NoCounterfactualError,
+    UnfinishedSearchWarning,
+    UnverifiedCounterfactualWarning,
+)
 from fcca.selection import OptimalSelection
 from mixed_tables import loans
 from pieces.same import cut_up, frame, in_pieces, numbers, ways_to_cut
@@ -220,3 +230,116 @@ def test_parameters_that_change_between_pieces_are_refused():
         begun.set_params(p0=0.9).partial_fit(X, y)
     with pytest.raises(InvalidInputError, match="estimator was changed"):
         begun.set_params(p0=0.5, estimator=FrozenEstimator(model)).partial_fit(X, y)
+
+
+def test_limits_and_threads_set_between_pieces_count_from_then_on(monkeypatch):
+    X, y, model = _table()
+    begun = FCCADiscretizer(FrozenEstimator(model), time_limit=0.0).observe(X)
+    with pytest.warns(UnfinishedSearchWarning):
+        begun.partial_fit(X[:40], y[:40])
+    begun.set_params(time_limit=None).partial_fit(X[40:], y[40:])
+    proven = begun.statuses_["optimal"]
+    assert proven == (model.predict(X[40:]) == y[40:]).sum()
+    with pytest.warns(UnfinishedSearchWarning):
+        begun.set_params(time_limit=0.0).partial_fit(X[:40], y[:40])
+    assert begun.statuses_["optimal"] == proven
+    seen, solve = [], CounterfactualEngine.solve
+
+    def solved(*args, **given):
+        seen.append((given["n_jobs"], given["time_limit_per_point"]))
+        return solve(*args, **given)
+
+    monkeypatch.setattr(CounterfactualEngine, "solve", solved)
+    begun.set_params(time_limit=None, time_limit_per_point=60.0, n_jobs=2).partial_fit(X[:40], y[:40])
+    assert set(seen) == {(2, 60.0)}
+
+
+def test_parameters_set_between_pieces_are_judged():
+    X, y, model = _table()
+    begun = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X, y)
+    for wrong in ({"Q": 2}, {"n_jobs": 0}, {"time_limit": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            clone(begun).partial_fit(X, y).set_params(**wrong).partial_fit(X, y)
+    assert begun.set_params(Q=0.5).partial_fit(X, y).Q == 0.5
+
+
+def test_a_selection_made_between_pieces_is_refused():
+    X, y, model = _table()
+    chosen = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X, y).set_selection(OptimalSelection(2), X, y)
+    for more in (
+        lambda: chosen.partial_fit(X, y),
+        lambda: FCCADiscretizer(FrozenEstimator(model)).observe(X).set_params(selection=OptimalSelection(2)).observe(X),
+    ):
+        with pytest.raises(InvalidInputError, match="after the last piece"):
+            more()
+    assert hasattr(chosen, "selection_")
+    chosen.set_params(selection=None).partial_fit(X, y)
+    assert not hasattr(chosen, "selection_")
+
+
+# --- what is left out of all counts ---------------------------------------------------------------------------------------
+
+
+def test_what_is_left_out_of_all_counts_is_warned_of_and_counted():
+    X, y, model = _table()
+    found = FCCADiscretizer(FrozenEstimator(model), time_limit=0.0).observe(X)
+    n = int((model.predict(X) == y).sum())
+    with pytest.warns(UnfinishedSearchWarning, match="The time limit ended") as caught:
+        found.partial_fit(X, y)
+    assert caught[0].filename == __file__
+    assert found.statuses_ == {"unknown": n}
+    with pytest.raises(NoCounterfactualError, match=r"no threshold yet.*raise time_limit\."):
+        found.transform(X)
+    with pytest.raises(NoCounterfactualError, match="no threshold yet"):
+        found.predict_target(X)
+    with pytest.raises(NoCounterfactualError, match="no threshold yet"):
+        found.set_granularity(0.5)
+    found.set_params(time_limit=None).partial_fit(X, y)
+    assert found.statuses_ == {"optimal": n, "unknown": n}
+    assert len(found.transform(X)) == len(X)
+
+
+def test_unverified_counterfactuals_are_warned_of(monkeypatch):
+    X, y, model = _table()
+    monkeypatch.setattr(Run, "search", unverified(Run.search))
+    with pytest.warns(UnverifiedCounterfactualWarning, match="of 4[0-9] counterfactuals do not flip"):
+        found = FCCADiscretizer(FrozenEstimator(model)).partial_fit(X[:50], y[:50])
+    assert set(found.statuses_) == {"unverified"}
+
+
+def unverified(search):
+    """The searches, whose answers are all taken for unverified."""
+
+    def searched(*args, **given):
+        answers = search(*args, **given)
+        statuses = {"unverified": answers.searched.n_points}
+        return answers._replace(searched=replace(answers.searched, statuses=statuses))
+
+    return searched
+
+
+def test_columns_of_one_value_are_warned_of_once_they_are_known():
+    X, y, _ = _table()
+    X = np.column_stack([X, np.ones(len(X))])
+    model = GradientBoostingClassifier(max_depth=1, n_estimators=12, random_state=0).fit(X, y)
+    found = FCCADiscretizer(FrozenEstimator(model)).observe(X)
+    with pytest.warns(ConstantFeatureWarning, match="x5"):
+        found.partial_fit(X[:40], y[:40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.partial_fit(X[40:], y[40:])
+
+
+def test_without_a_threshold_it_is_said_why():
+    X, y, model = _table()
+    new = FCCADiscretizer(FrozenEstimator(model))
+    with pytest.raises(NotFittedError, match="no counterfactual yet: no rows were given to partial_fit"):
+        clone(new).observe(X).transform(X)
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        clone(new).transform(X)
+    wrong = clone(new).partial_fit(X[:9], 1 - model.predict(X[:9]))
+    assert wrong.statuses_ == {}
+    with pytest.raises(NoCounterfactualError, match="gets none of the 9 rows right") as refused:
+        wrong.transform(X)
+    assert "y begins with" not in str(refused.value)
+    assert clone(new).set_output(transform="pandas").partial_fit(X, y).transform(frame(X).to_numpy()).shape[0] == len(X)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
@@ -14,7 +16,7 @@ from fcca import FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier
 from fcca.constraints import Immutable, Implies, OneHot, Rule
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 from fcca.selection import OptimalSelection
-from fcca.streaming import _distill, _stages, distill
+from fcca.streaming import ParquetTable, _distill, _stages, distill
 from pieces.same import cut_up, frame, in_pieces, numbers
 
 
@@ -43,7 +45,7 @@ def test_pieces_that_are_none(table):
         in_pieces(iter(pieces), model)
     with pytest.raises(InvalidInputError, match="iterator, which ends after one pass"):
         in_pieces((piece for piece in pieces), model)
-    for given in ((X, y), X, [X], [(X,)], [(X, y, None, None, None)], [frame(X)]):
+    for given in ((X, y), X, [X], [(X,)], [(X, y, None, np.zeros(len(y), dtype=bool))], [frame(X)]):
         with pytest.raises(InvalidInputError, match=r"A piece must be \(X, y\)"):
             in_pieces(given, model)
     for given in (None, 5):
@@ -86,7 +88,7 @@ def test_no_rows(table, no_rows):
 def test_all_rows_held_out(table):
     X, y, model = table
     with pytest.raises(InvalidInputError, match="There are no rows to learn from"):
-        in_pieces([(X, y, None, np.ones(len(y), dtype=bool))], model)
+        in_pieces([_stages.Rows(X, y, None, np.ones(len(y), dtype=bool))], model)
 
 
 def test_one_class(table):
@@ -200,13 +202,91 @@ def test_labels_that_are_none(table):
     first = (X[:30], y[:30])
     with pytest.raises(InvalidInputError, match="no labels: y is None"):
         in_pieces([first, (X[30:], None)], model)
-    for bad in (np.where(np.arange(60) == 3, np.nan, y[30:]), y[30:] + 0.5, np.append(y[31:].astype(object), [None])):
-        with pytest.raises(ValueError, match=r"NaN|Unknown label type"):
+    texts = np.where(y[30:] > 0, "a", "b").astype(object)
+    for bad, words in (
+        (np.where(np.arange(60) == 3, np.nan, y[30:]), r"y has no label in 1 row\(s\), first in row 3 of the piece"),
+        (np.append(y[31:].astype(object), [None]), "first in row 59 of the piece"),
+        (np.append(texts[1:], [None]), "first in row 59 of the piece"),
+        (y[30:] + 0.5, "expected classes, as texts or whole numbers. Unknown label type: continuous"),
+        (np.append(texts[1:], [1]), "of several types: int, str"),
+        (np.stack([y[30:], y[30:]], axis=1), "y must be a column of labels"),
+        (np.where(np.arange(60) == 3, np.inf, y[30:]), "expected classes"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
             in_pieces([first, (X[30:], bad)], model)
+        with pytest.raises(InvalidInputError, match=words):
+            FCCADiscretizer(FrozenEstimator(model)).partial_fit(X[30:], bad)
     with pytest.raises(InvalidInputError, match="X has 60 rows and y has 50"):
         in_pieces([first, (X[30:], y[:50])], model)
     with pytest.raises(InvalidInputError, match="texts and those of another are not"):
         in_pieces([first, (X[30:], y[30:].astype(str))], model)
+    for others, kind in ((y[30:] > 0, "booleans"), (np.datetime64("2020-01-01") + y[30:], "dates")):
+        with pytest.raises(InvalidInputError, match=f"{kind} and those of another are not"):
+            in_pieces([first, (X[30:], others)], model)
+
+
+def test_what_is_no_table(table):
+    X, y, model = table
+    new = FCCADiscretizer(FrozenEstimator(model))
+    for refused in (
+        lambda: in_pieces([(3, y)], model),
+        lambda: in_pieces([(X, y), (3, y)], model),
+        lambda: clone(new).observe(3),
+        lambda: clone(new).partial_fit(3, y),
+        lambda: clone(new).partial_fit(X, y).partial_fit(3, y),
+    ):
+        with pytest.raises(InvalidInputError, match="X must be a table of rows and columns, got int"):
+            refused()
+
+
+def test_repeated_names_are_refused_before_a_pass(table, tmp_path):
+    X, y, _ = table
+    named = frame(X)
+    model = GradientBoostingClassifier(max_depth=1, n_estimators=12, random_state=0).fit(named, y)
+    twice = named.set_axis(["column 0", *named.columns[:4]], axis=1)
+    pieces = _Counted(cut_up(twice, y, None, [30]))
+    new = FCCADiscretizer(FrozenEstimator(model))
+    for refused in (
+        lambda: in_pieces(pieces, model),
+        lambda: in_pieces([(named[:30], y[:30]), (twice[30:], y[30:])], model),
+        lambda: clone(new).observe(twice),
+        lambda: clone(new).partial_fit(twice, y),
+        lambda: clone(new).observe(named).partial_fit(twice, y),
+    ):
+        with pytest.raises(InvalidInputError, match="Column names must be unique; repeated: 'column 0'"):
+            refused()
+    assert pieces.n_read == 1
+
+
+# --- Parquet files ------------------------------------------------------------------------------------------------------
+
+
+def test_repeated_names_in_a_file_are_refused_where_they_are_used(tmp_path):
+    path = tmp_path / "t.parquet"
+    columns = [np.arange(4.0), np.arange(4.0), np.arange(4.0), np.arange(4) % 2]
+    pq.write_table(pa.Table.from_arrays([pa.array(values) for values in columns], ["a", "a", "b", "y"]), path)
+    for given in ({}, {"columns": ["a"]}, {"label": "a", "columns": ["b"]}, {"sample_weight": "a", "columns": ["b"]}):
+        with pytest.raises(InvalidInputError, match=r"Column names must be unique; repeated in t\.parquet: 'a'"):
+            ParquetTable(path, **{"label": "y"} | given)
+    assert [rows.X.columns.tolist() for rows in ParquetTable(path, "y", columns=["b"])] == [["b"]]
+
+
+@pytest.mark.parametrize("rows_at_a_time", [0, -1, 2.5, 2.0, True, "3", None])
+def test_so_many_rows_at_a_time_are_a_whole_number(tmp_path, rows_at_a_time):
+    pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InvalidInputError, match="rows_at_a_time must be a whole number of at least 1"):
+        ParquetTable(tmp_path / "t.parquet", "y", rows_at_a_time=rows_at_a_time)
+    assert len(list(ParquetTable(tmp_path / "t.parquet", "y", rows_at_a_time=np.int64(1)))) == 2
+
+
+def test_a_file_without_row_groups_has_no_rows(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.ParquetWriter(path, pa.schema([("a", pa.float64()), ("b", pa.string()), ("y", pa.int64())])).close()
+    table = ParquetTable(path, "y")
+    assert table.rows([]).columns.tolist() == ["a", "b", "y"]
+    found = table.rows(np.empty(0, dtype=np.int64), ["y", "a"])
+    assert found.shape == (0, 2)
+    assert list(table) == []
 
 
 @pytest.mark.parametrize(

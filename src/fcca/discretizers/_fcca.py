@@ -198,6 +198,7 @@ class FCCADiscretizer(PiecewiseTransformer):
         self
         """
         self._check_parameters()
+        self._begin()
         data = check_training_data(self, X, y, sample_weight)
         self.estimator_ = self._fit_estimator(data)
         run = self._new_run(data.given)
@@ -227,7 +228,6 @@ class FCCADiscretizer(PiecewiseTransformer):
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
         if self.estimator is not None:
             check_supported(self.estimator)
-        self._begin()
 
     def _fit_estimator(self, data: TrainingData) -> Any:
         if self.estimator is not None:
@@ -256,6 +256,7 @@ class FCCADiscretizer(PiecewiseTransformer):
         -------
         self
         """
+        self._check_some_threshold()
         check_is_fitted(self, "all_thresholds_")
         most_frequent(self.all_thresholds_, Q)  # refuses a Q that is no share
         self.Q = Q

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, _check_y, _num_samples, validate_data
+from sklearn.utils.validation import _check_feature_names_in, _check_y, _num_samples, column_or_1d, validate_data
 
-from fcca._frames import float_table
+from fcca._frames import check_column_names, float_table
 from fcca._weights import check_weights
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Cells
@@ -23,7 +25,7 @@ from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._rules import check_for_pieces
 from fcca.discretizers._run import Run, Searched
 from fcca.discretizers._validation import check_same_columns, is_plain
-from fcca.exceptions import ConstantFeatureWarning, InvalidInputError
+from fcca.exceptions import ConstantFeatureWarning, InvalidInputError, NoCounterfactualError
 from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
 
@@ -36,7 +38,7 @@ OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "status
 
 
 @dataclass(frozen=True)
-class Piece:
+class CodedPiece:
     """Rows of weight above 0, in the classifier's codes."""
 
     X: Floats
@@ -112,9 +114,11 @@ class PiecewiseTransformer(TargetThresholdTransformer):
         The classifier must be fitted already and come in a ``FrozenEstimator``. Where the pieces have been given to
         :meth:`observe` before, the thresholds are those that :meth:`fit` finds on all of them; where they have not, each
         piece is searched by the range of the rows so far. The counterfactuals themselves are not kept: ``statuses_``
-        tells how many there are. For a linear classifier thresholds are not rounded, as the values around them are not
-        known. What a call of :meth:`fit` found before is forgotten; to begin with pieces anew, take a ``clone``. Labels of
-        categories that the classifier itself has not kept (CatBoost's) are those of the first piece.
+        tells how many there are so far. Those of a call that are not proven, or not verified, are left out of all counts
+        with a warning, as in :meth:`fit`. For a linear classifier thresholds are not rounded, as the values around them are
+        not known. What a call of :meth:`fit` found before is forgotten; to begin with pieces anew, take a ``clone``. Labels
+        of categories that the classifier itself has not kept (CatBoost's) are those of the first piece.
+        Between two pieces ``Q``, ``n_jobs`` and the limits of time may be set anew, and count from the next call on.
         Missing values need :func:`fcca.streaming.distill`, which reads a table often enough to know its medians.
 
         Parameters
@@ -160,13 +164,61 @@ class PiecewiseTransformer(TargetThresholdTransformer):
             seen = seen + alone.seen()
         run = run.knowing(seen) if self._searched is None or not self._observed else run
         check_no_gaps(run)
+        if self._searched is None and self._observed:
+            self._note_constant_features(run, stacklevel=2)
         searched = run.lean(run.search(piece.X, piece.y, piece.weight).searched)
+        run.warn_about(searched, stacklevel=2)
         self._searched = searched if self._searched is None else self._searched + searched
         self._run = run
+        self.statuses_ = dict(self._searched.statuses)
         if len(self._searched.table):
             merged, _ = run.merged(self._searched)
             self._take_thresholds(run, self._searched, merged, None)
         return self
+
+    def transform(self, X: Any) -> NDArray[np.int8]:
+        """0/1 columns, 1 where the condition holds: where the value lies above the threshold, is one of the set, is missing.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            A category that was not there in ``fit`` is an error.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_thresholds)
+            Or a data frame, after ``set_output``.
+        """
+        self._check_some_threshold()
+        return super().transform(X)
+
+    def predict_target(self, X: Any) -> NDArray[np.generic]:
+        """Answers of the classifier whose thresholds these are.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        self._check_some_threshold()
+        return super().predict_target(X)
+
+    def _check_some_threshold(self) -> None:
+        """Say why there is no threshold where there are pieces, but none of them has given one."""
+        if hasattr(self, "thresholds_") or not hasattr(self, "_run"):
+            return
+        if self._searched is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} has no counterfactual yet: no rows were given to partial_fit. observe only "
+                "takes in their ranges."
+            )
+        try:
+            self._run.merged(self._searched)
+        except NoCounterfactualError as error:
+            raise NoCounterfactualError(f"There is no threshold yet, from the pieces so far. {error}") from error
 
     def _begin_pieces(self, like: Any, categories: Any = None) -> Run:
         """Check the parameters, note the columns and forget an earlier fit.
@@ -185,17 +237,16 @@ class PiecewiseTransformer(TargetThresholdTransformer):
         """
         self._validate_params()
         self._check_parameters()
+        self._begin()
         if isinstance(self.margin, str):
             raise InvalidInputError(
                 f"margin is {self.margin!r}, a share of the range of all scores, but the rows come in pieces. Give it as a "
                 "number."
             )
         _check_frozen(self)
-        if self.selection is not None:
-            raise InvalidInputError(
-                "A selection is measured on all rows, which partial_fit does not keep. Use set_selection afterwards, or "
-                "fcca.streaming.distill."
-            )
+        self._check_no_selection()
+        check_table(like)
+        check_column_names(like)
         validate_data(self, like, skip_check_array=True)  # notes the columns
         self.estimator_ = self.estimator
         run = self._new_run(like, as_learned_from(like) if categories is None else categories)
@@ -215,7 +266,18 @@ class PiecewiseTransformer(TargetThresholdTransformer):
             raise InvalidInputError(
                 f"{changed[0]} was changed after the first piece. To begin anew, take sklearn.base.clone(discretizer)."
             )
+        self._validate_params()
+        self._check_parameters()
+        self._check_no_selection()
+        self._run = self._run.given_now(now)
         return self._run
+
+    def _check_no_selection(self) -> None:
+        if self.selection is not None:
+            raise InvalidInputError(
+                "A selection is measured on all rows, which partial_fit does not keep. Use set_selection after the last "
+                "piece, or fcca.streaming.distill; until then leave it out: set_params(selection=None)."
+            )
 
     def _take_thresholds(self, run: Run, searched: Searched, merged: ThresholdTable, around: Cells | None) -> None:
         """Take what all searches together found.
@@ -262,7 +324,7 @@ class PiecewiseTransformer(TargetThresholdTransformer):
                 delattr(self, name)
 
 
-def coded_piece(run: Run, X: Any, y: Any, sample_weight: ArrayLike | None) -> Piece:
+def coded_piece(run: Run, X: Any, y: Any, sample_weight: ArrayLike | None) -> CodedPiece:
     """A piece of a table, checked and in the classifier's codes, without the rows of weight 0.
 
     Parameters
@@ -273,24 +335,61 @@ def coded_piece(run: Run, X: Any, y: Any, sample_weight: ArrayLike | None) -> Pi
     sample_weight : array-like of shape (n_rows,) or None
         They may all be 0.
     """
-    n_rows = _num_samples(X)
+    n_rows = check_table(X)
     labels: NDArray[Any] = np.empty(0)
     if y is not None:
-        labels = _check_y(y)
+        labels = check_labels(y)
         if len(labels) != n_rows:
             raise InvalidInputError(f"X has {n_rows} rows and y has {len(labels)}. Expected as many.")
-        if n_rows:
-            check_classification_targets(labels)
     rows, weight = np.arange(n_rows), None
     if sample_weight is not None:
         weight = check_weights(sample_weight, n_rows, may_all_be_0=True)
         rows = np.flatnonzero(weight > 0)
         weight = weight[rows]
     if len(rows) == 0:
-        return Piece(np.empty((0, len(run.names))), labels[:0], weight, rows)
+        return CodedPiece(np.empty((0, len(run.names))), labels[:0], weight, rows)
     if len(rows) < n_rows:
         X, labels = _safe_indexing(X, rows), labels[rows] if y is not None else labels
-    return Piece(run.coded(X), labels, weight, rows)
+    return CodedPiece(run.coded(X), labels, weight, rows)
+
+
+def check_table(X: Any) -> int:
+    """The number of rows of a piece; refuses what has none because it is no table."""
+    try:
+        return int(_num_samples(X))
+    except TypeError as error:
+        raise InvalidInputError(f"X must be a table of rows and columns, got {type(X).__name__}.") from error
+
+
+def check_labels(y: Any) -> NDArray[Any]:
+    """The labels of a piece; refuses what are no classes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    """
+    try:
+        given = column_or_1d(y)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y must be a column of labels: {error}") from error
+    missing = np.flatnonzero(pd.isna(given))
+    if len(missing):
+        raise InvalidInputError(
+            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the piece: NaN, None and NA count as "
+            "missing. Leave these rows out."
+        )
+    try:
+        labels: NDArray[Any] = _check_y(y)
+        if len(labels):
+            check_classification_targets(labels)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in given}))
+        raise InvalidInputError(f"The labels in y are of several types: {kinds}. Give labels of one type.") from error
+    except ValueError as error:
+        raise InvalidInputError(
+            f"y holds {', '.join(map(repr, given[:3].tolist()))}, …: expected classes, as texts or whole numbers. {error}"
+        ) from error
+    return labels
 
 
 def as_learned_from(X: Any) -> Any:

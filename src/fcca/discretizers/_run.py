@@ -50,6 +50,27 @@ Bools = NDArray[np.bool_]
 LINEAR_MERGE_TOLERANCE = 0.01
 
 
+LIMITS = ("time_limit", "time_limit_per_point")
+
+
+class OutOfTimeError(NoCounterfactualError):
+    """The limits of time ended all searches.
+
+    Parameters
+    ----------
+    what : str
+    *limits : str
+        What to raise.
+    """
+
+    def __init__(self, what: str, *limits: str) -> None:
+        super().__init__(what, *limits)
+        self.what, self.limits = what, limits
+
+    def __str__(self) -> str:
+        return f"{self.what} The time limit ended them all: raise {' and '.join(self.limits)}."
+
+
 @dataclass(frozen=True)
 class Seen:
     """What has to be known of all rows before the first search.
@@ -156,6 +177,18 @@ class Run:
         self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
         self.has_gaps: Bools = np.zeros(len(self.names), dtype=bool)
         self.seconds = 0.0
+
+    def given_now(self, parameters: Mapping[str, Any]) -> Run:
+        """The same run, with parameters that were set anew; those of the problem and the columns stay as they were.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Of an FCCADiscretizer.
+        """
+        run = copy(self)
+        run.given = SimpleNamespace(**{name: parameters[name] for name in vars(self.given)})
+        return run
 
     def coded(self, X: Any) -> Floats:
         """Raw rows, a piece of a table, in the classifier's codes; refuses other columns than those known.
@@ -385,9 +418,10 @@ class Run:
     def _check_some_threshold(self, searched: Searched, labels: Sequence[Any]) -> None:
         given, counts = self.given, dict(searched.statuses)
         if searched.n_correct == 0:
+            begins = f"; y begins with {list(labels)}" if len(labels) else ""
             raise NoCounterfactualError(
                 f"The classifier gets none of the {searched.n_rows} rows right, so there is no row to compute a "
-                f"counterfactual for. Its classes are {self.engine.model.classes.tolist()}; y begins with {list(labels)}."
+                f"counterfactual for. Its classes are {self.engine.model.classes.tolist()}{begins}."
             )
         if searched.n_points == 0:
             raise NoCounterfactualError(
@@ -396,16 +430,14 @@ class Run:
                 f"{searched.most:.4g}: widen the band."
             )
         if len(searched.table) == 0:
-            unfinished = counts.get("feasible", 0) + counts.get("unknown", 0)
-            reason = (
-                "The time limit ended them all: raise time_limit."
-                if unfinished == searched.n_points
-                else "A classifier that answers one class everywhere inside the data's range has none, nor one that answers "
-                "the other by less than the margin."
-            )
+            what = f"None of the {searched.n_points} counterfactual searches gave a threshold: {counts}."
+            if counts.get("feasible", 0) + counts.get("unknown", 0) == searched.n_points:
+                set_limits = [name for name in LIMITS if getattr(given, name) is not None]
+                raise OutOfTimeError(what, *(set_limits or LIMITS[:1]))
             rules = " Rules in constraints may forbid all changes that there are." if given.constraints else ""
             raise NoCounterfactualError(
-                f"None of the {searched.n_points} counterfactual searches gave a threshold: {counts}. {reason}{rules}"
+                f"{what} A classifier that answers one class everywhere inside the data's range has none, nor one that "
+                f"answers the other by less than the margin.{rules}"
             )
 
     def warn_about(self, searched: Searched, stacklevel: int) -> None:

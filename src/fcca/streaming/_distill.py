@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import validate_data
 
 from fcca._progress import progress_bar
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import FCCADiscretizer
-from fcca.discretizers._pieces import columns_to_fill
+from fcca.discretizers._pieces import check_table, columns_to_fill
 from fcca.discretizers._run import Run
 from fcca.exceptions import InvalidInputError
 from fcca.models import read_model
@@ -90,7 +90,11 @@ class Distilled:
 
 
 def distilled(
-    pieces: Pieces, classifier: FCCAClassifier, keep: Callable[[Counterfactuals], None] | None = None
+    pieces: Pieces,
+    classifier: FCCAClassifier,
+    keep: Callable[[Counterfactuals], None] | None = None,
+    *,
+    granularity: str = "Q=",
 ) -> Distilled:
     """Fit a classifier on a table in pieces: the same as on the whole table at once.
 
@@ -101,6 +105,8 @@ def distilled(
         Not fitted, and not changed; its black box is fitted, in a FrozenEstimator.
     keep : callable, optional
         Takes the counterfactuals of one piece after the other, where pieces are in this process and in order.
+    granularity : str
+        What messages write before a Q.
     """
     fitted: FCCAClassifier = clone(classifier)
     discretizer, selection = _discretizer(fitted)
@@ -110,7 +116,7 @@ def distilled(
     try:
         counted = pieces.sum("Rows", stages.counted, run, coder, observed.all_classes, len(candidates))
     except TooManyRowsError as error:
-        raise _advised(error, discretizer, coder) from error
+        raise _advised(error, discretizer, coder, granularity) from error
     _check_same_rows(int(counted.training.n_rows.sum()), observed)
     labels = (observed.all_classes, run.engine.model.classes)
     if selection is not None:
@@ -248,21 +254,21 @@ def _grown(fitted: FCCAClassifier, discretizer: FCCADiscretizer, like: Any, rows
     return fitted
 
 
-def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder) -> InvalidInputError:
+def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder, granularity: str) -> InvalidInputError:
     """What to do where there are too many distinct rows."""
     every, rows = discretizer.all_thresholds_, error.some
-    advice = "Keep fewer of them: raise Q."
+    advice = f"Keep fewer of them: raise {granularity.rstrip(' =')}."
     for Q in COARSER:
         fewer = every.select(most_frequent(every, Q))
         if Q <= discretizer.Q or len(fewer) >= len(discretizer.thresholds_):
             continue
         n = len(np.unique(np.packbits(coder.binarized(rows, fewer), axis=1), axis=0))
         if n * 20 < len(rows):
-            advice = f"Q={Q:g} keeps {len(fewer)} of them, which tell {n:,} of {len(rows):,} such rows apart."
+            advice = f"{granularity}{Q:g} keeps {len(fewer)} of them, which tell {n:,} of {len(rows):,} such rows apart."
             break
     return InvalidInputError(
-        f"The {len(discretizer.thresholds_)} thresholds at Q={discretizer.Q:g} tell {error.n_distinct:,} of the first "
-        f"{error.n_rows:,} rows apart, more than a tree's search has memory for. {advice}"
+        f"The {len(discretizer.thresholds_)} thresholds at {granularity}{discretizer.Q:g} tell {error.n_distinct:,} of the "
+        f"first {error.n_rows:,} rows apart, more than a tree's search has memory for. {advice}"
     )
 
 
@@ -288,7 +294,7 @@ class LocalPieces:
     def first(self) -> Any:
         """Some raw rows."""
         for rows in self.source:
-            if _num_samples(rows.X):
+            if check_table(rows.X):
                 return rows.X
         raise InvalidInputError("There are no rows to learn from.")
 
@@ -300,7 +306,7 @@ class LocalPieces:
             with progress_bar(label, self.n_rows, self.verbose) as progress:
                 for rows in self.source:
                     result = function(rows, *given)
-                    done += _num_samples(rows.X)
+                    done += check_table(rows.X)
                     if progress is not None:
                         progress(done)
                     if result is not None:
@@ -345,10 +351,11 @@ class _Given:
             )
         self._last = given
         for piece in given:
-            if not isinstance(piece, tuple | list) or len(piece) not in (2, 3, 4):
+            if not isinstance(piece, Rows) and (not isinstance(piece, tuple | list) or len(piece) not in (2, 3)):
+                got = type(piece).__name__ + (f" of length {len(piece)}" if isinstance(piece, tuple | list) else "")
                 raise InvalidInputError(
-                    f"A piece must be (X, y) or (X, y, sample_weight), got {type(piece).__name__}. Give a list of these, "
-                    "also where there is one piece."
+                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. Give a list of these, also where there is "
+                    "one piece."
                 )
             yield piece if isinstance(piece, Rows) else Rows(*piece)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +66,8 @@ class ParquetTable:
     ) -> None:
         self.path, self.label, self.sample_weight = Path(path), label, sample_weight
         self.rows_at_a_time = rows_at_a_time
-        if rows_at_a_time < 1:
-            raise InvalidInputError(f"rows_at_a_time must be at least 1, got {rows_at_a_time}.")
+        if not _is_whole(rows_at_a_time) or rows_at_a_time < 1:
+            raise InvalidInputError(f"rows_at_a_time must be a whole number of at least 1, got {rows_at_a_time!r}.")
         with _errors_in_words(self.path):
             self._state = self._state_of_file()
         names, self.n_rows = header(self.path)
@@ -80,6 +82,12 @@ class ParquetTable:
         self.columns = others if columns is None else list(columns)
         if not self.columns:
             raise InvalidInputError(f"{self.path.name} has no column to learn from beside {label!r}.")
+        times = Counter(names)
+        if repeated := dict.fromkeys(name for name in [*self.columns, *asked] if times[name] > 1):
+            raise InvalidInputError(
+                f"Column names must be unique; repeated in {self.path.name}: {', '.join(map(repr, repeated))}. Rename them, "
+                "or leave them out of columns."
+            )
 
     def frames(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Some columns, all where None, of all rows in order; each frame's index counts on.
@@ -91,7 +99,7 @@ class ParquetTable:
         begin = 0
         with _errors_in_words(self.path), self._same_file() as file:
             for batches in self._batches(file, columns):
-                frame = _as_frame(batches)
+                frame = _as_frame(pa.Table.from_batches(batches))
                 frame.index = pd.RangeIndex(begin, begin + len(frame))
                 begin += len(frame)
                 yield frame
@@ -122,6 +130,7 @@ class ParquetTable:
         progress : callable, optional
             Takes the number of rows read so far.
         """
+        rows = np.asarray(rows, dtype=np.int64)
         taken, begin = [], 0
         with _errors_in_words(self.path), self._same_file() as file:
             for batch in file.iter_batches(self.rows_at_a_time, columns=columns, use_threads=False):
@@ -130,7 +139,11 @@ class ParquetTable:
                 begin += len(batch)
                 if progress is not None:
                     progress(begin)
-            frame = _as_frame(taken)
+            if taken:
+                frame = _as_frame(pa.Table.from_batches(taken))
+            else:  # a file without row groups
+                none = file.schema_arrow.empty_table()
+                frame = _as_frame(none if columns is None else none.select(columns))
         frame.index = pd.Index(rows)
         return frame
 
@@ -171,6 +184,10 @@ class ParquetTable:
             )
 
 
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
 def header(path: Path) -> tuple[list[str], int]:
     """The columns of a Parquet file but those in which pandas keeps an index, and the number of rows.
 
@@ -180,8 +197,13 @@ def header(path: Path) -> tuple[list[str], int]:
     """
     with _errors_in_words(path), pq.ParquetFile(path) as file:
         schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
+    return names_in(schema), n_rows
+
+
+def names_in(schema: pa.Schema) -> list[str]:
+    """The columns of a Parquet file but those in which pandas keeps an index."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in schema.names if name not in index], n_rows
+    return [name for name in schema.names if name not in index]
 
 
 @contextmanager
@@ -194,9 +216,9 @@ def _errors_in_words(path: Path) -> Iterator[None]:
         raise InvalidInputError(f"Cannot read {path} as Parquet: {' '.join(str(error).split())}") from error
 
 
-def _as_frame(batches: list[pa.RecordBatch]) -> pd.DataFrame:
+def _as_frame(table: pa.Table) -> pd.DataFrame:
     """Rows without an index of pandas, their columns by the names that they have in the file."""
-    table = pa.Table.from_batches(batches).replace_schema_metadata(None)
+    table = table.replace_schema_metadata(None)
     return decimals_as_numbers(table.to_pandas(), table.schema)
 
 

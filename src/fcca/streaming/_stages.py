@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from fcca._weights import check_weights
 from fcca.counterfactuals import Cells, Counterfactuals
-from fcca.discretizers._pieces import Piece, as_learned_from, coded_piece
+from fcca.discretizers._pieces import CodedPiece, as_learned_from, check_table, coded_piece
 from fcca.discretizers._run import Run, Searched, Seen
 from fcca.exceptions import FCCAError, InvalidInputError
 from fcca.models._labels import column_of
@@ -66,7 +65,7 @@ class TooManyRowsError(FCCAError, MemoryError):
         return type(self), (self.n_rows, self.n_distinct, self.some)
 
 
-def _part(rows: Rows, run: Run, *, held_out: bool) -> Piece:
+def _part(rows: Rows, run: Run, *, held_out: bool) -> CodedPiece:
     """The rows to learn from, or those held out."""
     if rows.y is None:
         raise InvalidInputError("A piece has no labels: y is None. Give pieces as (X, y) or (X, y, sample_weight).")
@@ -117,7 +116,7 @@ def categories(rows: Rows, run: Run, columns: list[int]) -> Categories | None:
     columns : list of int
         Those whose labels the classifier has not kept.
     """
-    counts = np.ones(_num_samples(rows.X), dtype=np.bool_)
+    counts = np.ones(check_table(rows.X), dtype=np.bool_)
     if rows.held_out is not None:
         counts &= ~np.asarray(rows.held_out)
     if rows.sample_weight is not None:
@@ -151,13 +150,13 @@ class Observed:
 
 
 def _both(labels: Labels, others: Labels) -> Labels:
-    """All labels, sorted; refuses texts beside numbers, which numpy would turn into texts."""
-    are_texts = {isinstance(some[0], str) for some in (labels, others) if len(some)}
-    if len(are_texts) > 1:
-        raise InvalidInputError(
-            f"The labels of one piece are texts and those of another are not: {labels[:3].tolist()} and "
-            f"{others[:3].tolist()}. Give labels of one type."
-        )
+    """All labels, sorted; refuses texts or booleans beside numbers, which numpy would turn into texts or numbers."""
+    for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
+        if len({isinstance(some[0], types) for some in (labels, others) if len(some)}) > 1:
+            raise InvalidInputError(
+                f"The labels of one piece are {kind} and those of another are not: {labels[:3].tolist()} and "
+                f"{others[:3].tolist()}. Give labels of one type."
+            )
     return np.union1d(labels, others)
 
 
@@ -188,6 +187,19 @@ class Ranks:
 
     count: NDArray[np.int64]  # columns × 2 ranks × 2**BITS
 
+    @classmethod
+    def of(cls, columns: Iterable[Floats], prefix: NDArray[np.uint64], at: int) -> Ranks:
+        """Count the values of columns, none of them missing; ``prefix`` and ``at`` as in :func:`ranks`."""
+        count = np.zeros((len(prefix), 2, 2**BITS), dtype=np.int64)
+        shift = np.uint64(64 - BITS * (at + 1))
+        for k, x in enumerate(columns):
+            key = _ordered(x)
+            for rank in range(2):
+                mine = key if at == 0 else key[key >> (shift + np.uint64(BITS)) == prefix[k, rank]]
+                digit = (mine >> shift) & np.uint64(2**BITS - 1)
+                count[k, rank] = np.bincount(digit.astype(np.int64), minlength=2**BITS)
+        return cls(count)
+
     def __add__(self, other: Ranks) -> Ranks:
         return Ranks(self.count + other.count)
 
@@ -208,16 +220,7 @@ def ranks(rows: Rows, run: Run, columns: list[int], prefix: NDArray[np.uint64], 
     piece = _part(rows, run, held_out=False)
     if not len(piece):
         return None
-    count = np.zeros((len(columns), 2, 2**BITS), dtype=np.int64)
-    shift = np.uint64(64 - BITS * (at + 1))
-    for k, j in enumerate(columns):
-        x = piece.X[:, j]
-        key = _ordered(x[~np.isnan(x)])
-        for rank in range(2):
-            mine = key if at == 0 else key[key >> (shift + np.uint64(BITS)) == prefix[k, rank]]
-            digit = (mine >> shift) & np.uint64(2**BITS - 1)
-            count[k, rank] = np.bincount(digit.astype(np.int64), minlength=2**BITS)
-    return Ranks(count)
+    return Ranks.of([x[~np.isnan(x)] for x in piece.X.T[columns]], prefix, at)
 
 
 def _ordered(x: Floats) -> NDArray[np.uint64]:
