@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import fields
 
@@ -23,7 +24,7 @@ from fcca import CounterfactualExplainer, FCCADiscretizer
 from fcca.constraints import Bounds, Fillable, Immutable, Implies, Increasing, Linear, MaxChanges, OneHot, Rule
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, Counterfactuals, _workers
 from fcca.counterfactuals._workers import n_worker_processes
-from fcca.exceptions import UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.exceptions import FCCAError, UnsupportedModelError, UnverifiedCounterfactualWarning
 from mixed_tables import loans
 from real_data import imported
 
@@ -49,6 +50,21 @@ class AtHomeNowhere(GradientBoostingClassifier):
     def predict(self, X):
         if os.getpid() == self.home_:
             raise RuntimeError("asked at home")
+        return super().predict(X)
+
+
+class Mortal(GradientBoostingClassifier):
+    """Ends the process that asks it, as a system without memory would, until it has ended so many."""
+
+    def predict(self, X):
+        if os.getpid() != self.home_:
+            for death in range(self.deaths_):
+                try:
+                    os.close(os.open(f"{self.graves_}/{death}", os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    continue
+                time.sleep(0.5)  # pieces that came before may arrive
+                os._exit(9)
         return super().predict(X)
 
 
@@ -386,6 +402,55 @@ def test_an_error_of_the_classifier_is_raised_as_it_is():
     estimator.seen_ = X[:, 0]
     solve = engine_of(estimator, X, y)
     with parallel_config(**LOKY), pytest.raises(ArithmeticError, match="no answer to this"):
+        solve(np.arange(60))
+
+
+def mortal(tmp_path, deaths):
+    estimator = Mortal(n_estimators=5, random_state=0)
+    estimator.home_, estimator.graves_, estimator.deaths_ = os.getpid(), str(tmp_path), deaths
+    return engine_of(estimator, *small())
+
+
+def test_what_a_dead_worker_left_is_done_by_others(tmp_path):
+    solve = mortal(tmp_path, 1)
+    expected = solve(np.arange(60))
+    told = []
+    with parallel_config(**LOKY):
+        assert_same(solve(np.arange(60), progress=told.append), expected)
+    assert os.listdir(tmp_path) == ["0"]
+    assert told == sorted(set(told))
+    assert told[-1] == 60
+
+
+def test_what_was_answered_before_a_death_is_not_asked_again(monkeypatch):
+    X, y = small()
+    solve = engine_of(GradientBoostingClassifier(n_estimators=5, random_state=0), X, y)
+    expected = solve(np.arange(60))
+    sent = in_this_process(monkeypatch)
+
+    def broken_after_some(**settings):
+        n_tasks = 5 if len(sent) < 10 else 60
+
+        def answers(tasks):
+            for at, answer in enumerate(tasks):
+                yield answer
+                if at + 1 == n_tasks:
+                    raise BrokenProcessPool("a worker is gone")
+
+        return answers
+
+    monkeypatch.setattr(_workers, "Parallel", broken_after_some)
+    with parallel_config(**LOKY):
+        assert_same(solve(np.arange(60)), expected)
+    assert [piece.rows.tobytes() for _, piece in sent] == [X[which].tobytes() for which in _workers._pieces(60, 2)]
+
+
+def test_workers_that_die_again_and_again_are_an_error_in_words(tmp_path):
+    solve = mortal(tmp_path, 10)
+    with (
+        parallel_config(**LOKY),
+        pytest.raises(FCCAError, match=r"A worker process died.* 3 times\..* memory .*lower n_jobs"),
+    ):
         solve(np.arange(60))
 
 

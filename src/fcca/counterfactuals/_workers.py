@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from dataclasses import replace
@@ -22,7 +23,7 @@ from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._result import Counterfactuals, joined
 from fcca.counterfactuals._space import SearchSpace
 from fcca.counterfactuals._training_values import TrainingValues
-from fcca.exceptions import UnsupportedModelError
+from fcca.exceptions import FCCAError, UnsupportedModelError
 from fcca.models import LinearModel
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ Floats = NDArray[np.float64]
 # Searches of points take from microseconds to minutes: with several pieces each, workers end at about the same time.
 PIECES_PER_WORKER = 8
 MOST_POINTS_PER_PIECE = 65_536
+#: How often the pieces that a dead worker left are tried again, with new workers.
+ATTEMPTS_AFTER_DEATH = 2
 PER_POINT = ("own_class", "target", "margin")
 
 
@@ -53,6 +56,10 @@ def answered_alone() -> AbstractContextManager[Any]:
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
+
+
+class WorkerDiedError(FCCAError, RuntimeError):
+    """Worker processes ended before they had answered, again and again."""
 
 
 class Shared(NamedTuple):
@@ -106,19 +113,14 @@ def solve_by_workers(
     sent = _pickled(Shared(_without_rows(engine, limits), settings, plausibility, space))
     began, ends_at = time.monotonic(), time.time() + search["time_limit"]
 
-    def pieces() -> Iterator[Any]:
-        for which in _pieces(len(points), n_worker_processes(n_jobs)):
-            left = max(0.0, search["time_limit"] - (time.monotonic() - began))
-            per_point = {name: search[name][which] for name in PER_POINT}
-            yield delayed(_solve_piece)(sent, Piece(X[points[which]], per_point, limits.of_points(which), left, ends_at))
+    def task(which: NDArray[np.int64]) -> Any:
+        left = max(0.0, search["time_limit"] - (time.monotonic() - began))
+        per_point = {name: search[name][which] for name in PER_POINT}
+        return delayed(_solve_piece)(sent, Piece(X[points[which]], per_point, limits.of_points(which), left, ends_at))
 
-    backend, _ = get_active_backend(prefer="threads")
-    as_they_come = getattr(backend, "supports_return_generator", False)
-    parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
     parts: list[Counterfactuals] = []
     done = 0
-    answers = parallel(pieces())
-    with closing(answers) if as_they_come else nullcontext():
+    with closing(_answers(_pieces(len(points), n_worker_processes(n_jobs)), task, n_jobs)) as answers:
         for part in answers:
             parts.append(part)
             done += len(part)
@@ -138,6 +140,37 @@ def _pieces(n: int, n_workers: int) -> list[NDArray[np.int64]]:
     n_pieces = min(n, max(PIECES_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_PIECE)))
     ends = [n * k // n_pieces for k in range(n_pieces + 1)]
     return [np.arange(begin, end) for begin, end in pairwise(ends)]
+
+
+def _answers(
+    pieces: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
+) -> Generator[Counterfactuals]:
+    """The answers of all pieces in their order. Where a worker dies, new ones are given the pieces that are missing."""
+    n_done, deaths = 0, 0
+    while n_done < len(pieces):
+        try:
+            with closing(_computed((task(which) for which in pieces[n_done:]), n_jobs)) as parts:
+                for part in parts:
+                    n_done += 1
+                    yield part
+        except BrokenExecutor as error:
+            deaths += 1
+            if deaths > ATTEMPTS_AFTER_DEATH:
+                raise WorkerDiedError(
+                    f"A worker process died, and so did those that took its place: {deaths} times. Often the system ends a "
+                    "process because there is no memory left for it. Give fewer of them, a lower n_jobs; or use threads, "
+                    "which share their memory: leave joblib's parallel_config out."
+                ) from error
+
+
+def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfactuals]:
+    """What tasks return, in their order; as they come, where the backend can do that."""
+    backend, _ = get_active_backend(prefer="threads")
+    as_they_come = getattr(backend, "supports_return_generator", False)
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
+    answers = parallel(tasks)
+    with closing(answers) if as_they_come else nullcontext():
+        yield from answers
 
 
 def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
