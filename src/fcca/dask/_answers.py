@@ -11,8 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from fcca._weights import check_weights
 from fcca.dask._pieces import DaskPieces
 from fcca.dask._tables import Table, broadcast
+from fcca.exceptions import InvalidInputError
 from fcca.streaming._stages import Rows
 
 
@@ -71,14 +73,17 @@ class _Right:
 def accuracy(pieces: DaskPieces, classifier: Any) -> float:
     """Share of the rows, or of their weight, that a classifier answers with their label."""
     found = pieces.sum("Answers", _right, classifier)
-    return found.right / found.every if found.every else np.nan
+    if not found.every:
+        raise InvalidInputError("There is nothing to score: the table has no row, or none of a weight above 0.")
+    if not np.isfinite(found.every):
+        raise InvalidInputError("sample_weight is too large: its sum overflows. Divide it by its mean.")
+    return found.right / found.every
 
 
-def _right(rows: Rows, classifier: Any) -> _Right | None:
-    n = rows.X.shape[0]
-    weight = np.ones(n) if rows.sample_weight is None else rows.sample_weight
+def _right(rows: Rows, classifier: Any) -> _Right:
+    weight = check_weights(rows.sample_weight, rows.X.shape[0], may_all_be_0=True)
     counted = np.flatnonzero(weight > 0)
     if not len(counted):
-        return None
+        return _Right(0.0, 0.0)
     answers = classifier.predict(_safe_indexing(rows.X, counted))
     return _Right(float(weight[counted][answers == rows.y[counted]].sum()), float(weight[counted].sum()))

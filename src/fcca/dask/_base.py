@@ -71,6 +71,11 @@ class OnDask(BaseEstimator):
         return {name: value for name, value in state.items() if name != "_client"}
 
 
+def plain(part: Any) -> Any:
+    """The estimator of fcca with the same parameters, for one on Dask tables; any other comes back as it is."""
+    return part._unfitted() if isinstance(part, OnDask) else part
+
+
 class ClassifierOnDask(ClassifierMixin, OnDask):
     """One that answers with labels."""
 

@@ -7,11 +7,13 @@ from typing import Any
 from sklearn.base import clone
 
 from fcca.classifier import FCCAClassifier
-from fcca.dask._models import frozen
+from fcca.dask._base import plain
+from fcca.dask._models import check_sample, frozen
 from fcca.dask._pieces import DaskPieces
 from fcca.dask._tables import Table
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
+from fcca.streaming._distill import _discretizer as checked_discretizer
 from fcca.streaming._distill import distilled
 
 SAMPLE = 100_000
@@ -36,7 +38,9 @@ def distill(
     """Put a small, provably best tree in place of a black box, from a table on a Dask cluster.
 
     Every worker computes the counterfactuals of the partitions that it holds; what they cross is counted, and the counts
-    are added up on the workers, as are the distinct rows of 0 and 1 that the tree is grown on. Rows stay where they are.
+    are added up on the workers, as are the distinct rows of 0 and 1 that the tree is grown on. Rows stay where they are, but
+    for a few to learn the columns from, and the sample that a model is fitted on which is not fitted yet. Of a linear model
+    all changed values are sent until near ones are merged.
     The classifier is the same, to the last digit, as the one that :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` finds
     on all rows at once, whatever the partitions and the workers, and also where a worker is lost on the way; but for weights
     of rows or classes that are no whole numbers, whose sums depend on the partitions in the last digit.
@@ -57,7 +61,8 @@ def distill(
     sample_weight : str, default=None
         A column of weights.
     discretizer : FCCADiscretizer, default=None
-        The parameters of the search; its ``estimator`` is None. Its ``n_jobs`` is the number of threads of one task.
+        The parameters of the search; its ``estimator`` is None. Its ``n_jobs`` is the number of threads of one task. Of
+        one of :class:`fcca.dask.FCCADiscretizer`, ``sample``, ``random_state`` and ``retries`` are those given here.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier(max_depth=3)``.
     fit_to : {"labels", "target"}, default="labels"
@@ -96,20 +101,39 @@ def distill(
     """
     table = Table.of_frame(ddf, label, sample_weight)
     pieces = DaskPieces(table, client, retries=retries, verbose=bool(verbose))
-    found = FCCADiscretizer() if discretizer is None else clone(discretizer)
+    found = FCCADiscretizer() if discretizer is None else plain(discretizer)
     if not isinstance(found, FCCADiscretizer):
         raise InvalidInputError(f"discretizer must be an FCCADiscretizer, got {type(found).__name__}.")
+    found = clone(found)
     if found.estimator is not None:
         raise InvalidInputError(
             f"The discretizer has an estimator, {type(found.estimator).__name__}. Give the classifier as model instead."
         )
-    check_limits(found)
+    classifier = FCCAClassifier(found, plain(tree), fit_to=fit_to, n_thresholds=n_thresholds)
+    check_parameters(classifier, found)
+    check_sample(sample, random_state)
     found.set_params(estimator=frozen(model, pieces, sample=sample, seed=random_state))
-    return distilled(pieces, FCCAClassifier(found, tree, fit_to=fit_to, n_thresholds=n_thresholds)).classifier
+    return distilled(pieces, classifier).classifier
 
 
-def check_limits(discretizer: FCCADiscretizer) -> None:
-    """Refuse, before any work, what cannot be kept in many places at once."""
+def check_parameters(classifier: FCCAClassifier, discretizer: FCCADiscretizer) -> None:
+    """Refuse, before any work, parameters that cannot be used.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+    discretizer : FCCADiscretizer
+        The classifier's own, or the one in place of None.
+    """
+    _check_limits(discretizer)
+    # The black box is judged where it is read: it may be of a cluster.
+    without = clone(discretizer).set_params(estimator=None)
+    checked, _ = checked_discretizer(clone(classifier).set_params(discretizer=without))
+    checked._check_parameters()
+
+
+def _check_limits(discretizer: FCCADiscretizer) -> None:
+    """Refuse what cannot be kept in many places at once."""
     if discretizer.time_limit is not None:
         raise InvalidInputError(
             f"time_limit={discretizer.time_limit:g} is for all searches together, but these run in many places at once. "

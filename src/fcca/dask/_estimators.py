@@ -16,9 +16,9 @@ from fcca import classifier as classifiers
 from fcca import discretizers, trees
 from fcca.constraints import Constraint
 from fcca.counterfactuals import DEFAULT_MARGIN
-from fcca.dask._base import ClassifierOnDask, OnDask
-from fcca.dask._distill import SAMPLE, check_limits
-from fcca.dask._models import frozen, local_model
+from fcca.dask._base import ClassifierOnDask, OnDask, plain
+from fcca.dask._distill import SAMPLE, check_parameters
+from fcca.dask._models import check_sample, frozen, local_model
 from fcca.dask._tables import is_collection
 from fcca.dask._thresholds import fitted_discretizer
 from fcca.dask._zeros_and_ones import counted_bits
@@ -133,13 +133,14 @@ feature_names_in_ : see :class:`fcca.FCCADiscretizer`
         -------
         self
         """
-        plain = clone(self._unfitted())
+        unfitted = clone(self._unfitted())
         if not is_collection(X):
-            return self._take(_with_local_model(plain).fit(X, y, sample_weight))
+            return self._take(_with_local_model(unfitted).fit(X, y, sample_weight))
         pieces = self._pieces(X, y, sample_weight)
-        check_limits(plain)
-        plain.set_params(estimator=frozen(plain.estimator, pieces, sample=self.sample, seed=self.random_state, refit=True))
-        return self._take(fitted_discretizer(pieces, plain))
+        check_parameters(classifiers.FCCAClassifier(unfitted), unfitted)
+        check_sample(self.sample, self.random_state)
+        black_box = frozen(unfitted.estimator, pieces, sample=self.sample, seed=self.random_state, refit=True)
+        return self._take(fitted_discretizer(pieces, unfitted.set_params(estimator=black_box)))
 
     def transform(self, X: Any) -> Any:
         """0/1 columns, 1 where the condition holds.
@@ -284,12 +285,9 @@ class FCCAClassifier(ClassifierOnDask):
         self.verbose = verbose
 
     def _unfitted(self) -> classifiers.FCCAClassifier:
-        plain: classifiers.FCCAClassifier = super()._unfitted()
-        for name in ("discretizer", "tree"):
-            part = getattr(plain, name)
-            if isinstance(part, OnDask):
-                setattr(plain, name, part._unfitted())
-        return plain
+        unfitted: classifiers.FCCAClassifier = super()._unfitted()
+        unfitted.discretizer, unfitted.tree = plain(unfitted.discretizer), plain(unfitted.tree)
+        return unfitted
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute the counterfactuals of all rows where they are, collect the thresholds and grow the tree.
@@ -306,19 +304,20 @@ class FCCAClassifier(ClassifierOnDask):
         -------
         self
         """
-        plain = clone(self._unfitted())
-        discretizer = discretizers.FCCADiscretizer() if plain.discretizer is None else plain.discretizer
+        unfitted = clone(self._unfitted())
+        discretizer = discretizers.FCCADiscretizer() if unfitted.discretizer is None else unfitted.discretizer
         if not is_collection(X):
             if isinstance(discretizer, discretizers.FCCADiscretizer):
                 _with_local_model(discretizer)
-            return self._take(plain.fit(X, y, sample_weight))
+            return self._take(unfitted.fit(X, y, sample_weight))
         if not isinstance(discretizer, discretizers.FCCADiscretizer):
             raise InvalidInputError(f"Dask tables need an FCCADiscretizer, got {type(discretizer).__name__}.")
         pieces = self._pieces(X, y, sample_weight)
-        check_limits(discretizer)
+        check_parameters(unfitted, discretizer)
+        check_sample(self.sample, self.random_state)
         black_box = frozen(discretizer.estimator, pieces, sample=self.sample, seed=self.random_state, refit=True)
-        plain.discretizer = discretizer.set_params(estimator=black_box)
-        return self._take(distilled(pieces, plain).classifier)
+        unfitted.discretizer = discretizer.set_params(estimator=black_box)
+        return self._take(distilled(pieces, unfitted).classifier)
 
 
 class OptimalTreeClassifier(ClassifierOnDask):
@@ -395,16 +394,16 @@ feature_names_in_ : see :class:`fcca.OptimalTreeClassifier`
         -------
         self
         """
-        plain = self._unfitted()
+        unfitted = self._unfitted()
         if not is_collection(X):
-            return self._take(plain.fit(X, y, sample_weight))
-        plain._validate_params()
+            return self._take(unfitted.fit(X, y, sample_weight))
+        unfitted._validate_params()
         pieces = self._pieces(X, y, sample_weight)
         counted = pieces.sum("Rows", counted_bits)
         names = pieces.table.feature_names
         table = counted.table()
         B = table if names is None else pd.DataFrame(table, columns=names)
-        return self._take(plain.fit_counted(B, counted.labels(), counted.rows.weight, counted.rows.n_rows))
+        return self._take(unfitted.fit_counted(B, counted.labels(), counted.rows.weight, counted.rows.n_rows))
 
 
 def _with_local_model(discretizer: discretizers.FCCADiscretizer) -> discretizers.FCCADiscretizer:

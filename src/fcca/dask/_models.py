@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,22 @@ def frozen(model: Any, pieces: DaskPieces, *, sample: int, seed: int, refit: boo
     return FrozenEstimator(found)
 
 
+def check_sample(n: Any, seed: Any) -> None:
+    """Refuse, before any work, what no sample can be drawn by.
+
+    Parameters
+    ----------
+    n, seed : object
+        What was given as ``sample`` and as ``random_state``.
+    """
+    if not isinstance(n, Integral) or n < 2:
+        raise InvalidInputError(f"sample must be at least 2 rows, a whole number, got {n!r}.")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise InvalidInputError(
+            f"random_state must be 0 or more, a whole number, got {seed!r}: the same call draws the same sample every time."
+        )
+
+
 def _fitted_on_sample(model: Any, pieces: DaskPieces, sample: int, seed: int) -> Any:
     rows = sampled(pieces, sample, seed)
     discretizer = FCCADiscretizer(None if model is None else clone(model))
@@ -129,8 +146,7 @@ def sampled(pieces: DaskPieces, n: int, seed: int) -> Rows:
         How many; all, where there are no more.
     seed : int
     """
-    if n < 2:
-        raise InvalidInputError(f"sample must be at least 2 rows, got {n}.")
+    check_sample(n, seed)
     ends = np.cumsum(pieces.each(_n_rows))
     total = int(ends[-1])
     if total == 0:
@@ -158,8 +174,6 @@ def _chosen(number: int, rows: Rows, of_each: list[Positions]) -> Rows | None:
     at = of_each[number]
     if not len(at):
         return None
-    if len(rows.y) != rows.X.shape[0]:
-        raise InvalidInputError(f"X has {rows.X.shape[0]} rows and y has {len(rows.y)}. Expected as many.")
     weight = None if rows.sample_weight is None else rows.sample_weight[at]
     return Rows(_safe_indexing(rows.X, at), rows.y[at], weight)
 

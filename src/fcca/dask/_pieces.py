@@ -42,8 +42,8 @@ class DaskPieces:
     """
 
     def __init__(self, table: Table, client: Any = None, *, retries: int = 3, verbose: bool = False) -> None:
-        if retries < 0:
-            raise InvalidInputError(f"retries must be 0 or more, got {retries}.")
+        if not isinstance(retries, int | np.integer) or retries < 0:
+            raise InvalidInputError(f"retries must be 0 or more, a whole number, got {retries!r}.")
         self.table, self.client, self.retries, self.verbose = table, active_client(client), retries, verbose
 
     def first(self) -> Any:

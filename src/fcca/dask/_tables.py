@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,7 @@ from fcca.streaming._stages import Rows
 
 Delayed = Any  # dask has no types
 
+TEXTS = ("string", "empty")  # as pandas calls what objects are
 ANYTHING = pd.Series([], dtype=object)  # what Dask is told of partitions that are no frames
 
 
@@ -56,16 +58,36 @@ class Columns:
         """The rows of a partition."""
         rest = list(others)
         y = _labels(rest.pop(0), "y") if self.has_labels else np.empty(0)
-        return Rows(X, y, _numbers(rest.pop(0)) if self.has_weights else None)
+        weight = _numbers(rest.pop(0)) if self.has_weights else None
+        for name, column in (("y", y if self.has_labels else None), ("sample_weight", weight)):
+            if column is not None and len(column) != X.shape[0]:
+                raise InvalidInputError(f"X has {X.shape[0]} rows and {name} has {len(column)}. Expected as many.")
+        return Rows(X, y, weight)
 
 
 def _labels(column: Any, name: str) -> NDArray[Any]:
+    missing = np.asarray(pd.isna(column))
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        row = column.index[at] if isinstance(column, pd.Series) else at
+        raise InvalidInputError(f"The labels {name} have no value in row {row} of a partition. Leave out such rows.")
+    labels = _as_array(column)
+    if labels.dtype.kind == "f" and not (whole := np.isfinite(labels) & (labels == np.floor(labels))).all():
+        raise InvalidInputError(
+            f"The labels {name} are numbers such as {labels[~whole][0]:g}, but classes are whole numbers, texts or truth "
+            "values. Cut the column into classes first."
+        )
+    if labels.dtype.kind not in "biufUMm" and (held := pd.api.types.infer_dtype(labels, skipna=False)) not in TEXTS:
+        raise InvalidInputError(
+            f"The labels {name} hold objects of type {held}, but classes are whole numbers, texts or truth values. Give the "
+            "column one of these types."
+        )
+    return labels
+
+
+def _as_array(column: Any) -> NDArray[Any]:
     if not isinstance(column, pd.Series):
         return np.asarray(column)
-    missing = column.isna().to_numpy()
-    if missing.any():
-        row = column.index[int(np.flatnonzero(missing)[0])]
-        raise InvalidInputError(f"The labels {name} have no value in row {row} of a partition. Leave out such rows.")
     if pd.api.types.is_integer_dtype(column.dtype) and not isinstance(column.dtype, np.dtype):
         return column.to_numpy(dtype=np.int64)
     if pd.api.types.is_bool_dtype(column.dtype) and not isinstance(column.dtype, pd.CategoricalDtype):
@@ -104,9 +126,12 @@ class Table:
                 "make one of a pandas frame with dask.dataframe.from_pandas. fcca.dask.FCCAClassifier takes arrays, too."
             )
         names = list(ddf.columns)
+        _check_unique(names)
         for asked in (label, *([] if sample_weight is None else [sample_weight])):
             if asked not in names:
                 raise InvalidInputError(f"The table has no column {asked!r}. Its columns are {names}.")
+        if label == sample_weight:
+            raise InvalidInputError(f"{label!r} is named twice: as label and as sample_weight.")
         columns = tuple(name for name in names if name not in (label, sample_weight))
         if not columns:
             raise InvalidInputError(f"The table has no column to learn from beside {label!r}.")
@@ -120,7 +145,9 @@ class Table:
             raise InvalidInputError(
                 f"X must be a Dask DataFrame or a Dask array of rows and columns, got {type(X).__name__}."
             )
-        if isinstance(X, da.Array):
+        if isinstance(X, dd.DataFrame):
+            _check_unique(list(X.columns))
+        else:
             if X.ndim != 2:
                 raise InvalidInputError(f"X must have rows and columns, got a Dask array of {X.ndim} dimension(s).")
             if X.numblocks[1] != 1:
@@ -230,6 +257,11 @@ def broadcast(value: Any) -> Delayed:
 
 def _unpacked(packed: bytes) -> Any:
     return pickle.loads(zlib.decompress(packed))
+
+
+def _check_unique(names: Sequence[Any]) -> None:
+    if repeated := [name for name, times in Counter(names).items() if times > 1]:
+        raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
 
 
 def _n_partitions(part: Any) -> int:

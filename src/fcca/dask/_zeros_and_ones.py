@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from fcca._frames import called, column_names, float_table
 from fcca._weights import check_weights
@@ -69,18 +68,14 @@ class CountedBits:
 
 def counted_bits(rows: Rows) -> CountedBits | None:
     """Count the rows of a partition; None where it has none that count."""
-    n_rows = rows.X.shape[0]
-    if len(rows.y) != n_rows:
-        raise InvalidInputError(f"X has {n_rows} rows and y has {len(rows.y)}. Expected as many.")
     weight = None
     table, y = rows.X, rows.y
-    if rows.sample_weight is not None and n_rows:
-        weight = rows.sample_weight if not rows.sample_weight.any() else check_weights(rows.sample_weight, n_rows)
+    if rows.sample_weight is not None:
+        weight = check_weights(rows.sample_weight, len(y), may_all_be_0=True)
         kept = np.flatnonzero(weight > 0)
         table, y, weight = table.iloc[kept] if hasattr(table, "iloc") else table[kept], y[kept], weight[kept]
     if not len(y):
         return None
-    check_classification_targets(y)
     bits = _bits(table)
     code, classes = pd.factorize(y, sort=True)
     packed = np.packbits(bits, axis=1, bitorder="little")
