@@ -205,7 +205,10 @@ def test_what_crosses_the_wire_does_not_grow_with_the_rows(client, tmp_path):
         dd.from_pandas(frame, npartitions=4).to_parquet(path)
         ddf = dd.read_parquet(path)
         distill(ddf, "label", model, client=client)  # what is loaded once is loaded
-        crossed[len(frame)] = crossing(client, lambda ddf=ddf: distill(ddf, "label", model, client=client))
+        # Processes tell each other every second that they live: of several runs the least tells what the work itself sends.
+        crossed[len(frame)] = min(
+            crossing(client, lambda ddf=ddf: distill(ddf, "label", model, client=client)) for _ in range(3)
+        )
     added = features(many).to_numpy(dtype=np.float64).nbytes - features(few).to_numpy(dtype=np.float64).nbytes
     assert crossed[4_000] > 10_000
     assert crossed[80_000] - crossed[4_000] < 0.01 * added
