@@ -13,7 +13,7 @@ from exactness.ensemble_instances import interacting_labels
 from exactness.instances import hostile_column
 from fcca import read_model
 from fcca.constraints import Limits, LinearRule
-from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, _milp
+from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, _milp, _milp_program
 from fcca.counterfactuals._milp import solve_milp
 from fcca.counterfactuals._milp_places import Offers
 from fcca.counterfactuals._training_values import TrainingValues
@@ -230,6 +230,16 @@ def test_plausibility_is_refused(boosting):
             feature_names=[f"x{j}" for j in range(X.shape[1])],
             plausibility=engine.plausibility(0.1),
         )
+
+
+def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, boosting):
+    X, estimator = boosting
+    monkeypatch.setattr(_milp_program, "MOST_ENTRIES", 1000)
+    cost, bound, status, target, *_ = ensemble_milp.solve(estimator, X, X[:2], CounterfactualProblem())
+    assert np.all(status == UNKNOWN)
+    assert np.all(np.isinf(cost))
+    assert np.all(bound == 0)
+    assert np.all(target == -1)
 
 
 def test_a_sum_that_is_kept_by_less_than_the_solver_sees_is_kept():

@@ -57,7 +57,8 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs and margin.
     method : {"search", "milp"}, default="search"
-        "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search.
+        "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search. It
+        knows categories, missing values and all rules, but no plausibility.
     like : array-like or data frame, optional
         A table of raw values like those that the classifier was fitted on: labels of categories that the classifier itself
         does not keep are taken from it.

@@ -113,9 +113,10 @@ class MilpSearch:
         self.trees = Trees(model)
         self.rules = RulesBetween.within(offers.limits)
 
-    def reach(self, i: int, row: Floats) -> Reach:
-        """Places and leaves that the i-th point can move to."""
-        return self.trees.reach(self.offers.of(i, row)).without_doubles(self.rules.columns)
+    def reach(self, i: int, row: Floats) -> Reach | None:
+        """Places and leaves that the i-th point can move to; None where they are too many for a program."""
+        reach = self.trees.reach(self.offers.of(i, row))
+        return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
         """Cheapest change to the target, or to any class but the own one."""
@@ -353,9 +354,11 @@ def solve_milp(
     outcomes, moves = [], []
     for i, point in enumerate(points.tolist()):
         start = time.monotonic()
-        reach = search.reach(i, rows[point])
         deadline = min(began + time_limit, start + time_limit_per_point)
-        outcome = search.solve(reach, int(own_class[i]), int(target[i]), float(margin[i]), deadline)
+        reach = search.reach(i, rows[point]) if start < deadline else None
+        outcome = Outcome()
+        if reach is not None:
+            outcome = search.solve(reach, int(own_class[i]), int(target[i]), float(margin[i]), deadline)
         moves.append(_moves(cells, rows[point], outcome))
         outcome.seconds = time.monotonic() - start
         outcomes.append(outcome)

@@ -29,6 +29,8 @@ Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 ROWS_AT_ONCE = 4096  # to be scored, to keep the table of leaves small
+ENTRIES_AT_ONCE = 4_000_000  # of leaves and places, where they are numbers
+MOST_ENTRIES = 200_000_000  # of leaves and places: no solver gets anywhere with larger programs
 
 
 class Trees:
@@ -77,8 +79,10 @@ class Trees:
         scores: Floats = self.base + self.shares[node].sum(axis=1)
         return scores
 
-    def reach(self, places: Places) -> Reach:
-        """The leaves that a point can get to."""
+    def reach(self, places: Places) -> Reach | None:
+        """The leaves that a point can get to; None where they are too many for a program."""
+        if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
+            return None
         node = self.model.roots.astype(np.int64)
         mask = np.ones((len(node), int(places.first[-1])), dtype=bool)
         leaves, masks = [], []
@@ -161,8 +165,12 @@ class Reach:
         """Per place, what the leaves add up to once its unit is there and all others are at these places."""
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
-        entered = self.mask & others_inside[:, self.places.owner]
-        added: Floats = entered.T.astype(np.float64) @ shares[self.leaf]
+        added = np.empty((len(self.places.cost), shares.shape[1]))
+        at_once = max(1, ENTRIES_AT_ONCE // max(1, len(self.leaf)))
+        for begin in range(0, len(added), at_once):
+            piece = slice(begin, begin + at_once)
+            entered = self.mask[:, piece] & others_inside[:, self.places.owner[piece]]
+            added[piece] = entered.T.astype(np.float64) @ shares[self.leaf]
         return added
 
 
@@ -250,7 +258,7 @@ class Program:
             for u in tested.tolist():
                 inside = mask[leaves, places.span(u)]
                 sets = _bounding_sets(inside, places.units[u].in_order)
-                within = ~(inside[:, None, :] & ~sets[None, :, :]).any(axis=2)
+                within = inside.astype(np.float32) @ (~sets).T.astype(np.float32) == 0  # no place of theirs is outside
                 row, place = np.nonzero(sets)
                 set_row.append(n_rows + row)
                 set_place.append(places.span(u).start + place)
