@@ -232,6 +232,27 @@ def test_plausibility_is_refused(boosting):
         )
 
 
+def test_a_sum_says_nothing_while_a_value_is_missing_and_counts_once_it_is_filled_in():
+    values = np.repeat(np.linspace(0, 1, 101)[:, None], 2, axis=1)
+    cells = Cells.from_cuts([values[:-1, 0], values[:-1, 1]]).observe(values)
+    settings = {"cells": cells, "training": TrainingValues([values])}
+    fillable = np.array([True, False])
+
+    def asked(model, upper):
+        model = replace(model, missing_left=model.feature >= 0)
+        limits = Limits(fillable=fillable, linear=(LinearRule({0: 1.0, 1: 1.0}, upper),))
+        return ask(model, [np.nan, 0.2], limits=limits, **settings)
+
+    stays = asked(ensemble([(1, 0.5, -1.0, 1.0)], 2), 0.3)
+    np.testing.assert_array_equal(stays.feature, [1])
+    np.testing.assert_allclose(stays.cost, 0.1 + 0.31)
+    filled = asked(ensemble([(0, 0.5, -1.0, 1.0)], 2), 0.605)
+    assert stays.status == filled.status == OPTIMAL  # by the program, not by what is found without it
+    np.testing.assert_allclose(filled.landing, [0.51, 0.09])
+    np.testing.assert_allclose(filled.cost, 1.1 + 0.1 + 0.11)
+    assert asked(ensemble([(0, 0.5, -1.0, 1.0)], 2), 0.505).status == INFEASIBLE
+
+
 def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, boosting):
     X, estimator = boosting
     monkeypatch.setattr(_milp_program, "MOST_ENTRIES", 1000)
