@@ -12,9 +12,11 @@ from sklearn.ensemble import GradientBoostingClassifier
 from exactness.ensemble_instances import interacting_labels
 from exactness.instances import hostile_column
 from fcca import read_model
-from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, _milp
+from fcca.constraints import Limits, LinearRule
+from fcca.counterfactuals import Cells, CounterfactualEngine, CounterfactualProblem, _milp, _milp_program
 from fcca.counterfactuals._milp import solve_milp
-from fcca.counterfactuals._milp_program import landings
+from fcca.counterfactuals._milp_places import Offers
+from fcca.counterfactuals._training_values import TrainingValues
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import TreeEnsemble
 from fcca.models._links import Logistic
@@ -75,7 +77,6 @@ def ask(model, x0, *, margin=1e-4, lambdas=(0.1, 1.0, 0.0), X_train=None, **sett
         "own_class": own,
         "target": np.full(len(rows), -1, dtype=np.int32),
         "margin": np.full(len(rows), margin),
-        "frozen": None,
         "lambda0": lambdas[0],
         "lambda1": lambdas[1],
         "lambda2": lambdas[2],
@@ -98,7 +99,9 @@ def test_lands_where_the_contract_says():
         expected = [contract.landing_in(edges[k], edges[k + 1], x0, column) for k in range(len(cuts) + 1)]
         expected = np.array([np.nan if landing is None else landing for landing in expected])
         expected[own] = x0
-        np.testing.assert_array_equal(landings(cells, np.array([x0]), np.array([own])), expected)
+        landings = Offers(cells, (0.1, 1.0, 0.0), Limits(), TrainingValues()).landings(0, 0, x0)
+        landings[own] = x0
+        np.testing.assert_array_equal(landings, expected)
 
 
 def test_returns_what_the_searches_return(boosting):
@@ -174,11 +177,103 @@ def test_frozen_may_come_as_bytes(boosting):
     assert everything[1] == np.inf
 
 
-def test_splits_by_category_are_refused(boosting):
+def with_categories():
+    """The first column has the codes 0, 1, 2, of which a test sends 1 to the right; the second is a number."""
+    model = ensemble([(0, np.nan, -1.0, 1.0), (1, 0.5, 0.0, 0.5)], 2)
+    missing_left = np.array([False, False, False, False, False, False])
+    return replace(model, categories={0: np.array([0, 2])}, missing_left=missing_left)
+
+
+def ask_with_categories(x0, seen=(5, 2, 3), **settings):
+    cells = Cells.from_cuts([np.empty(0), np.array([0.5])], {0: np.array([0, 1, 0, 1], dtype=np.int32)})
+    codes = np.repeat([0.0, 1.0, 2.0], seen)
+    cells.observe(np.ascontiguousarray(np.column_stack([codes, np.linspace(0, 1, len(codes))])))
+    return ask(with_categories(), x0, cells=cells, X_train=np.zeros((1, 2)), **settings)
+
+
+def test_a_category_is_entered_at_the_price_of_a_whole_range():
+    found = ask_with_categories([0.0, 0.2])
+    assert found.status == OPTIMAL
+    np.testing.assert_allclose(found.cost, 1.1)
+    np.testing.assert_array_equal(found.landing, [1.0])
+    assert np.isnan(found.cut).all()
+    back = ask_with_categories([1.0, 0.2])  # of two categories alike, the more frequent one
+    np.testing.assert_array_equal(back.landing, [0.0])
+
+
+def test_a_category_that_nobody_has_or_that_a_rule_forbids_is_not_entered():
+    assert ask_with_categories([0.0, 0.2], seen=(5, 0, 3)).status == INFEASIBLE
+    factor = np.ones((3, 3))
+    factor[0, 1] = np.inf
+    assert ask_with_categories([0.0, 0.2], limits=Limits(moves={0: factor})).status == INFEASIBLE
+    assert ask_with_categories([2.0, 0.2], limits=Limits(moves={0: factor})).status == OPTIMAL
+
+
+def test_a_missing_category_is_filled_in_only_where_it_may_be():
+    own = {"own_class": np.array([1], dtype=np.int32)}
+    assert ask_with_categories([np.nan, 0.2], **own).status == INFEASIBLE
+    found = ask_with_categories([np.nan, 0.2], limits=Limits(fillable=np.array([True, False])), **own)
+    assert found.status == OPTIMAL
+    np.testing.assert_array_equal(found.landing, [0.0])
+    np.testing.assert_allclose(found.cost, 1.1)
+
+
+def test_plausibility_is_refused(boosting):
     X, estimator = boosting
-    model = replace(read_model(estimator), categories={0: np.array([1, 2])})
-    with pytest.raises(UnsupportedModelError, match="category"):
-        ask(model, X[0], X_train=X)
+    engine = CounterfactualEngine(estimator, CounterfactualProblem(), method="milp")
+    engine.observe(X)
+    with pytest.raises(UnsupportedModelError, match="plausibility"):
+        engine.solve(
+            X,
+            np.arange(2),
+            engine.class_index(estimator.predict(X[:2])),
+            feature_names=[f"x{j}" for j in range(X.shape[1])],
+            plausibility=engine.plausibility(0.1),
+        )
+
+
+def test_a_sum_says_nothing_while_a_value_is_missing_and_counts_once_it_is_filled_in():
+    values = np.repeat(np.linspace(0, 1, 101)[:, None], 2, axis=1)
+    cells = Cells.from_cuts([values[:-1, 0], values[:-1, 1]]).observe(values)
+    settings = {"cells": cells, "training": TrainingValues([values])}
+    fillable = np.array([True, False])
+
+    def asked(model, upper):
+        model = replace(model, missing_left=model.feature >= 0)
+        limits = Limits(fillable=fillable, linear=(LinearRule({0: 1.0, 1: 1.0}, upper),))
+        return ask(model, [np.nan, 0.2], limits=limits, **settings)
+
+    stays = asked(ensemble([(1, 0.5, -1.0, 1.0)], 2), 0.3)
+    np.testing.assert_array_equal(stays.feature, [1])
+    np.testing.assert_allclose(stays.cost, 0.1 + 0.31)
+    filled = asked(ensemble([(0, 0.5, -1.0, 1.0)], 2), 0.605)
+    assert stays.status == filled.status == OPTIMAL  # by the program, not by what is found without it
+    np.testing.assert_allclose(filled.landing, [0.51, 0.09])
+    np.testing.assert_allclose(filled.cost, 1.1 + 0.1 + 0.11)
+    assert asked(ensemble([(0, 0.5, -1.0, 1.0)], 2), 0.505).status == INFEASIBLE
+
+
+def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, boosting):
+    X, estimator = boosting
+    monkeypatch.setattr(_milp_program, "MOST_ENTRIES", 1000)
+    cost, bound, status, target, *_ = ensemble_milp.solve(estimator, X, X[:2], CounterfactualProblem())
+    assert np.all(status == UNKNOWN)
+    assert np.all(np.isinf(cost))
+    assert np.all(bound == 0)
+    assert np.all(target == -1)
+
+
+def test_a_sum_that_is_kept_by_less_than_the_solver_sees_is_kept():
+    """Its presolve would call this infeasible: the values that sum up to the limit leave it no room."""
+    values = np.column_stack([np.arange(-8, 9) / 10, np.arange(-8, 9) * 1000.0])
+    model = ensemble([(1, -4500.0, -1.0, 1.0)], 2)
+    cells = Cells.from_cuts([values[:-1, 0], values[:-1, 1]]).observe(values)
+    upper, size = -1999.0, 1e-12 * 6000
+    sums = (LinearRule({0: 2.0, 1: 0.5}, upper + size), LinearRule({0: -2.0, 1: -0.5}, size - upper))
+    for x0 in (-5999.999755859375, -6000.1, -7000.0):
+        found = ask(model, [0.3, x0], cells=cells, limits=Limits(linear=sums))
+        assert found.status == OPTIMAL
+        np.testing.assert_array_equal(found.landing, [0.5, -4000.0])
 
 
 def test_a_split_that_everything_passes_is_none():

@@ -21,7 +21,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fcca import CounterfactualExplainer, FCCADiscretizer
-from fcca.constraints import Bounds, Fillable, Immutable, Implies, Increasing, Linear, MaxChanges, OneHot, Rule
+from fcca.constraints import (
+    Bounds,
+    Fillable,
+    Immutable,
+    Implies,
+    Increasing,
+    Limits,
+    Linear,
+    LinearRule,
+    MaxChanges,
+    OneHot,
+    Rule,
+)
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, Counterfactuals, _workers
 from fcca.counterfactuals._workers import n_worker_processes
 from fcca.exceptions import FCCAError, UnsupportedModelError, UnverifiedCounterfactualWarning
@@ -275,12 +287,24 @@ def test_a_classifier_that_cannot_be_sent_is_refused_with_a_way_out():
         solve(np.arange(60))
 
 
-def test_arguments_are_refused_before_a_worker_is_asked(monkeypatch):
+def test_programs_of_columns_under_rules_have_in_a_worker_what_they_need(monkeypatch):
     X, y = small()
-    solve = engine_of(GradientBoostingClassifier(n_estimators=4, random_state=0), X, y, method="milp")
-    X[59, 0] = np.nan  # no point of those asked about
+    X[:, 5] = X[:, 5] > 0
+    X[:, 4] = 1 - X[:, 5]
+    estimator = GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0)
+    solve = engine_of(estimator, X, y, method="milp")
+    limits = Limits(linear=(LinearRule({0: 1.0, 1: -1.0}, 0.5),), groups=((4, 5),))
+    expected = solve(np.arange(8), limits=limits)
+    assert (expected.status == "optimal").any()
+    with counted_calls(monkeypatch) as calls, parallel_config(**LOKY):
+        assert_same(solve(np.arange(8), limits=limits), expected)
+    assert calls
+
+
+def test_arguments_are_refused_before_a_worker_is_asked():
+    solve = engine_of(LogisticRegression(), *small(), method="milp")
     for context in ({"backend": "threading"}, LOKY):
-        with parallel_config(**context), pytest.raises(UnsupportedModelError, match="numbers without gaps"):
+        with parallel_config(**context), pytest.raises(UnsupportedModelError, match="is linear"):
             solve(np.arange(10))
 
 

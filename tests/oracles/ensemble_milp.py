@@ -3,6 +3,7 @@
 import numpy as np
 
 from fcca import read_model
+from fcca.constraints import Limits
 from fcca.counterfactuals import Cells
 from fcca.counterfactuals._milp import solve_milp
 
@@ -27,7 +28,7 @@ def solve(estimator, X_train, X, problem, *, points=None, margin=None, target=No
         own_class=own,
         target=np.full(n, -1, dtype=np.int32) if target is None else np.asarray(target, dtype=np.int32),
         margin=np.full(n, problem.margin) if margin is None else np.asarray(margin, dtype=np.float64),
-        frozen=frozen,
+        limits=None if frozen is None else Limits(frozen=frozen),
         lambda0=problem.lambda0,
         lambda1=problem.lambda1,
         lambda2=problem.lambda2,

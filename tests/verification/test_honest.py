@@ -54,7 +54,7 @@ def test_some_of_the_honest_ones_have_what_they_are_there_for():
     assert len(set(weight)) > 2
 
 
-def test_linear_models_and_trees_on_numbers_are_proven_again_by_programs():
+def test_linear_models_and_trees_are_proven_again_by_programs():
     for name in ("gb", "rf", "xgb", "lgbm", "catboost", "logistic", "svm", "logistic, mixed"):
         assert case(name).verified(sample=3)["optima"].words.endswith("3 by a mixed-integer program on HiGHS.")
 

@@ -17,14 +17,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fcca.constraints import Limits
+from fcca.constraints import Fillable, Forbidden, MaxChanges, OneHot, Rule, limits_for
 from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import joined
 from fcca.exceptions import InvalidInputError
 from fcca.export import read_certificate
 from fcca.verification import verify
 from verification import forged_open_ends, forged_points, forged_trees
-from verification.certified import case, fitted, mixed, numbers, rf, switches
+from verification.certified import case, fitted, hgb, mixed, numbers, rf, switches
 from verification.forgeries import FORGERIES
 
 assert forged_points.forgery is forged_trees.forgery is forged_open_ends.forgery  # all have put theirs into the list
@@ -121,7 +121,8 @@ def lying_search(monkeypatch):
         for at in range(11, len(points) if not rows else 0):
             frozen = np.zeros((1, X.shape[1]), dtype=bool)
             frozen[0, found.moves.feature[found.moves.point == at][:1]] = True
-            dear = honest(self, X, points[[at]], own_class[[at]], limits=Limits(frozen=frozen), **others)
+            limits = limits_for(options.get("limits"), np.array([at]), frozen)
+            dear = honest(self, X, points[[at]], own_class[[at]], limits=limits, **others)
             if dear.status.tolist() == ["optimal"] and dear.cost[0] > found.cost[at] + 1e-6:
                 rows.append(int(points[at]))
                 order = np.arange(len(found))
@@ -140,15 +141,28 @@ LYING = {
     "logistic": (lambda: numbers(100, 4), lambda: LogisticRegression(max_iter=5000)),
     "logistic, mixed": (lambda: mixed(100), lambda: LogisticRegression(max_iter=500)),
     "rf, switches": (lambda: switches(80), lambda: rf(5)),
+    "hgb under rules": (
+        lambda: mixed(100),
+        hgb,
+        Fillable("income", "purpose"),
+        Forbidden("purpose", [("tv", "car")]),
+        MaxChanges(3),
+    ),
+    "rf, switches under rules": (
+        lambda: switches(80),
+        lambda: rf(5),
+        OneHot("car", "tv", "boat"),
+        Rule("rent <= income"),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LYING)
 def test_a_dearer_answer_with_all_that_follows_from_it_is_found_by_proving_again(monkeypatch, name):
-    data, estimator = LYING[name]
+    data, estimator, *rules = LYING[name]
     with monkeypatch.context() as lying:
         rows = lying_search(lying)
-        one = fitted(data(), estimator())
+        one = fitted(data(), estimator(), constraints=rules or None)
     result = one.verified(sample=None, time_limit=3.0)
     assert result.failed == ("optima",)
     assert f"row {rows[0]}:" in result["optima"].words.lower()

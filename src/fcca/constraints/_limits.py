@@ -76,10 +76,3 @@ class Limits:
             return None if values is None else values[points]
 
         return replace(self, low=taken(self.low), high=taken(self.high), frozen=taken(self.frozen))
-
-    @property
-    def only_frozen(self) -> bool:
-        """Whether all they say is which features may not move."""
-        per_feature = (self.low, self.high, self.step, self.origin, self.weight, self.fillable)
-        others = (self.max_changes, self.moves, self.groups, self.linear, self.implications)
-        return all(values is None for values in per_feature) and not any(others)

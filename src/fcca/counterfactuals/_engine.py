@@ -57,7 +57,8 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs and margin.
     method : {"search", "milp"}, default="search"
-        "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search.
+        "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search. It
+        knows categories, missing values and all rules, but no plausibility.
     like : array-like or data frame, optional
         A table of raw values like those that the classifier was fitted on: labels of categories that the classifier itself
         does not keep are taken from it.
@@ -330,7 +331,7 @@ class CounterfactualEngine:
         points, coded = search["points"], self._coded(X)
         groups: tuple[Group, ...] = () if space is None else space.groups
         if self.method == "milp":
-            results = self._solve_by_milp(search | {"rows": coded}, limits)
+            results = self._solve_by_milp(search | {"rows": X}, limits)
         else:
             results = self._search(search | {"n_threads": n_threads}, coded, limits, plausibility, space)
         cost, bound, status, target_code, nodes, first_move, feature, landing, cut, seconds = results
@@ -338,7 +339,7 @@ class CounterfactualEngine:
         if groups:
             point, feature, landing, cut = ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
-        if self.has_cuts and (limits.linear or limits.implications or groups or plausibility is not None):
+        if self.has_cuts and (limits.linear or limits.implications or limits.groups or plausibility is not None):
             moves = moves._replace(cut=self.cells.last_crossed(*moves[1:]))
         found = Counterfactuals(
             rows=points,
@@ -362,7 +363,7 @@ class CounterfactualEngine:
     ) -> SearchSpace | None:
         """What trees are searched on, for all points together; None where there is nothing to prepare."""
         if self.method == "milp":
-            self._check_milp(X, limits)
+            self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
             return None
         return self._space(self._coded(X), points, limits, plausibility)
@@ -420,14 +421,18 @@ class CounterfactualEngine:
         between = bool(limits.linear or limits.implications or limits.max_changes)
         if not (gaps.any() or groups or between or plausibility is not None):
             return SearchSpace(self.cells, self.tables)
-        ruled = {j for rule in limits.linear for j in rule.coefficients}
-        ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
-        cuts = {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(ruled)}
+        cuts = self._rule_cuts(limits)
         forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
         finer = plausibility is not None
         return SearchSpace.build(
             forest, self.cells, self.training, gaps, groups, cuts, additive=not between and not finer, finer=finer
         )
+
+    def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
+        """Cuts that part the values of columns under rules between columns, which may move where the model does not care."""
+        ruled = {j for rule in limits.linear for j in rule.coefficients}
+        ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
+        return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(ruled)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
         """The training median of columns where gaps may be filled in."""
@@ -445,17 +450,22 @@ class CounterfactualEngine:
 
         return solve_linear(self.model, self.cells, self.training, limits, boundary, **search)
 
-    def _check_milp(self, X: Floats, limits: Limits) -> None:
+    def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
-        if self.forest.n_codes or np.isnan(X).any() or not limits.only_frozen:
-            raise UnsupportedModelError("method='milp' knows numbers without gaps, and no rule but features that stay.")
+        if plausibility is not None:
+            raise UnsupportedModelError("method='milp' does not know plausibility. Leave it out, or use method='search'.")
 
     def _solve_by_milp(self, search: dict[str, Any], limits: Limits) -> Any:
         assert isinstance(self.model, TreeEnsemble)
         from fcca.counterfactuals._milp import solve_milp
 
-        return solve_milp(**search, frozen=limits.frozen, model=self.model, cells=self.cells)
+        cells, cuts = self.cells, self._rule_cuts(limits)
+        if cuts:
+            cells, _ = self.forest.cells(cuts)
+            for rows in self.training.rows():
+                cells.observe(rows)
+        return solve_milp(**search, model=self.model, cells=cells, limits=limits, training=self.training)
 
     # --- from what was searched to what was asked ---------------------------------------------------------------------
 

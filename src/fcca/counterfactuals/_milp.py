@@ -1,11 +1,13 @@
-"""The engine of last resort: any tree ensemble by a mixed-integer program on HiGHS.
+"""The second way to solve tree ensembles: a mixed-integer program on HiGHS, independent of the searches.
 
 HiGHS takes a row for kept that is violated by 1e-6 and a number for whole that is 1e-6 off, and stops at a gap of 1e-6, all
 absolute. Rows and objective are therefore scaled up; and because that alone proves nothing, every answer is rounded to
-cells, pulled back towards x0 as far as the margin allows, and its score and its cost are computed again in float64. Where
-it misses the margin, or the bound of HiGHS lies below its cost by more than the promise, it is forbidden together with all
-that stand in the same leaves, and the program is solved again. Those either miss the margin too or cost no less, so that the
-bound on what is left and the cheapest answer found make a proof.
+places, and its score, its cost and the rules that it keeps are computed again in float64. Where it misses the margin or
+breaks a rule, or the bound of HiGHS lies below its cost by more than the promise, it is forbidden together with others, and
+the program is solved again: with all that stand in the same leaves where it misses the margin, for those miss it too; with
+all that have the same values in the columns of a rule that it breaks; and else with those in the same leaves whose columns
+under rules between columns are where its own are, the cheapest of which is kept. So the bound on what is left and the
+cheapest answer found make a proof.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
+from fcca.constraints._limits import Limits
 from fcca.counterfactuals._cells import Cells
 from fcca.counterfactuals._highs import solve_program
-from fcca.counterfactuals._milp_program import Forest, Program, Reach, ranges, reach_of
+from fcca.counterfactuals._milp_places import Offers, Places
+from fcca.counterfactuals._milp_program import Program, Reach, Rows, Trees, program_for
+from fcca.counterfactuals._milp_rules import ROOM, ROW_SCALE, RulesBetween
+from fcca.counterfactuals._training_values import TrainingValues
 from fcca.models import TreeEnsemble
 
 Floats = NDArray[np.float64]
@@ -32,10 +38,9 @@ Progress = Callable[[int], None]
 OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = range(4)
 ANY_OTHER_CLASS = -1
 OBJECTIVE_SCALE = 1e4
-ROW_SCALE = 1e3
 PROMISE = 1e-9  # optimal means as near as this to the least cost, relative where costs are large
 MOST_ATTEMPTS = 100
-ROWS_AT_ONCE = 4096  # of cells to be scored, to keep the table of leaves small
+BEYOND_ANY_SCORE = 1e300  # the boundary of a classifier that answers one class only may be infinite
 
 
 def _is_close(bound: float, cost: float) -> bool:
@@ -51,13 +56,13 @@ class Outcome:
     bound: float = 0.0
     target: int = -1
     nodes: int = 0
-    chosen: Longs | None = None  # per feature, the cell
+    row: Floats | None = None  # the point, changed
     seconds: float = 0.0
 
-    def offer(self, chosen: Longs, cost: float) -> None:
+    def offer(self, row: Floats, cost: float) -> None:
         """Take an answer if it is cheaper."""
         if cost < self.cost:
-            self.cost, self.chosen = cost, chosen
+            self.cost, self.row = cost, row
 
 
 class Answer(NamedTuple):
@@ -65,68 +70,66 @@ class Answer(NamedTuple):
 
     bound: float  # proven for all answers that are not forbidden
     nodes: int
-    chosen: Longs | None  # per feature, the cell
+    chosen: Longs | None  # per unit, the place
     nothing_left: bool = False  # proven that there is no answer
 
 
 class Aim:
     """That one class wins by a margin."""
 
-    def __init__(self, forest: Forest, target: int, margin: float) -> None:
-        self.forest, self.target, self.margin = forest, target, margin
-        n_outputs = forest.model.n_outputs
-        if n_outputs == 1:
+    def __init__(self, trees: Trees, target: int, margin: float) -> None:
+        self.trees, self.target, self.margin = trees, target, margin
+        model = trees.model
+        self.boundary = 0.0
+        if model.n_outputs == 1:
+            self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
             self.weights = np.array([[1.0 if target == 1 else -1.0]])
-            self.offset = -self.weights[:, 0] * forest.model.boundary
         else:
-            self.weights = np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)
-            self.offset = np.zeros(n_outputs - 1)
+            self.weights = np.delete(np.eye(model.n_outputs)[target] - np.eye(model.n_outputs), target, axis=0)
 
-    def leads(self, chosen: Longs) -> Floats:
-        """By how much the class leads its nearest rival, for rows of cells."""
-        pieces = [self._leads(chosen[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(chosen), ROWS_AT_ONCE)]
-        return np.concatenate(pieces)
-
-    def _leads(self, chosen: Longs) -> Floats:
-        scores = self.forest.scores(chosen)
+    def leads(self, scores: Floats) -> Floats:
+        """By how much the class leads its nearest rival, for rows of scores."""
         if scores.shape[1] == 1:
-            only: Floats = self.weights[0, 0] * (scores[:, 0] - self.forest.model.boundary)
+            only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
         lead: Floats = scores[:, self.target] - np.delete(scores, self.target, axis=1).max(axis=1)
         return lead
 
-    def is_met(self, chosen: Longs) -> bool:
-        """Whether one row of cells wins by the margin."""
-        return bool(self.leads(chosen[None, :])[0] >= self.margin)
+    def is_met(self, row: Floats) -> bool:
+        """Whether a row wins by the margin."""
+        return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
-    def program(self, reach: Reach) -> Program | None:
+    def program(self, reach: Reach, rules: RulesBetween) -> Program | None:
         """The program for this aim, None where it is out of reach."""
-        return self.forest.program(reach, self.weights, self.margin - self.offset)
+        needed = self.margin + self.weights.sum(axis=1) * self.boundary
+        return program_for(self.trees, reach, self.weights, needed, rules)
 
 
 class MilpSearch:
     """Cheapest changes of one ensemble, point by point."""
 
-    def __init__(self, model: TreeEnsemble, cells: Cells, lambdas: tuple[float, float, float]) -> None:
-        self.model, self.cells, self.lambdas = model, cells, lambdas
-        self.forest = Forest(model, cells)
+    def __init__(self, model: TreeEnsemble, offers: Offers) -> None:
+        self.model, self.offers = model, offers
+        self.trees = Trees(model)
+        self.rules = RulesBetween.within(offers.limits)
 
-    def reach(self, row: Floats, frozen: Booleans | None) -> Reach:
-        """Cells that a row can move to."""
-        return reach_of(self.cells, row, frozen, self.lambdas)
+    def reach(self, i: int, row: Floats) -> Reach | None:
+        """Places and leaves that the i-th point can move to; None where they are too many for a program."""
+        reach = self.trees.reach(self.offers.of(i, row))
+        return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
         """Cheapest change to the target, or to any class but the own one."""
         best, open_bound = Outcome(status=INFEASIBLE), np.inf
         for k in self._targets(reach, own_class, target):
-            outcome = self._towards(Aim(self.forest, k, margin), reach, best.cost, deadline)
+            outcome = self._towards(Aim(self.trees, k, margin), reach, best.cost, deadline)
             best.nodes += outcome.nodes
             if outcome.status in (FEASIBLE, UNKNOWN):
                 open_bound = min(open_bound, outcome.bound)
             if outcome.cost < best.cost:
-                best.cost, best.target, best.chosen = outcome.cost, k, outcome.chosen
+                best.cost, best.target, best.row = outcome.cost, k, outcome.row
         best.bound = min(open_bound, best.cost)
-        if best.chosen is None:
+        if best.row is None:
             best.status = INFEASIBLE if open_bound == np.inf else UNKNOWN
         elif _is_close(best.bound, best.cost):
             best.status, best.bound = OPTIMAL, best.cost
@@ -140,152 +143,157 @@ class MilpSearch:
             return [target]
         if self.model.n_outputs == 1:
             return [1 - own_class]
-        scores = self.forest.scores(reach.own[None, :])[0]
+        scores = self.trees.scores(reach.places.x0[None, :])[0]
         return [int(k) for k in np.argsort(-scores, kind="stable") if k != own_class]
 
     def _towards(self, aim: Aim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
         """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
         best = Outcome(target=aim.target)
-        if aim.is_met(reach.own):
-            best.offer(reach.own, 0.0)
+        if aim.is_met(reach.places.x0):
+            best.offer(reach.places.x0, 0.0)
             best.status = OPTIMAL
             return best
         if time.monotonic() >= deadline:
             return best
         greedy = self._greedy(aim, reach, deadline)
-        if greedy is not None and self._cost(reach, greedy) <= cutoff:
-            best.offer(greedy, self._cost(reach, greedy))
+        if greedy is not None and reach.places.total(greedy) <= cutoff:
+            best.offer(reach.places.row(greedy), reach.places.total(greedy))
         # No part of an answer costs more than the cheapest one known, whichever class it is for.
         known = min(cutoff, best.cost)
         if known < np.inf:
-            reach = reach.up_to(self.cells, known * (1 + PROMISE))
-        program = aim.program(reach)
+            reach = reach.up_to(known * (1 + PROMISE))
+        program = aim.program(reach, self.rules)
         if program is None:
             best.bound = np.inf
         else:
-            self._improve(best, program, aim, reach, deadline)
-        if best.chosen is None:
+            self._improve(best, program, aim, deadline)
+        if best.row is None:
             best.status = INFEASIBLE if best.bound == np.inf else UNKNOWN
         else:
             best.bound = min(best.bound, best.cost)
             best.status = OPTIMAL if _is_close(best.bound, best.cost) else FEASIBLE
         return best
 
-    def _improve(self, best: Outcome, program: Program, aim: Aim, reach: Reach, deadline: float) -> None:
+    # --- answers of HiGHS -------------------------------------------------------------------------------------------------
+
+    def _improve(self, best: Outcome, program: Program, aim: Aim, deadline: float) -> None:
         """Answers of HiGHS until the bound on those that are left reaches the cheapest, or time is up."""
-        n_met = 0
-        for answer in self._answers(program, reach, deadline):
+        places, n_good = program.reach.places, 0
+        forbidden: list[Rows] = []
+        for answer in _answers(program, forbidden, deadline):
             best.nodes += answer.nodes
             # HiGHS is not believed that there is nothing where the greedy run found something.
-            if answer.nothing_left and (n_met or best.chosen is None):
+            if answer.nothing_left and (n_good or best.row is None):
                 best.bound = np.inf
             best.bound = max(best.bound, answer.bound)
-            if answer.chosen is not None and aim.is_met(answer.chosen):
-                n_met += 1
-                chosen = self._pulled_back(aim, reach, answer.chosen)
-                best.offer(chosen, self._cost(reach, chosen))
-            if best.chosen is not None and _is_close(best.bound, best.cost):
+            if answer.chosen is not None:
+                cheapest, others = self._judged(program, aim, answer.chosen)
+                forbidden.append(others)
+                if cheapest is not None:
+                    n_good += 1
+                    for chosen in (cheapest, self._pulled_back(aim, places, cheapest)):
+                        best.offer(places.row(chosen), places.total(chosen))
+            if best.row is not None and _is_close(best.bound, best.cost):
                 return
 
-    def _answers(self, program: Program, reach: Reach, deadline: float) -> Iterator[Answer]:
-        """What HiGHS says, again and again with its last answers forbidden."""
-        n_cuts, n_leaves = len(program.price), len(program.leaf)
-        price_unit = OBJECTIVE_SCALE / max(program.price.max(), 1e-300)
-        row_unit = ROW_SCALE / program.gains.max(axis=0).clip(1e-300)
-        score = np.hstack([np.zeros((len(program.needed), n_cuts)), (program.gains * row_unit).T])
-        constraints = [
-            LinearConstraint(*program.rows),
-            LinearConstraint(score, program.needed * row_unit, np.inf),
-        ]
-        settings: dict[str, Any] = {
-            "c": np.concatenate([program.price * price_unit, np.zeros(n_leaves)]),
-            "integrality": np.repeat([1, 0], [n_cuts, n_leaves]),
-            "bounds": Bounds(0, 1),
-        }
-        for _ in range(MOST_ATTEMPTS):
-            for presolve in (True, False):  # now and then HiGHS fails on what its presolve leaves
-                options = {"mip_rel_gap": 0.0, "presolve": presolve}
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return
-                if left < np.inf:
-                    options["time_limit"] = left
-                answer = solve_program(constraints=constraints, options=options, **settings)
-                if answer.status in (0, 1, 2):
-                    break
-            nodes = int(answer.mip_node_count or 0)
-            bound = 0.0 if answer.mip_dual_bound is None else max(0.0, answer.mip_dual_bound / price_unit)
-            if answer.x is None:
-                yield Answer(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == 2)
-                return
-            chosen = self._cells_of(program, reach, answer.x[:n_cuts] > 0.5)
-            yield Answer(bound, nodes, chosen)
-            if answer.status != 0:
-                return
-            constraints.append(self._forbidden(program, chosen))
+    def _judged(self, program: Program, aim: Aim, chosen: Longs) -> tuple[Longs | None, Rows]:
+        """The cheapest of all that are settled together with one, None where they are no answers; and a row against them."""
+        places, alike = program.reach.places, program.reach.same_leaves(chosen)
+        row = places.row(chosen)
+        if not aim.is_met(row):
+            told_apart = np.flatnonzero(~np.logical_and.reduceat(alike, places.first[:-1]))
+            return None, program.not_all_of(alike, told_apart)
+        broken = self._broken(places, chosen)
+        ruled = self.rules.columns if broken is None else frozenset(broken)
+        exactly = np.array([u for u, unit in enumerate(places.units) if not ruled.isdisjoint(unit.columns)], dtype=np.int64)
+        if broken is not None:
+            return None, program.not_all_of(np.isin(np.arange(len(alike)), chosen), exactly)
+        cheapest = chosen.copy()
+        for u in np.setdiff1d(np.arange(len(chosen)), exactly).tolist():
+            near = places.first[u] + places.units[u].nearness
+            cheapest[u] = near[alike[near]][0]
+        of_rules = np.isin(places.owner, exactly)
+        return cheapest, program.not_all_of(
+            np.where(of_rules, np.isin(np.arange(len(alike)), chosen), alike), np.arange(len(chosen))
+        )
 
-    def _forbidden(self, program: Program, chosen: Longs) -> LinearConstraint:
-        """Not all of the leaves that these cells are in: one of the cuts around them must be on its other side."""
-        leaves = np.isin(program.leaf, self.forest.leaves(chosen[None, :])[0])
-        crossings, row = program.crossings, np.zeros(len(program.price) + len(program.leaf))
-        for bounds, is_behind in ((program.behind, True), (program.before, False)):
-            cut = np.unique(bounds.cut[leaves[bounds.leaf]])
-            owner = np.searchsorted(self.cells.first_cut, cut, side="right") - 1
-            # Of several cuts on one side of the same feature the nearest decides.
-            nearest = np.append(owner[1:] != owner[:-1], True) if is_behind else np.append(True, owner[1:] != owner[:-1])
-            place = np.searchsorted(crossings.cut, cut[nearest[: len(cut)]])
-            row[place] = np.where(crossings.upwards[place] == is_behind, 1.0, -1.0)
-        return LinearConstraint(row, -np.inf, np.count_nonzero(row > 0) - 1)
+    def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
+        """Columns of a rule that is broken at these places."""
+        return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
-    def _cells_of(self, program: Program, reach: Reach, crossed: Booleans) -> Longs:
-        """The cells that crossing these cuts leads to: right behind the last one."""
-        chosen = reach.own.copy()
-        cut, owner, upwards = program.crossings
-        cell = cut - self.cells.first_cut[owner] + upwards
-        # Crossings upwards stand in rising order, so the last one written is the farthest; the others the other way round.
-        for at in (np.flatnonzero(crossed & upwards), np.flatnonzero(crossed & ~upwards)[::-1]):
-            chosen[owner[at]] = cell[at]
-        return chosen
-
-    def _cost(self, reach: Reach, chosen: Longs) -> float:
-        return float(sum(reach.cost[self.cells.first_cell[:-1] + chosen].tolist()))
-
-    def _options(self, reach: Reach) -> tuple[Longs, Longs]:
-        """Features and cells of all single moves."""
-        length = reach.highest - reach.lowest + 1
-        feature = np.repeat(np.arange(len(length)), length)
-        return feature, ranges(reach.lowest, length)
+    # --- answers without HiGHS --------------------------------------------------------------------------------------------
 
     def _greedy(self, aim: Aim, reach: Reach, deadline: float) -> Longs | None:
-        """Some cells that meet the aim, by moving the feature that gains most for its cost until they do; or none."""
-        feature, cell = self._options(reach)
-        cost = reach.cost[self.cells.first_cell[feature] + cell]
-        chosen, lead = reach.own.copy(), aim.leads(reach.own[None, :])[0]
+        """Some places that meet the aim, by moving the unit that gains most for its cost until they do; or none."""
+        places, shares = reach.places, self.trees.shares
+        if not places.units:
+            return None
+        chosen, cost = places.own.copy(), places.cost
+        lead = aim.leads(self.trees.scores(places.x0[None, :]))[0]
         while lead < aim.margin:
             if time.monotonic() >= deadline:
                 return None
-            moved = np.repeat(chosen[None, :], len(feature), axis=0)
-            moved[np.arange(len(feature)), feature] = cell
-            leads = aim.leads(moved)
+            leads = aim.leads(self.trees.base + reach.after_one_move(chosen, shares))
             gain = np.minimum(leads, aim.margin) - lead
             if not gain.max() > 0:
                 return None
-            extra = cost - reach.cost[self.cells.first_cell[feature] + chosen[feature]]
+            extra = cost - cost[chosen][places.owner]
             worth = np.where(gain > 0, gain / np.maximum(extra, 1e-12 * (1 + cost.max())), -np.inf)
             best = int(np.argmax(worth))
-            chosen, lead = moved[best], leads[best]
-        return self._pulled_back(aim, reach, chosen)
+            chosen[places.owner[best]], lead = best, leads[best]
+        if not aim.is_met(places.row(chosen)) or self._broken(places, chosen) is not None:
+            return None
+        return self._pulled_back(aim, places, chosen)
 
-    def _pulled_back(self, aim: Aim, reach: Reach, chosen: Longs) -> Longs:
-        """The same cells, each moved back towards x0 as far as the aim stays met."""
+    def _pulled_back(self, aim: Aim, places: Places, chosen: Longs) -> Longs:
+        """The same places, each unit's exchanged for its cheapest one that still meets the aim and keeps the rules."""
         chosen = chosen.copy()
-        for j in np.flatnonzero(chosen != reach.own):
-            step = 1 if chosen[j] > reach.own[j] else -1
-            nearer = np.arange(reach.own[j], chosen[j] + step, step)
-            tried = np.repeat(chosen[None, :], len(nearer), axis=0)
-            tried[:, j] = nearer
-            chosen[j] = nearer[np.argmax(aim.leads(tried) >= aim.margin)]
+        for u in np.flatnonzero(chosen != places.own):
+            near = places.first[u] + places.units[u].nearness
+            tried = np.repeat(chosen[None, :], np.flatnonzero(near == chosen[u])[0] + 1, axis=0)
+            tried[:, u] = near[: len(tried)]
+            met = aim.leads(self.trees.scores(np.array([places.row(one) for one in tried]))) >= aim.margin
+            chosen = next((one for one in tried[met] if self._broken(places, one) is None), chosen)
         return chosen
+
+
+def _answers(program: Program, forbidden: list[Rows], deadline: float) -> Iterator[Answer]:
+    """What HiGHS says, again and again with more forbidden by whoever listens."""
+    n_steps, n_others = program.n_steps, program.n_leaves + program.rules.n_columns
+    if n_steps == 0:
+        yield Answer(0.0, 0, None, nothing_left=True)
+        return
+    price_unit = OBJECTIVE_SCALE / max(program.price.max(), 1e-300)
+    row_unit = ROW_SCALE / program.gains.max(axis=0).clip(1e-300)
+    score = np.zeros((len(program.needed), n_steps + n_others))
+    score[:, n_steps : n_steps + program.n_leaves] = (program.gains * row_unit).T
+    settings: dict[str, Any] = {
+        "c": np.concatenate([program.price * price_unit, np.zeros(n_others)]),
+        "integrality": np.repeat([1, 0], [n_steps, n_others]),
+        "bounds": Bounds(0, 1),
+    }
+    always = [LinearConstraint(*program.rows), LinearConstraint(score, program.needed * row_unit - ROOM, np.inf)]
+    for _ in range(MOST_ATTEMPTS):
+        constraints = [*always, *(LinearConstraint(*rows) for rows in forbidden)]
+        # Now and then HiGHS fails on what its presolve leaves; and that there is nothing is believed only without it.
+        for presolve in (True, False):
+            options = {"mip_rel_gap": 0.0, "presolve": presolve}
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            if left < np.inf:
+                options["time_limit"] = left
+            answer = solve_program(constraints=constraints, options=options, **settings)
+            if answer.status in (0, 1):
+                break
+        nodes = int(answer.mip_node_count or 0)
+        bound = 0.0 if answer.mip_dual_bound is None else max(0.0, answer.mip_dual_bound / price_unit)
+        if answer.x is None:
+            yield Answer(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == 2)
+            return
+        yield Answer(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
+        if answer.status != 0:
+            return
 
 
 def solve_milp(
@@ -297,10 +305,11 @@ def solve_milp(
     own_class: NDArray[np.int32],
     target: NDArray[np.int32],
     margin: Floats,
-    frozen: Booleans | None,
     lambda0: float,
     lambda1: float,
     lambda2: float,
+    limits: Limits | None = None,
+    training: TrainingValues | None = None,
     time_limit: float = np.inf,
     time_limit_per_point: float = np.inf,
     progress: Progress | None = None,
@@ -311,18 +320,21 @@ def solve_milp(
     ----------
     model : TreeEnsemble
     cells : Cells
-        The cells between the model's cuts, with the training rows observed.
+        The cells between the model's cuts, and between those that rules want, with the training rows observed.
     rows : ndarray of shape (n_rows, n_features)
+        Missing values are NaN, in columns of categories too.
     points : ndarray of shape (n_points,)
         Which rows are asked about.
     own_class, target : ndarray of shape (n_points,)
         Positions in ``model.classes``; a target of -1 is whichever other class is the cheapest.
     margin : ndarray of shape (n_points,)
         By how much of the score the target must win.
-    frozen : ndarray of shape (n_points, n_features) or None
-        Features that may not move.
     lambda0, lambda1, lambda2 : float
         Costs per feature moved, per distance and per squared distance.
+    limits : Limits, optional
+        Rules, one line per point where they differ from point to point.
+    training : TrainingValues, optional
+        Of the training rows; needed where numbers may be filled in and where columns switch as a group.
     time_limit, time_limit_per_point : float
         Seconds for all points and for each.
     progress : callable or None
@@ -332,23 +344,28 @@ def solve_milp(
     -------
     tuple of ndarray
         cost, bound, status (0 optimal, 1 feasible, 2 infeasible, 3 unknown), target (-1: none), nodes, first_move, and per
-        move its feature, landing and the cut crossed last; then the seconds per point.
+        move its feature, landing and the cut crossed last (NaN for categories, fillings and switches of several); then the
+        seconds per point.
     """
-    search = MilpSearch(model, cells, (lambda0, lambda1, lambda2))
+    lambdas = (lambda0, lambda1, lambda2)
+    offers = Offers(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
+    search = MilpSearch(model, offers)
     began = time.monotonic()
     outcomes, moves = [], []
     for i, point in enumerate(points.tolist()):
         start = time.monotonic()
-        reach = search.reach(rows[point], None if frozen is None else frozen[i])
         deadline = min(began + time_limit, start + time_limit_per_point)
-        outcome = search.solve(reach, int(own_class[i]), int(target[i]), float(margin[i]), deadline)
-        moves.append(_moves(cells, reach, outcome))
+        reach = search.reach(i, rows[point]) if start < deadline else None
+        outcome = Outcome()
+        if reach is not None:
+            outcome = search.solve(reach, int(own_class[i]), int(target[i]), float(margin[i]), deadline)
+        moves.append(_moves(cells, rows[point], outcome))
         outcome.seconds = time.monotonic() - start
         outcomes.append(outcome)
         if progress is not None:
             progress(i + 1)
     first_move = np.cumsum([0, *(len(features) for features, _, _ in moves)])
-    nothing = (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))  # for when there are no points
+    nothing = (np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))  # for when there are no points
     feature, landing, cut = (np.concatenate(parts) for parts in zip(nothing, *moves, strict=True))
     return (
         np.array([o.cost for o in outcomes], dtype=np.float64),
@@ -357,18 +374,17 @@ def solve_milp(
         np.array([o.target for o in outcomes], dtype=np.int32),
         np.array([o.nodes for o in outcomes], dtype=np.int64),
         first_move.astype(np.int64),
-        feature.astype(np.int32),
+        feature,
         landing,
         cut,
         np.array([o.seconds for o in outcomes], dtype=np.float64),
     )
 
 
-def _moves(cells: Cells, reach: Reach, outcome: Outcome) -> tuple[Longs, Floats, Floats]:
+def _moves(cells: Cells, x0: Floats, outcome: Outcome) -> tuple[NDArray[np.int32], Floats, Floats]:
     """Feature, landing and the cut crossed last of every move, by feature."""
-    if outcome.chosen is None:
-        return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
-    feature = np.flatnonzero(outcome.chosen != reach.own)
-    cell = outcome.chosen[feature]
-    last = cells.first_cut[feature] + cell - (cell > reach.own[feature])
-    return feature, reach.landing[cells.first_cell[feature] + cell], cells.cuts[last]
+    if outcome.row is None:
+        return np.empty(0, dtype=np.int32), np.empty(0), np.empty(0)
+    feature = np.flatnonzero((outcome.row != x0) & ~np.isnan(outcome.row)).astype(np.int32)
+    landing = outcome.row[feature]
+    return feature, landing, cells.last_crossed(feature, x0[feature], landing, np.full(len(feature), np.nan))

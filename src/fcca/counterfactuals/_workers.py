@@ -205,10 +205,10 @@ def _pickled(shared: Shared) -> NDArray[np.uint8]:
 
 
 def _without_rows(engine: CounterfactualEngine, limits: Limits) -> CounterfactualEngine:
-    """The same engine without what the workers do not need: the training rows above all."""
+    """The same engine without what the workers do not need: the training rows above all, but for mixed-integer programs."""
     sent = copy(engine)
     known = engine.training
-    if known.pieces is not None:
+    if known.pieces is not None and engine.method == "search":
         fillable = () if limits.fillable is None else np.flatnonzero(limits.fillable).tolist()
         categories, distinct = set(engine.cells.code_cell), set()
         if isinstance(engine.model, LinearModel):

@@ -11,7 +11,7 @@ import numpy as np
 
 from fcca._progress import progress_bar
 from fcca.constraints import Limits, limits_for
-from fcca.counterfactuals import STATUSES, CounterfactualEngine
+from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.counterfactuals._linear_program import Task
 from fcca.counterfactuals._linear_search import LinearSearch
 from fcca.models import LinearModel
@@ -131,7 +131,7 @@ def _proofs(given: Material, chosen: Longs, time_limit: float | None, shown: boo
         if isinstance(given.engine.model, LinearModel):
             if given.engine.problem.lambda2 == 0:
                 _by_linear_programs(given, chosen, limits, time_limit, proofs, told)
-        elif not given.engine.forest.n_codes and (limits is None or limits.only_frozen):
+        else:
             _by_tree_programs(given, chosen, limits, time_limit, proofs, told)
     if not proofs.proven.all():
         _by_search(given, chosen, time_limit, proofs)
@@ -146,23 +146,28 @@ def _by_tree_programs(
     proofs: Proofs,
     told: Callable[[int], None],
 ) -> None:
-    """Trees on numbers, rows without gaps, no rule but columns that stay."""
-    which = np.flatnonzero(~np.isnan(given.before[chosen]).any(axis=1))
+    """Trees, with all rules that there are."""
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
     found = engine.solve(
-        given.before[chosen[which]],
-        np.arange(len(which)),
-        given.own_class[chosen[which]],
+        given.before[chosen],
+        np.arange(len(chosen)),
+        given.own_class[chosen],
         feature_names=given.stated.columns,
-        limits=None if limits is None else limits.of_points(which),
+        limits=limits,
         time_limit=time_limit,
         progress=told,
     )
-    proofs.cost[which], proofs.bound[which] = found.cost, found.bound
-    proofs.proven[which] = found.is_status("optimal", "infeasible")
-    proofs.bound[which[found.is_status("infeasible")]] = np.inf
-    proofs.by_program[which] = True
+    proofs.cost[:], proofs.bound[:] = _shown(found)
+    proofs.proven[:] = found.is_status("optimal", "infeasible")
+    proofs.by_program[:] = True
+
+
+def _shown(found: Counterfactuals) -> tuple[Floats, Floats]:
+    """Costs and bounds that answers show; one that does not flip the black box itself shows none."""
+    sure = ~found.is_status("unverified")
+    cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
+    return cost, np.where(found.is_status("infeasible"), np.inf, bound)
 
 
 def _by_linear_programs(
@@ -203,9 +208,7 @@ def _by_search(given: Material, chosen: Longs, time_limit: float | None, proofs:
         n_jobs=given.n_jobs,
         time_limit=time_limit,
     )
-    sure = ~found.is_status("unverified")
-    cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
-    bound = np.where(found.is_status("infeasible"), np.inf, bound)
+    cost, bound = _shown(found)
     proofs.cost[which] = np.minimum(proofs.cost[which], cost)
     proofs.bound[which] = np.maximum(proofs.bound[which], bound)
     proofs.proven[which] = found.is_status("optimal", "infeasible")
