@@ -32,18 +32,18 @@ def model_of(program: dict[str, Any]) -> tuple[cp_model.CpModel, list[Any]]:
         entries = range(begin[row], begin[row + 1])
         literals = [columns[column[k]] if sign[k] > 0 else columns[column[k]].negated() for k in entries]
         (model.add_exactly_one if is_exact else model.add_at_most_one)(literals)
-    n_cuts = len(program["price"])
+    n_steps = len(program["price"])
     gains, scale = whole_numbers(program["gains"])
-    model.add(cp_model.LinearExpr.weighted_sum(columns[n_cuts:], gains.tolist()) >= int(np.ceil(program["needed"] * scale)))
+    model.add(cp_model.LinearExpr.weighted_sum(columns[n_steps:], gains.tolist()) >= int(np.ceil(program["needed"] * scale)))
     price, _ = whole_numbers(program["price"])
-    model.minimize(cp_model.LinearExpr.weighted_sum(columns[:n_cuts], price.tolist()))
-    return model, columns[:n_cuts]
+    model.minimize(cp_model.LinearExpr.weighted_sum(columns[:n_steps], price.tolist()))
+    return model, columns[:n_steps]
 
 
 def answer(program: dict[str, Any]) -> dict[str, Any]:
     """Solve one program with one worker."""
     begin = time.perf_counter()
-    model, crossings = model_of(program)
+    model, steps = model_of(program)
     built = time.perf_counter()
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
@@ -53,7 +53,7 @@ def answer(program: dict[str, Any]) -> dict[str, Any]:
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     return {
         "status": solver.status_name(status),
-        "crossed": np.array([solver.boolean_value(crossing) for crossing in crossings]) if found else None,
+        "taken": np.array([solver.boolean_value(step) for step in steps]) if found else None,
         "build": built - begin,
         "solver": done - built,
     }

@@ -19,11 +19,15 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.ensemble import GradientBoostingClassifier
 
+from fcca.constraints import Limits
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _milp
 from fcca.counterfactuals._milp import Aim, MilpSearch
-from fcca.counterfactuals._milp_program import Program, Reach
+from fcca.counterfactuals._milp_places import Offers
+from fcca.counterfactuals._milp_program import Program
+from fcca.counterfactuals._training_values import TrainingValues
 
 Floats = NDArray[np.float64]
 PROBLEM = CounterfactualProblem(lambda0=0.1, lambda1=1.0, lambda2=0.0, margin=1e-4)
@@ -89,7 +93,6 @@ class Tight(NamedTuple):
     """The program of one point."""
 
     aim: Aim
-    reach: Reach
     program: Program | None  # None: proven out of reach
     is_solvable: bool  # known before it is solved
 
@@ -100,38 +103,46 @@ class TightPeer:
     def __init__(self, case: Case, time_limit: float) -> None:
         self.case, self.time_limit = case, time_limit
         engine = case.engine()
-        self.search = MilpSearch(engine.model, engine.cells, LAMBDAS)
+        self.search = MilpSearch(engine.model, Offers(engine.cells, LAMBDAS, Limits(), TrainingValues()))
 
     def __call__(self, i: int) -> Answer:
         begin = time.perf_counter()
         tight = self._tight(self.case.X[self.case.rows[i]], int(self.case.own_class[i]))
         if tight.program is None:
             return Answer("proven", np.inf, 0.0, time.perf_counter() - begin)
-        status, crossed, solver = self.run(tight.program)
+        status, taken, solver = self.run(tight.program)
         build = time.perf_counter() - begin - solver
         if status != "proven":
             return Answer(status, np.nan, solver, build)
-        if crossed is None:
+        if taken is None:
             return Answer("wrong" if tight.is_solvable else "proven", np.inf, solver, build)
-        chosen = self.search._cells_of(tight.program, tight.reach, crossed)
-        if not tight.aim.is_met(chosen):
+        places, chosen = tight.program.reach.places, tight.program.chosen(taken)
+        if not tight.aim.is_met(places.row(chosen)):
             return Answer("wrong", np.nan, solver, build)  # misses the margin
-        return Answer("proven", self.search._cost(tight.reach, chosen), solver, build)
+        return Answer("proven", places.total(chosen), solver, build)
 
     def _tight(self, row: Floats, own_class: int) -> Tight:
-        reach = self.search.reach(row, None)
-        aim = Aim(self.search.forest, 1 - own_class, PROBLEM.margin)
+        reach = self.search.reach(0, row)
+        aim = Aim(self.search.trees, 1 - own_class, PROBLEM.margin)
         greedy = self.search._greedy(aim, reach, np.inf)
         if greedy is not None:
-            reach = reach.up_to(self.search.cells, self.search._cost(reach, greedy) * (1 + _milp.PROMISE))
-        return Tight(aim, reach, aim.program(reach), greedy is not None)
+            reach = reach.up_to(reach.places.total(greedy) * (1 + _milp.PROMISE))
+        return Tight(aim, aim.program(reach, self.search.rules), greedy is not None)
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
-        """Status, the crossings and the seconds of the solve call."""
+        """Status, the steps taken and the seconds of the solve call."""
         raise NotImplementedError
 
     def close(self) -> None:
         """Nothing to end here."""
+
+
+def clauses(program: Program) -> tuple[csr_array, Floats, NDArray[np.bool_]]:
+    """The rows of a program, all of them "at most"; and which of them are "exactly"."""
+    matrix, least, most = program.rows
+    turned = np.isinf(most)
+    sign = np.where(turned, -1.0, 1.0)
+    return csr_array(matrix * sign[:, None]), np.where(turned, -least, most), least == most
 
 
 class Gurobi(TightPeer):
@@ -148,18 +159,17 @@ class Gurobi(TightPeer):
         self.environment = gurobipy.Env(params=settings)
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
-        grb, n_cuts = self.gurobipy.GRB, len(program.price)
+        grb, n_steps = self.gurobipy.GRB, program.n_steps
         model = self.gurobipy.Model(env=self.environment)
         price = program.price * (_milp.OBJECTIVE_SCALE / program.price.max())
-        kinds = np.repeat([grb.BINARY, grb.CONTINUOUS], [n_cuts, len(program.leaf)])
-        cost = np.concatenate([price, np.zeros(len(program.leaf))])
+        kinds = np.repeat([grb.BINARY, grb.CONTINUOUS], [n_steps, program.n_leaves])
+        cost = np.concatenate([price, np.zeros(program.n_leaves)])
         columns = model.addMVar(len(cost), lb=0.0, ub=1.0, obj=cost, vtype=kinds)
-        matrix, least, most = program.rows
-        is_exact = least == most
+        matrix, most, is_exact = clauses(program)
         model.addMConstr(matrix[is_exact], columns, "=", most[is_exact])
         model.addMConstr(matrix[~is_exact], columns, "<", most[~is_exact])
         unit = _milp.ROW_SCALE / program.gains[:, 0].max()
-        model.addConstr((program.gains[:, 0] * unit) @ columns[n_cuts:] >= program.needed[0] * unit)
+        model.addConstr((program.gains[:, 0] * unit) @ columns[n_steps:] >= program.needed[0] * unit)
         model.update()
         begin = time.perf_counter()
         try:
@@ -170,7 +180,7 @@ class Gurobi(TightPeer):
             return "too large", None, np.nan
         seconds = time.perf_counter() - begin
         if model.Status == grb.OPTIMAL:
-            return "proven", columns.X[:n_cuts] > 0.5, seconds
+            return "proven", columns.X[:n_steps] > 0.5, seconds
         return ("proven" if model.Status == grb.INFEASIBLE else "given up"), None, seconds
 
     def close(self) -> None:
@@ -189,13 +199,15 @@ class CpSat(TightPeer):
         pickle.load(self.worker.stdout)  # it is ready
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
-        matrix, least, most = program.rows
+        matrix, most, is_exact = clauses(program)
+        # A literal is a variable, or 1 minus one: so many rows are "at most one literal".
+        assert np.array_equal(most, 1 - np.asarray((matrix < 0).sum(axis=1)).ravel())
         question = {
             "n_columns": matrix.shape[1],
             "begin": matrix.indptr,
             "column": matrix.indices,
             "sign": matrix.data,
-            "is_exact": least == most,
+            "is_exact": is_exact,
             "price": program.price,
             "gains": program.gains[:, 0],
             "needed": float(program.needed[0]),
@@ -205,7 +217,7 @@ class CpSat(TightPeer):
         self.worker.stdin.flush()
         answer = pickle.load(self.worker.stdout)
         status = "proven" if answer["status"] in ("OPTIMAL", "INFEASIBLE") else "given up"
-        return status, answer["crossed"], answer["solver"]
+        return status, answer["taken"], answer["solver"]
 
     def close(self) -> None:
         self.worker.stdin.close()
