@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 import fcca.cli._split
 from command_line import check_refused, distill, files_in, run
@@ -83,11 +84,30 @@ def test_rules_give_the_same_and_are_checked_before_anything_is_fitted(tmp_path,
     check_refused(distill(tmp_path / "t.parquet", "--stream", "--rules", tmp_path / "rules.yaml"), "wait")
 
 
-def test_rules_that_need_all_rows_are_refused_with_what_to_do(tmp_path):
-    people().to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "rules.yaml").write_text('rules: ["height <= weight + 500"]\n')
-    refused = distill(tmp_path / "t.parquet", "--stream", "--rules", tmp_path / "rules.yaml")
+@pytest.mark.parametrize("rule", ['rules: ["height <= weight + 500"]', "one_hot: [[height, weight]]"])
+@pytest.mark.parametrize("from_file", [False, True])
+def test_rules_that_need_all_rows_are_refused_before_a_pass_with_what_to_do(tmp_path, monkeypatch, rule, from_file):
+    frame = people().astype({"member": float})
+    frame.to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "rules.yaml").write_text(f"{rule}\n")
+    file = tmp_path / "model.skops"
+    model = GradientBoostingClassifier(max_depth=1, n_estimators=5).fit(frame.drop(columns="label"), frame["label"])
+    imported("skops.io").dump(model, file)
+    options = ("--model-file", file) if from_file else ()
+    monkeypatch.setattr("fcca.cli._streamed._all_labels", lambda *args: pytest.fail("a pass has begun"))
+    refused = distill(tmp_path / "t.parquet", "--stream", "--rules", tmp_path / "rules.yaml", *options)
     check_refused(refused, "needs all rows at once", "read all rows with --no-stream.")
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_linear_black_boxes_keep_rules_between_columns_in_pieces_too(tmp_path, from_file):
+    frame = people().astype({"member": float})
+    (tmp_path / "rules.yaml").write_text('rules: ["height <= weight + 500"]\n')
+    model = LogisticRegression(max_iter=1000).fit(frame.drop(columns="label"), frame["label"])
+    file = tmp_path / "model.skops"
+    imported("skops.io").dump(model, file)
+    options = ("--model-file", file) if from_file else ("--model", "logistic")
+    both(tmp_path, frame, "--rules", tmp_path / "rules.yaml", *options)
 
 
 def test_three_classes_and_whole_numbers_as_labels_give_the_same(tmp_path):
@@ -155,12 +175,41 @@ def test_a_model_from_a_file_gives_the_same(tmp_path, test_size):
     found, _ = both(tmp_path, frame, "--model-file", file, "--test-size", test_size)
     assert found["sample"] is None
     frame.loc[3, "height"] = np.nan  # which that model cannot answer
-    frame.to_parquet(tmp_path / "t.parquet")
-    result = distill(tmp_path / "t.parquet", "--stream", "--model-file", file, "--test-size", 0, "--json", "--out", tmp_path)
+    found, _ = both(tmp_path, frame, "--model-file", file, "--test-size", 0)
     assert (
         "1 row to learn from has a category or a gap that the black box does not know, and is left out: row 3"
-        in (json.loads(result.stdout)["notes"][0])
+        in found["notes"][0]
     )
+
+
+@pytest.mark.parametrize("model", ["hgb", pytest.param("gb", marks=pytest.mark.verify)])
+def test_rows_with_what_a_model_from_a_file_does_not_know_are_left_out_and_said(tmp_path, model):
+    imported("skops")
+    frame = categories(300)
+    frame.to_parquet(tmp_path / "t.parquet")
+    result = distill(tmp_path / "t.parquet", "--model", model, "--save-model", "--out", tmp_path / "model")
+    assert result.exit_code == 0, result.output
+    split = Split.of(frame["label"].to_numpy(), frame["label"].value_counts().to_dict(), "label", 0.2, 0)
+    strange, held_out = np.sort(split.training_rows())[[20, 90, 91, 150, 151, 152]], split.held_out_rows()[:2]
+    frame.loc[[*strange[:4], held_out[0]], "purpose"] = "a boat"
+    frame["grade"] = frame["grade"].cat.add_categories("none")
+    frame.loc[[*strange[4:], held_out[1]], "grade"] = "none"
+    found, _ = both(tmp_path, frame, "--model-file", tmp_path / "model" / "model.skops")
+    assert found["rows"] == {"total": 300, "training": 240 - 6, "held_out": 60 - 2}
+    first = ", ".join(map(str, strange[:5]))
+    assert found["notes"] == [
+        "6 rows to learn from have categories or gaps that the black box does not know, and are left out: "
+        f"rows {first}, … (6 rows) (the first is 0).",
+        "2 held-out rows have categories or gaps that the black box does not know, and count for no rate: "
+        f"rows {held_out[0]}, {held_out[1]} (the first is 0).",
+    ]
+    lines = pd.read_parquet(tmp_path / "no-stream" / "counterfactuals.parquet")
+    assert not np.isin(lines["row"], [*strange, *held_out]).any()
+    frame["purpose"] = "a boat"
+    frame.to_parquet(tmp_path / "t.parquet")
+    for mode in ("--stream", "--no-stream"):
+        refused = distill(tmp_path / "t.parquet", mode, "--model-file", tmp_path / "model" / "model.skops")
+        check_refused(refused, "knows the categories and gaps of none of the rows to learn from")
 
 
 def test_the_sample_is_the_same_for_csv(tmp_path):

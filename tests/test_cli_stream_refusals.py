@@ -9,13 +9,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import fcca.cli._split
 from command_line import COMMAND, check_refused, distill, files_in
+from fcca.cli._split import Split
 from fcca.streaming import _stages as stages
 from fcca.streaming._parquet import ParquetTable
 from streamed_tables import people
@@ -34,6 +38,7 @@ def _small_pieces_and_models(monkeypatch):
         (("--stream",), ("without a file",)),
         (("t.parquet", "--stream", "--thresholds", "auto"), ("--thresholds auto", "--no-stream")),
         (("t.parquet", "--stream", "--open"), ("--open", "--no-stream")),
+        (("t.parquet", "--stream", "--title", "T"), ("--title", "--no-stream")),
         (("t.parquet", "--sample", "1"), ("--sample is 1",)),
         (("t.parquet", "--sample", "9", "--model-file", "t.csv"), ("--sample", "--model-file")),
     ],
@@ -100,6 +105,43 @@ def test_tables_that_cannot_be_used_are_refused_in_the_same_words(tmp_path, what
     check_refused(said[0])
     assert said[0].stderr == said[1].stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("mode", ["--stream", "--no-stream"])
+def test_repeated_names_are_refused(tmp_path, mode):
+    found = pa.Table.from_pandas(people(), preserve_index=False)
+    pq.write_table(found.rename_columns(["height", "height", *found.column_names[2:]]), tmp_path / "t.parquet")
+    refused = distill(tmp_path / "t.parquet", mode)
+    check_refused(refused, "Column names must be unique; repeated: 'height'. Rename or remove them.")
+
+
+@pytest.mark.parametrize("mode", ["--stream", "--no-stream"])
+def test_a_limit_of_time_that_ends_all_searches_is_named_as_the_option_is(tmp_path, mode):
+    people().to_parquet(tmp_path / "t.parquet")
+    refused = distill(tmp_path / "t.parquet", mode, "--time-limit", 0)
+    check_refused(refused, "The time limit ended them all: raise --time-limit.")
+    both = distill(tmp_path / "t.parquet", mode, "--time-limit", 0, "--time-limit-per-row", 9)
+    check_refused(both, "raise --time-limit and --time-limit-per-row.")
+
+
+@pytest.mark.parametrize("stratified", [True, False])
+def test_a_class_of_which_all_rows_are_held_out_is_refused_in_the_same_words(tmp_path, monkeypatch, stratified):
+    monkeypatch.setattr(fcca.cli._split, "MOST_STRATIFIED", 1000 if stratified else 100)
+    monkeypatch.setattr("fcca.cli._streamed.MOST_STRATIFIED", 1000 if stratified else 100)
+    monkeypatch.setattr("fcca.cli._distillation.target_model", lambda *args: pytest.fail("work has begun"))
+    rare = [3, 90]
+    split = Split(150, 0.9, 0)
+    seed = 0 if stratified else next(seed for seed in range(99) if replace(split, seed=seed).held_out(0, 150)[rare].all())
+    frame = people()
+    frame["label"] = np.where(np.isin(np.arange(150), rare), "rare", frame["label"])
+    frame.to_parquet(tmp_path / "t.parquet")
+    said = [
+        distill(tmp_path / "t.parquet", mode, "--test-size", 0.9, "--seed", seed) for mode in ("--stream", "--no-stream")
+    ]
+    check_refused(
+        said[0], f"--test-size 0.9 with --seed {seed} holds out all 2 rows of class 'rare' of 'label'", "another --seed"
+    )
+    assert said[0].stderr == said[1].stderr
 
 
 def test_a_sample_of_one_class_is_refused(tmp_path):

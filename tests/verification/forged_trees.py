@@ -12,6 +12,7 @@ from fcca.selection import most_frequent
 from fcca.thresholds import ThresholdTable
 from verification.certified import case
 from verification.forgeries import conditions, forgery, leaves
+from verification.rebuilt import rebuilt
 
 # --- thresholds -----------------------------------------------------------------------------------------------------------
 
@@ -68,6 +69,21 @@ def a_gap_of_a_row_without_a_counterfactual(d):
 def a_gap_that_decides_left_out(d):
     d["counterfactuals"]["gap_row"].pop()
     d["counterfactuals"]["gap_feature"].pop()
+
+
+@forgery("missing values", "more than once", of="gb, mixed")
+def a_gap_that_decides_twice(d):
+    found = d["counterfactuals"]
+    for name in ("gap_row", "gap_feature"):
+        found[name].append(found[name][-1])
+    rebuilt(d, case("gb, mixed"))
+
+
+@forgery("missing values", "is not listed", of="logistic, mixed")
+def a_gap_that_decides_left_out_of_a_linear_model(d):
+    d["counterfactuals"]["gap_row"].pop()
+    d["counterfactuals"]["gap_feature"].pop()
+    rebuilt(d, case("logistic, mixed"))
 
 
 @forgery("missing values", "no missing values")
@@ -129,6 +145,12 @@ def a_selection_that_is_not_the_best(d):
 def a_bound_of_a_selection_that_nobody_proved(d):
     others_kept(d)
     d["thresholds"]["selection"]["optimal"] = False
+
+
+@forgery("thresholds kept", "search ends without a limit", of="three thresholds")
+def a_selection_that_is_not_called_optimal(d):
+    others_kept(d)
+    d["thresholds"]["selection"] |= {"optimal": False, "lower_bound": 0.0}
 
 
 @forgery("thresholds kept", "not the fewest", of="few thresholds of those allowed")
@@ -460,3 +482,56 @@ def another_tree_that_is_not_called_optimal(d):
     """A worse one, with what is true of it: nothing was to keep the search from the best."""
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["optimal"], claim["lower_bound"], claim["gap"] = False, 0.0, 1.0
+
+
+# --- where the tree is said to come from ----------------------------------------------------------------------------------
+
+
+@forgery("tree", "a search with another p0")
+def another_band_that_the_tree_comes_from(d):
+    d["tree"]["provenance"]["discretizer"]["parameters"]["p0"] = 0.9
+
+
+@forgery("tree", "a search with another margin")
+def a_margin_that_the_tree_says_nothing_of(d):
+    del d["tree"]["provenance"]["discretizer"]["parameters"]["margin"]
+
+
+@forgery("tree", "a search with another round_thresholds")
+def rounding_that_is_a_number(d):
+    d["tree"]["provenance"]["discretizer"]["parameters"]["round_thresholds"] = 1
+
+
+@forgery("tree", "a tree with another max_depth")
+def a_depth_that_the_tree_comes_from(d):
+    d["tree"]["provenance"]["tree"]["parameters"]["max_depth"] = 9
+
+
+@forgery("tree", "a tree with another max_nodes")
+def branches_that_the_tree_comes_from(d):
+    d["tree"]["provenance"]["tree"]["parameters"]["max_nodes"] = 5
+
+
+@forgery("tree", "a tree with another class_weight", of="another tree")
+def weights_of_classes_that_the_tree_is_silent_about(d):
+    d["tree"]["provenance"]["tree"]["parameters"]["class_weight"] = None
+
+
+@forgery("tree", "a selection with another n_thresholds", of="three thresholds")
+def a_selection_that_the_tree_comes_from(d):
+    d["tree"]["provenance"]["selection"]["parameters"]["n_thresholds"] = 9
+
+
+@forgery("tree", "a selection with another", of="three thresholds")
+def a_selection_that_the_tree_is_silent_about(d):
+    d["tree"]["provenance"]["selection"] = None
+
+
+@forgery("tree", "a selection with another")
+def a_selection_that_nobody_made(d):
+    d["tree"]["provenance"]["selection"] = {"class": "fcca.selection.OptimalSelection", "parameters": {"n_thresholds": 3}}
+
+
+@forgery("thresholds found", "no column is called", of="rf, mixed")
+def a_column_of_the_thresholds_without_its_name(d):
+    column_of(d["thresholds"]["found"], "age")["name"] = None

@@ -6,7 +6,7 @@ import math
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from fcca._progress import step
 from fcca.cli._columns import as_known, guessed, listed
 from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
-from fcca.streaming._parquet import decimals_as_numbers
+from fcca.streaming._parquet import decimals_as_numbers, names_in
 
 LABEL_NAMES = ("label", "target", "class", "y")
 # What pandas and pyarrow raise for damaged files: ValueErrors, but a wrong note on types in a Parquet file may be anything.
@@ -258,9 +258,9 @@ def _read_frame(path: Path, as_text: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    frame = decimals_as_numbers(pd.read_parquet(path).reset_index(drop=True), pq.read_schema(path))
-    check_header([str(name) for name in frame.columns])
-    return frame
+    schema = pq.read_schema(path)
+    check_header(names_in(schema))  # pandas does not read repeated names
+    return decimals_as_numbers(pd.read_parquet(path).reset_index(drop=True), schema)
 
 
 def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFrame:
@@ -403,6 +403,28 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
             f"Too few rows: {n_rows} rows of {len(counts)} classes in {label!r}. Expected at least two rows of "
             "each class; choose another label with --label, or add rows."
         )
+
+
+def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, seed: int) -> None:
+    """Refuse a split that holds out all rows of a class.
+
+    Parameters
+    ----------
+    counts : dict
+        Rows of each class.
+    learned : collection
+        The classes of the rows to learn from.
+    label : str
+        Name of the label column.
+    test_size : float
+    seed : int
+    """
+    for name, n in counts.items():
+        if name not in learned:
+            raise InvalidInputError(
+                f"--test-size {test_size:g} with --seed {seed} holds out all {n} rows of class {name!r} of {label!r}, and "
+                "leaves none to learn from. Give another --seed, a smaller --test-size, or remove the class."
+            )
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:

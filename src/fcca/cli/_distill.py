@@ -161,7 +161,7 @@ def _distill(
     streamed = settings.stream or False
     if streamed:
         check_streamable(path)
-        _check_no_page(open_report, "with --stream")
+        _check_no_page(open_report, title, "with --stream")
     names = tuple(name for name in OUTPUT_NAMES if settings.counterfactuals or name not in (CERTIFICATE, COUNTERFACTUALS))
     found: Distillation | None = None
     failure: OSError | None = None
@@ -177,7 +177,7 @@ def _distill(
             if path is not None and settings.stream is None and n_values(path) >= STREAMED_FROM:
                 streamed, reason = True, f"for {path.name}, which is so large that it is read in pieces"
                 settings.check_streamed(reason)
-                _check_no_page(open_report, reason)
+                _check_no_page(open_report, title, reason)
             with_page = with_report and not streamed
             names = (REPORT, *names) if with_page else names
             names = tuple(name for name in names if name != CERTIFICATE) if streamed else names
@@ -216,13 +216,14 @@ def _distill(
     return 0
 
 
-def _check_no_page(open_report: bool, reason: str) -> None:
-    """Refuse to open a report that is not written."""
-    if open_report:
-        raise InvalidInputError(
-            f"--open was given {reason}. A report shows single rows, so a table that is read in pieces gets none: leave "
-            "--open out, or read all rows with --no-stream."
-        )
+def _check_no_page(open_report: bool, title: str | None, reason: str) -> None:
+    """Refuse to open, or to name, a report that is not written."""
+    for option, given in (("--open", open_report), ("--title", title is not None)):
+        if given:
+            raise InvalidInputError(
+                f"{option} was given {reason}. A report shows single rows, so a table that is read in pieces gets none: "
+                f"leave {option} out, or read all rows with --no-stream."
+            )
 
 
 def _with_notes_on_files(found: Distillation, out: Path, *, with_report: bool, settings: DistillSettings) -> Distillation:

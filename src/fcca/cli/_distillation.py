@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from fcca._columns import Columns
+from fcca._columns import Column, Columns
 from fcca._known_rows import known_rows
 from fcca._progress import step
 from fcca._weights import heaviest_label
@@ -24,22 +24,24 @@ from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choo
 from fcca.cli._columns import as_known, guessed
 from fcca.cli._data import Dataset
 from fcca.cli._found import Distillation, InMemory, LeftOut, Scores, notes_on_unknown
-from fcca.cli._models import fitting, model_from_file, target_model
+from fcca.cli._models import fitting, known_columns, model_from_file, target_model
 from fcca.cli._options import DistillSettings
 from fcca.cli._rules import read_rules
 from fcca.cli._split import Split
 from fcca.constraints import Constraint, compile_rules
 from fcca.discretizers import FCCADiscretizer
+from fcca.discretizers._run import OutOfTimeError
 from fcca.exceptions import InvalidInputError, UnverifiedCounterfactualWarning
 from fcca.models import decide_at, read_model
-from fcca.models._labels import labelled
+from fcca.models._labels import OpenColumn, labelled
 from fcca.selection import OptimalSelection
 from fcca.trees import OptimalTreeClassifier
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 T = TypeVar("T")
 
 LARGEST_NUMBER = 1e300
+OPTION_OF_LIMIT = {"time_limit": "--time-limit", "time_limit_per_point": "--time-limit-per-row"}
 
 
 @dataclass(frozen=True)
@@ -81,26 +83,23 @@ def distillation(data: Dataset, settings: DistillSettings, test: Dataset | None 
             known = learned.columns()
             data = replace(data, X=as_known(data.X[list(learned.X.columns)], known))
             check_range(data.X)
-            training_rows = np.sort(training_rows)
-            is_known = known_rows(known, data.X.iloc[training_rows])
-            left_out.add(training_rows[~is_known])
-            training_rows = training_rows[is_known]
-            if len(training_rows) == 0:
-                raise nothing_known()
+            training_rows = _answered(known, data.X, training_rows, left_out)
         target = learned.target
         X = training_table(data.X.iloc[training_rows])
     else:
         learned = loaded_from(settings.model_file)
-        data = fitting(data, learned.target, settings.model_file)
+        names = [str(name) for name in data.X.columns]
+        known = known_columns(names, data.class_counts(), data.label, data.name, learned.target, settings.model_file)
+        data = data.as_known(known)
         test = None if test is None else fitting(test, learned.target, settings.model_file)
         check_range(data.X)
         split = split_of(data, settings)
-        training_rows = split.training_rows()
+        training_rows = _answered(with_any_label(known), data.X, split.training_rows(), left_out)
         X = training_table(data.X.iloc[training_rows])
         check_rules(rules, X)
         target = decided(learned.target, settings)
     y = data.y[training_rows]
-    with collected_notes() as notes:
+    with collected_notes() as notes, limits_as_options():
         classifier = new_classifier(target, settings, rules)
         with step(f"Thresholds and tree{'; --time-limit bounds them' if settings.time_limit is None else ''}"):
             _, fcca_seconds = timed(lambda: with_selection(classifier, settings, X, y).fit(X, y))
@@ -179,7 +178,7 @@ def learned_on_sample(
 
 def learned_on(
     table: pd.DataFrame,
-    rows: Rows,
+    rows: RowNumbers,
     y: NDArray[np.generic],
     table_notes: tuple[str, ...],
     settings: DistillSettings,
@@ -220,11 +219,33 @@ def decided(target: Any, settings: DistillSettings) -> Any:
     return target if settings.decision_threshold is None else decide_at(target, settings.decision_threshold)
 
 
-def unknown_to(settings: DistillSettings, sample: Rows | None) -> str:
+def unknown_to(settings: DistillSettings, sample: RowNumbers | None) -> str:
     """What it is about categories and gaps that a black box cannot answer."""
     if sample is None and settings.model_file is None:
         return "that no training row has in its column"
     return "that the black box does not know"
+
+
+def with_any_label(columns: Columns | None) -> Columns | None:
+    """The columns, for rows that are to tell the labels of some of them that the black box has not kept."""
+    if columns is None:
+        return None
+    return Columns(
+        tuple(
+            Column(column.name, missing=column.missing, ignored=column.ignored) if isinstance(column, OpenColumn) else column
+            for column in columns
+        )
+    )
+
+
+def _answered(known: Columns | None, X: pd.DataFrame, rows: RowNumbers, left_out: LeftOut) -> RowNumbers:
+    """Those of some rows that the black box can answer, in the order of the file; the others are left out."""
+    rows = np.sort(rows)
+    is_known = known_rows(known, X.iloc[rows])
+    left_out.add(rows[~is_known])
+    if not is_known.any():
+        raise nothing_known()
+    return rows[is_known]
 
 
 def nothing_known() -> InvalidInputError:
@@ -332,6 +353,15 @@ def check_decision(counts: dict[Any, int], settings: DistillSettings) -> None:
     """Refuse a probability to decide at where there are more than two classes."""
     if len(counts) > 2 and settings.decision_threshold is not None:
         raise InvalidInputError(f"There are {len(counts)} classes; --decision-threshold is for two. Leave it out.")
+
+
+@contextmanager
+def limits_as_options() -> Iterator[None]:
+    """Errors that tell which limit of time to raise, by the names of the options."""
+    try:
+        yield
+    except OutOfTimeError as error:
+        raise OutOfTimeError(error.what, *(OPTION_OF_LIMIT[name] for name in error.limits)) from error
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

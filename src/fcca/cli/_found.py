@@ -27,7 +27,7 @@ from fcca.export._certificate_fingerprints import positions_of_categories
 from fcca.metrics import compression_rate, inconsistency_rate
 from fcca.models import DecidedAt
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 Labels = NDArray[Any]
 
 
@@ -45,7 +45,13 @@ class Scores:
 
     @classmethod
     def of(
-        cls, B: NDArray[Any], y: Labels, answers: Labels, tree_answers: Labels, commonest: Any, n_rows: Rows | None = None
+        cls,
+        B: NDArray[Any],
+        y: Labels,
+        answers: Labels,
+        tree_answers: Labels,
+        commonest: Any,
+        n_rows: RowNumbers | None = None,
     ) -> Scores:
         """Measure binary rows.
 
@@ -81,7 +87,7 @@ class InMemory:
     table: pd.DataFrame  # all rows of the file
     labels: Labels
     categorical: tuple[str, ...]  # columns that were said to hold categories
-    training_rows: Rows  # rows of the file
+    training_rows: RowNumbers  # rows of the file
     test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out, those that the black box can answer
 
 
@@ -184,7 +190,7 @@ class Distillation:
         )
 
 
-def lines_of(found: Counterfactuals, rows: Rows) -> pd.DataFrame:
+def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
     """One line per move; ``row`` is the row of the file, the first is 0.
 
     Parameters
@@ -207,7 +213,7 @@ class LeftOut:
     n: int = 0
     first: Sequence[int] = ()
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: RowNumbers) -> None:
         """Leave more rows out, of a higher number."""
         self.n += len(rows)
         self.first = [*self.first, *rows[:ROWS_SHOWN].tolist()][:ROWS_SHOWN]

@@ -17,7 +17,7 @@ from fcca.cli._found import lines_of
 from fcca.counterfactuals import Counterfactuals
 from fcca.streaming import _stages as stages
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 
 COSTS_AT_A_TIME = 1_000_000
 
@@ -46,7 +46,7 @@ class CounterfactualLines:
     def __exit__(self, *error: object) -> None:
         self._open.close()
 
-    def add(self, found: Counterfactuals, rows: Rows) -> None:
+    def add(self, found: Counterfactuals, rows: RowNumbers) -> None:
         """Take in the counterfactuals of one piece.
 
         Parameters
@@ -70,15 +70,10 @@ class CounterfactualLines:
 
         def one_pass(prefix: NDArray[np.uint64], at: int) -> stages.Ranks:
             self._costs.seek(0)
-            count = np.zeros((1, 2, 2**stages.BITS), dtype=np.int64)
-            shift = np.uint64(64 - stages.BITS * (at + 1))
+            count = stages.Ranks.of([np.empty(0)], prefix, at)
             while costs := self._costs.read(8 * COSTS_AT_A_TIME):
-                keys = np.frombuffer(costs, dtype=np.uint64) | stages.TOP  # the bits of numbers from 0 on are in their order
-                for rank in range(2):
-                    mine = keys if at == 0 else keys[keys >> (shift + np.uint64(stages.BITS)) == prefix[0, rank]]
-                    digits = (mine >> shift) & np.uint64(2**stages.BITS - 1)
-                    count[0, rank] += np.bincount(digits.astype(np.int64), minlength=2**stages.BITS)
-            return stages.Ranks(count)
+                count += stages.Ranks.of([np.frombuffer(costs, dtype=np.float64)], prefix, at)
+            return count
 
         return stages.medians([0], one_pass)[0]
 

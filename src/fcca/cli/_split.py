@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from fcca.cli._data import check_split
+from fcca.cli._data import check_learned, check_split
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 #: Up to so many rows, those held out have the same shares of every class; for more, the labels need not be in memory.
@@ -39,7 +39,7 @@ class Split:
     n_rows: int
     test_size: float
     seed: int
-    drawn: Rows | None = None
+    drawn: RowNumbers | None = None
 
     @classmethod
     def of(
@@ -50,7 +50,8 @@ class Split:
         Parameters
         ----------
         labels : ndarray or None
-            Of all rows; not needed beyond MOST_STRATIFIED rows.
+            Of all rows. None beyond MOST_STRATIFIED rows only: it is for the caller, then, to see that rows of every class
+            are left to learn from.
         counts : dict
             Rows of each class.
         label : str
@@ -62,10 +63,14 @@ class Split:
         if test_size == 0:
             return cls(n_rows, 0.0, seed)
         check_split(counts, label, test_size)
-        if n_rows > MOST_STRATIFIED:
-            return cls(n_rows, test_size, seed)
-        drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=seed)
-        return cls(n_rows, test_size, seed, drawn)
+        drawn = None
+        if n_rows <= MOST_STRATIFIED:
+            drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=seed)
+        split = cls(n_rows, test_size, seed, drawn)
+        if labels is not None:
+            learned = set(np.unique(labels[split.training_rows()]).tolist())
+            check_learned(counts, learned, label, test_size, seed)
+        return split
 
     def held_out(self, begin: int, end: int) -> Bools:
         """Which rows of a stretch are held out."""
@@ -93,17 +98,17 @@ class Split:
         """How many rows there are to learn from."""
         return sum(int((~held_out).sum()) for _, held_out in self._blocks())
 
-    def training_rows(self) -> Rows:
+    def training_rows(self) -> RowNumbers:
         """All rows to learn from."""
         if self.drawn is not None:
             return self.drawn
         return np.concatenate([begin + np.flatnonzero(~held_out) for begin, held_out in self._blocks()])
 
-    def held_out_rows(self) -> Rows:
+    def held_out_rows(self) -> RowNumbers:
         """All rows held out."""
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
-    def sample(self, n: int | None) -> Rows | None:
+    def sample(self, n: int | None) -> RowNumbers | None:
         """So many of the rows to learn from, sorted; None where that is all of them."""
         if n is None or n >= self.n_training:
             return None

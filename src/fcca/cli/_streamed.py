@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,14 +12,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._columns import Column, Columns
+from fcca._columns import Columns
 from fcca._files import AtomicOutputs
 from fcca._known_rows import known_rows
 from fcca._progress import progress_bar, step
 from fcca._weights import heaviest_label
 from fcca.classifier import FCCAClassifier
 from fcca.cli._columns import as_known, guessed
-from fcca.cli._data import TableFacts, check_classes, check_header, counts_of, label_among, labels_of, missing_labels
+from fcca.cli._data import (
+    TableFacts,
+    check_classes,
+    check_header,
+    check_learned,
+    counts_of,
+    label_among,
+    labels_of,
+    missing_labels,
+)
 from fcca.cli._distillation import (
     LARGEST_NUMBER,
     Learned,
@@ -31,11 +39,13 @@ from fcca.cli._distillation import (
     decided,
     learned_on,
     learned_on_sample,
+    limits_as_options,
     loaded_from,
     new_classifier,
     nothing_known,
     timed,
     unknown_to,
+    with_any_label,
     with_selection,
 )
 from fcca.cli._found import Distillation, LeftOut, Scores, notes_on_unknown
@@ -46,14 +56,15 @@ from fcca.cli._rules import read_rules
 from fcca.cli._split import MOST_STRATIFIED, Split
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers._rules import OF_ALL_ROWS, OF_ALL_ROWS_IF_LINEAR
 from fcca.discretizers._run import Run
 from fcca.discretizers._validation import columns_for
 from fcca.exceptions import InvalidInputError
-from fcca.models._labels import OpenColumn
+from fcca.models import LinearModel, read_model
 from fcca.streaming import ParquetTable
 from fcca.streaming._distill import CountedTable, Distilled, LocalPieces, distilled
 from fcca.streaming._parquet import header
-from fcca.streaming._stages import Observed, Rows, TooManyRowsError
+from fcca.streaming._stages import Observed, Rows
 
 T = TypeVar("T")
 Labels = NDArray[np.generic]
@@ -75,18 +86,21 @@ def streamed_distillation(path: Path, label: str | None, settings: DistillSettin
     """
     rules = read_rules(settings.rules)
     table = _opened(path, label)
-    (labels, counts), labels_seconds = timed(lambda: _all_labels(table))
+    loaded = None if settings.model_file is None else loaded_from(settings.model_file)
+    _check_rules_of_pieces(rules, is_linear=_is_linear(settings, loaded))
+    (labels, counts, learnable), labels_seconds = timed(lambda: _all_labels(table, settings))
     check_classes(counts, table.label)
     check_decision(counts, settings)
     split = Split.of(labels, counts, table.label, settings.test_size, settings.seed)
+    check_learned(counts, learnable, table.label, settings.test_size, settings.seed)
     chosen: NDArray[np.int64] | None = None
     sample_seconds = 0.0
-    if settings.model_file is None:
+    if settings.model_file is None or loaded is None:
         chosen = split.sample(LARGEST_SAMPLE if settings.sample is None else settings.sample)
         learned, sample_seconds = _learned(table, split, chosen, labels, settings, rules)
         names, target, known = list(learned.X.columns), learned.target, learned.columns()
     else:
-        learned = loaded_from(settings.model_file)
+        learned = loaded
         names = table.columns
         known = known_columns(names, counts, table.label, path.name, learned.target, settings.model_file)
         target = decided(learned.target, settings)
@@ -149,10 +163,29 @@ def _opened(path: Path, label: str | None) -> ParquetTable:
     return ParquetTable(path, label_among(names, label, path.name, n_rows))
 
 
-def _all_labels(table: ParquetTable) -> tuple[Labels | None, dict[Any, int]]:
-    """The labels of all rows, where they are few, and the rows of each class."""
+def _is_linear(settings: DistillSettings, loaded: Learned | None) -> bool:
+    """Whether the black box, loaded or yet to be fitted, is a linear one."""
+    if loaded is not None:
+        return isinstance(read_model(loaded.target), LinearModel)
+    return settings.model is not None and settings.model.is_linear
+
+
+def _check_rules_of_pieces(rules: tuple[Constraint, ...], *, is_linear: bool) -> None:
+    """Refuse, before any pass, rules that look at all rows at once."""
+    for rule in rules:
+        if isinstance(rule, OF_ALL_ROWS_IF_LINEAR if is_linear else OF_ALL_ROWS):
+            raise InvalidInputError(
+                f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
+                "implications, one-hot groups) do. Leave it out, or read all rows with --no-stream."
+            )
+
+
+def _all_labels(table: ParquetTable, settings: DistillSettings) -> tuple[Labels | None, dict[Any, int], set[Any]]:
+    """The labels of all rows, where they are few; the rows of each class; and the classes of those to learn from."""
     kept: list[pd.Series[Any]] = []
     counts: Counter[Any] = Counter()
+    learnable: set[Any] = set()
+    by_row = Split(table.n_rows, settings.test_size, settings.seed)
     missing = LeftOut()
     few = table.n_rows <= MOST_STRATIFIED
     with progress_bar("Labels", table.n_rows, shown=False) as progress:
@@ -162,15 +195,18 @@ def _all_labels(table: ParquetTable) -> tuple[Labels | None, dict[Any, int]]:
             if few:
                 kept.append(column)
             elif missing.n == 0:
-                counts.update(counts_of(labels_of(column)))
+                labels, end = labels_of(column), int(frame.index[-1]) + 1
+                counts.update(counts_of(labels))
+                learnable.update(labels[~by_row.held_out(end - len(labels), end)].tolist())
             if progress is not None:
                 progress(int(frame.index[-1]) + 1)
     if missing.n:
         raise missing_labels(table.label, missing.n, missing.first[0])
     if not few:
-        return None, dict(sorted(counts.items()))
+        return None, dict(sorted(counts.items())), learnable
     labels = labels_of(pd.concat(kept))
-    return labels, counts_of(labels)
+    counts.update(counts_of(labels))
+    return labels, dict(counts), set(counts)
 
 
 def _learned(
@@ -213,7 +249,7 @@ class _Source:
 
     def __init__(self, table: ParquetTable, names: list[str], known: Columns | None, split: Split) -> None:
         self.table, self.names, self.known, self.split = table, names, known, split
-        self.training_known = None if known is None else Columns(tuple(map(_with_any_label, known)))
+        self.training_known = with_any_label(known)
         self.held_out_known = self.training_known  # of rows held out: gaps and labels that rows to learn from have
         self.gaps: Bools = np.zeros(len(names), dtype=bool)
         self.training_rows: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the piece that is being worked on
@@ -256,11 +292,6 @@ class _Source:
         return known
 
 
-def _with_any_label(column: Column) -> Column:
-    """The column, for rows that are to tell the labels of it that the black box has not kept."""
-    return Column(column.name, missing=column.missing, ignored=column.ignored) if isinstance(column, OpenColumn) else column
-
-
 class _TimedPieces(LocalPieces):
     """The pieces, with the time that each pass takes.
 
@@ -294,15 +325,11 @@ class _TimedPieces(LocalPieces):
 
 def _distilled(pieces: _TimedPieces, classifier: FCCAClassifier, keep: Callable[[Counterfactuals], None]) -> Distilled:
     try:
-        return distilled(pieces, classifier, keep)
+        with limits_as_options():
+            return distilled(pieces, classifier, keep, granularity="--q ")
     except InvalidInputError as error:
-        if isinstance(error.__cause__, TooManyRowsError):
-            words = re.sub(r"\bQ=([\d.]*\d)", r"--q \1", str(error)).replace("raise Q", "raise --q")
-            raise InvalidInputError(words) from error
         if pieces.source.left_out.n == pieces.source.split.n_training:
             raise nothing_known() from error
-        if str(error).endswith("or use fit."):
-            raise InvalidInputError(f"{str(error).removesuffix('use fit.')}read all rows with --no-stream.") from error
         raise
 
 

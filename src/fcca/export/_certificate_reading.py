@@ -90,6 +90,7 @@ class StatedParameters:
     max_depth: int | None
     regularization: float | None
     class_weight: tuple[tuple[Label, float], ...] | str | None
+    max_nodes: int | None
     tree_is_limited: bool
 
     @property
@@ -310,6 +311,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         max_depth=max_depth,
         regularization=regularization,
         class_weight=_class_weight(tree),
+        max_nodes=max_nodes,
         tree_is_limited=max_nodes is not None or seconds is not None,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from time import monotonic
 from typing import Any
 
@@ -27,7 +28,10 @@ NAMED = 3
 def deciding_missing_values(given: Material, time_limit: float | None) -> list[str]:
     """Where a missing value decides by itself: all of them are searched for anew."""
     points = given.points
-    stated = set(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
+    listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
+    if twice := sorted(row for (row, _), n in listed.items() if n > 1):
+        return [f"a missing value of {named_rows(twice)} is said to decide more than once"]
+    stated = set(listed)
     if given.run.columns is None or not np.isnan(given.before).any():
         return [f"there are no missing values, but {len(stated)} of them are said to decide"] if stated else []
     if len(others := np.setdiff1d(points.gap_row, points.row)):
@@ -56,10 +60,10 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
         problems.append(f"a missing value of {named_rows([row for row, _ in wrong])} is said to decide, and does not")
     if left := sorted(true - stated):
         rows = named_rows([row for row, _ in left])
-        if not problems and given.may_end_open:
+        if not problems and given.stated.parameters.search_is_limited:
             raise NotChecked(
-                f"A missing value of {rows} decides, and is not listed. A search that was ended may have missed it, which "
-                "nobody can check: what it would add to the thresholds is left out."
+                f"A missing value of {rows} decides, and is not listed. The certificate's time limit may have kept it from "
+                "being found, which nobody can check: what it would add to the thresholds is left out."
             )
         problems.append(f"a missing value of {rows} decides, and is not listed")
     return problems
@@ -126,7 +130,8 @@ def _described(table: ThresholdTable) -> tuple[Any, ...]:
 def _names_of_others(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
     """Names of columns that are neither those of the table nor the black box's own; there may also be none."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
-    return [one.name for one, own, name in known if one.name is not None and one.name not in (name, own.name)]
+    nobody_named = not any(one.name for one in stated.columns or ())
+    return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
@@ -225,6 +230,8 @@ def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_ke
         return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, so these are not the best"]
     if same_size and anew.inconsistency < claim.lower_bound - NEAR:
         return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, below the stated lower bound"]
+    if not claim.optimal and anew.is_optimal and asked["time_limit"] is None and asked["max_nodes"] is None:
+        return ["the thresholds kept are not called optimal, but their search ends without a limit"]
     if not anew.is_optimal and (claim.optimal or anew.lower_bound < claim.lower_bound - NEAR):
         raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof; no better choice was found.")
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from fcca._columns import Column, Columns
 from fcca._frames import column_names
 from fcca.exceptions import UnfinishedSearchWarning
 from fcca.export._certificate_fingerprints import plain_label
+from fcca.export._provenance import WITHOUT_EFFECT, Part
 from fcca.trees import OptimalTreeClassifier
 from fcca.verification._material import NEAR, Material, NotChecked, is_near, told_apart
 
@@ -144,6 +146,13 @@ def _of_provenance(given: Material) -> list[str]:
         problems.append(f"the tree was made from counterfactuals {provenance.statuses}, not {stated.statuses}")
     if provenance.fit_to != stated.parameters.fit_to:
         problems.append(f"the tree learned the {provenance.fit_to}, but {stated.parameters.fit_to} was asked for")
+    for part, stated_of, asked in (
+        ("search", provenance.discretizer.parameters, _asked_of_search(given)),
+        ("tree", provenance.tree.parameters, _asked_of_tree(given, provenance.tree.parameters)),
+        ("selection", _parameters(provenance.selection), _asked_of_selection(given)),
+    ):
+        if others := sorted(name for name in asked if told_apart(stated_of.get(name, ...)) != told_apart(asked[name])):
+            problems.append(f"the tree comes from a {part} with another {others[0]} than was asked for")
     told = _as_written(np.asarray(given.tree.predict(given.rows.X)))
     # An accuracy is told where the weights in the leaves are those of the labels.
     of_labels = stated.parameters.fit_to == "labels" and stated.parameters.class_weight is None
@@ -159,6 +168,34 @@ def _of_provenance(given: Material) -> list[str]:
         elif share is not None and not is_near(share, found):
             problems.append(f"the {name} of the tree is {found:.9g}, not {share:.9g}")
     return problems
+
+
+def _parameters(part: Part | None) -> dict[str, Any]:
+    return {"selection": None} if part is None else dict(part.parameters)
+
+
+def _asked_of_search(given: Material) -> dict[str, Any]:
+    """What a tree is told to come from; what has no effect on a search that ends is left out there."""
+    return {name: value for name, value in given.stated.parameters.search.items() if name not in WITHOUT_EFFECT}
+
+
+def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:
+    """The same of the tree; weights class by class are told in words."""
+    asked = given.stated.parameters
+    found: dict[str, Any] = {"max_depth": asked.max_depth, "regularization": asked.regularization}
+    if not isinstance(asked.class_weight, tuple):
+        found["class_weight"] = asked.class_weight
+    if asked.max_nodes is not None or "max_nodes" in told:  # documents of the first trees do not have it
+        found["max_nodes"] = asked.max_nodes
+    return found
+
+
+def _asked_of_selection(given: Material) -> dict[str, Any]:
+    """The same of a selection; conditions and columns that it names are told in words."""
+    asked = given.stated.parameters.selection
+    if asked is None:
+        return {"selection": None}
+    return {name: asked[name] for name in ("n_thresholds", "max_inconsistency", "max_features", "max_nodes", "against")}
 
 
 def _condition(table: Any, at: int) -> Any:
