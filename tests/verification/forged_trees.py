@@ -358,6 +358,11 @@ def a_column_of_the_thresholds_that_is_ignored(d):
     column_of(d["thresholds"]["found"], "age")["ignored"] = True
 
 
+@forgery("thresholds found", "no column is called", of="rf, mixed")
+def a_column_of_the_thresholds_without_its_name(d):
+    column_of(d["thresholds"]["found"], "age")["name"] = None
+
+
 def column_of(table, name):
     return next(column for column in table["columns"] if column["name"] == name)
 
@@ -482,56 +487,3 @@ def another_tree_that_is_not_called_optimal(d):
     """A worse one, with what is true of it: nothing was to keep the search from the best."""
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["optimal"], claim["lower_bound"], claim["gap"] = False, 0.0, 1.0
-
-
-# --- where the tree is said to come from ----------------------------------------------------------------------------------
-
-
-@forgery("tree", "a search with another p0")
-def another_band_that_the_tree_comes_from(d):
-    d["tree"]["provenance"]["discretizer"]["parameters"]["p0"] = 0.9
-
-
-@forgery("tree", "a search with another margin")
-def a_margin_that_the_tree_says_nothing_of(d):
-    del d["tree"]["provenance"]["discretizer"]["parameters"]["margin"]
-
-
-@forgery("tree", "a search with another round_thresholds")
-def rounding_that_is_a_number(d):
-    d["tree"]["provenance"]["discretizer"]["parameters"]["round_thresholds"] = 1
-
-
-@forgery("tree", "a tree with another max_depth")
-def a_depth_that_the_tree_comes_from(d):
-    d["tree"]["provenance"]["tree"]["parameters"]["max_depth"] = 9
-
-
-@forgery("tree", "a tree with another max_nodes")
-def branches_that_the_tree_comes_from(d):
-    d["tree"]["provenance"]["tree"]["parameters"]["max_nodes"] = 5
-
-
-@forgery("tree", "a tree with another class_weight", of="another tree")
-def weights_of_classes_that_the_tree_is_silent_about(d):
-    d["tree"]["provenance"]["tree"]["parameters"]["class_weight"] = None
-
-
-@forgery("tree", "a selection with another n_thresholds", of="three thresholds")
-def a_selection_that_the_tree_comes_from(d):
-    d["tree"]["provenance"]["selection"]["parameters"]["n_thresholds"] = 9
-
-
-@forgery("tree", "a selection with another", of="three thresholds")
-def a_selection_that_the_tree_is_silent_about(d):
-    d["tree"]["provenance"]["selection"] = None
-
-
-@forgery("tree", "a selection with another")
-def a_selection_that_nobody_made(d):
-    d["tree"]["provenance"]["selection"] = {"class": "fcca.selection.OptimalSelection", "parameters": {"n_thresholds": 3}}
-
-
-@forgery("thresholds found", "no column is called", of="rf, mixed")
-def a_column_of_the_thresholds_without_its_name(d):
-    column_of(d["thresholds"]["found"], "age")["name"] = None

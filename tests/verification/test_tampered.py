@@ -23,11 +23,12 @@ from fcca.counterfactuals._result import joined
 from fcca.exceptions import InvalidInputError
 from fcca.export import read_certificate
 from fcca.verification import verify
-from verification import forged_open_ends, forged_points, forged_trees
+from verification import forged_open_ends, forged_points, forged_provenance, forged_trees
 from verification.certified import case, fitted, hgb, mixed, numbers, rf, switches
 from verification.forgeries import FORGERIES
 
-assert forged_points.forgery is forged_trees.forgery is forged_open_ends.forgery  # all have put theirs into the list
+for forged in (forged_open_ends, forged_points, forged_provenance, forged_trees):
+    assert forged.forgery  # each has put its own into the list
 
 
 @pytest.mark.parametrize("name", FORGERIES)
