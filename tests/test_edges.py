@@ -32,7 +32,7 @@ def parquet(tmp_path):
 @pytest.mark.parametrize(
     ("label", "options", "said"),
     [
-        ("y", {"rows_at_a_time": 0}, "rows_at_a_time must be at least 1, got 0"),
+        ("y", {"rows_at_a_time": 0}, "rows_at_a_time must be a whole number of at least 1, got 0"),
         ("y", {"columns": "a"}, "columns must be a list of names, got the text 'a'"),
         ("z", {}, r"rows\.parquet has no column 'z'\. Its columns are \['a', 'b', 'y'\]"),
         ("y", {"columns": ["a", "c"]}, "has no column 'c'"),
