@@ -33,7 +33,7 @@ from fcca.constraints import (
 )
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, Counterfactuals, _workers
 from fcca.counterfactuals._workers import n_worker_processes
-from fcca.exceptions import FCCAError, UnsupportedModelError, UnverifiedCounterfactualWarning
+from fcca.exceptions import UnsupportedModelError, UnverifiedCounterfactualWarning, WorkerDiedError
 from mixed_tables import loans
 from real_data import imported
 
@@ -470,6 +470,6 @@ def test_workers_that_die_again_and_again_are_an_error_in_words(tmp_path):
     solve = mortal(tmp_path, 10)
     with (
         parallel_config(**LOKY),
-        pytest.raises(FCCAError, match=r"A worker process died.* 3 times\..* memory .*lower n_jobs"),
+        pytest.raises(WorkerDiedError, match=r"A worker process died.* 3 times\..* memory .*lower n_jobs"),
     ):
         solve(np.arange(60))

@@ -17,6 +17,10 @@ class NoCounterfactualError(FCCAError, ValueError):
     """No training row, or no answer, from which a threshold could be read."""
 
 
+class WorkerDiedError(FCCAError, RuntimeError):
+    """Worker processes ended before they had answered, again and again."""
+
+
 class UnverifiedCounterfactualWarning(UserWarning):
     """Some counterfactuals do not flip the model's own ``predict``; they were left out of all counts."""
 

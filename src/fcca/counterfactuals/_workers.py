@@ -23,7 +23,7 @@ from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._result import Counterfactuals, joined
 from fcca.counterfactuals._space import SearchSpace
 from fcca.counterfactuals._training_values import TrainingValues
-from fcca.exceptions import FCCAError, UnsupportedModelError
+from fcca.exceptions import UnsupportedModelError, WorkerDiedError
 from fcca.models import LinearModel
 
 if TYPE_CHECKING:
@@ -56,10 +56,6 @@ def answered_alone() -> AbstractContextManager[Any]:
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
-
-
-class WorkerDiedError(FCCAError, RuntimeError):
-    """Worker processes ended before they had answered, again and again."""
 
 
 class Shared(NamedTuple):
