@@ -65,7 +65,10 @@ def check_limited(files, out, megabytes: int, command: str) -> int:
     return ended.returncode
 
 
-@pytest.mark.parametrize(("megabytes", "command"), [(100, "distill"), (420, "explain"), (600, "distill"), (650, "explain")])
+@pytest.mark.parametrize(
+    ("megabytes", "command"),
+    [(100, "distill"), (420, "explain"), (600, "distill"), (620, "explain"), (635, "explain"), (650, "explain")],
+)
 def test_too_little_memory_is_said_in_one_line(files, out, megabytes, command):
     assert check_limited(files, out, megabytes, command) == 1
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 
 EXIT_FAILED = 1
@@ -74,11 +75,11 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 def out_of_memory() -> str:
     """What to say where there is no memory."""
-    limit = _memory_limit()
+    limit = memory_limit()
     return OUT_OF_MEMORY.format(limit="" if limit is None else f": the limit (ulimit -v) is {limit >> 20:,} MB")
 
 
-def _memory_limit() -> int | None:
+def memory_limit() -> int | None:
     """How many bytes of addresses the process may have, None for any number."""
     try:
         import resource
@@ -86,6 +87,24 @@ def _memory_limit() -> int | None:
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit
+
+
+def memory_is_scarce() -> bool:
+    """Whether the process may have little memory only."""
+    limit = memory_limit()
+    return limit is not None and limit < SCARCE_MEMORY
+
+
+def check_memory(needed: int) -> None:
+    """Raise a MemoryError where so many bytes more are beyond a limit that is low.
+
+    Said before the work, because libraries whose threads, or whose variables of a thread, find no memory end the process.
+    """
+    limit, used = memory_limit(), Path("/proc/self/statm")
+    if limit is not None and memory_is_scarce() and used.exists():
+        n_pages = int(used.read_text(encoding="ascii").split()[0])
+        if n_pages * os.sysconf("SC_PAGE_SIZE") + needed > limit:
+            raise MemoryError
 
 
 def main() -> None:
@@ -100,11 +119,10 @@ def main() -> None:
 
 
 def _main() -> None:
-    limit = _memory_limit()
-    if limit is not None and limit < SCARCE_MEMORY:
+    if memory_is_scarce():
         for name, value in FRUGAL.items():
             os.environ.setdefault(name, value)  # read when libraries are imported
-        if limit < LEAST_MEMORY:
+        if (memory_limit() or 0) < LEAST_MEMORY:
             raise MemoryError
     try:
         with interrupts_deferred(libraries=False):  # imported here and not above, so that Ctrl-C ends as quietly as later on

@@ -21,6 +21,7 @@ from sklearn.datasets import load_breast_cancer
 from fcca._columns import Columns
 from fcca._frames import check_columns
 from fcca._progress import step
+from fcca.cli import check_memory, memory_is_scarce
 from fcca.cli._columns import as_known, guessed, listed
 from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
@@ -36,6 +37,8 @@ COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the 
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
+# A Parquet file is there as Arrow's numbers, as pandas' and as those of the searches while one is made of the other.
+COPIES_WHILE_READING, ROOM_WHILE_READING = 4, 48 * 2**20
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,13 @@ def _read_frame(path: Path, as_text: Sequence[str] = ()) -> pd.DataFrame:
 def _read_parquet(path: Path) -> pd.DataFrame:
     schema = pq.read_schema(path)
     check_header(names_in(schema))  # pandas does not read repeated names
-    return decimals_as_numbers(pd.read_parquet(path).reset_index(drop=True), schema)
+    check_memory(COPIES_WHILE_READING * 8 * n_values(path) + ROOM_WHILE_READING)
+    in_one_thread: dict[str, Any] = {}
+    if memory_is_scarce():
+        in_one_thread = {"use_threads": False, "pre_buffer": False}
+        if PANDAS_VERSION >= (3, 0):
+            in_one_thread["to_pandas_kwargs"] = {"use_threads": False}
+    return decimals_as_numbers(pd.read_parquet(path, **in_one_thread).reset_index(drop=True), schema)
 
 
 def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFrame:
