@@ -153,10 +153,10 @@ Work tree(Shape shape, std::size_t n_cuts, std::int32_t depth, double row_weight
   const double penalty = 0.01 * row_weight * static_cast<double>(table.n_rows);
   return count([&] {
     const Stop stop(no_limit);
-    const TreeAnswer answer =
+    const TreeResult result =
         optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), table.n_classes, penalty, depth,
                      std::numeric_limits<std::uint64_t>::max(), stop);
-    return Work{static_cast<std::int64_t>(answer.nodes), answer.cost + static_cast<double>(answer.optimal)};
+    return Work{static_cast<std::int64_t>(result.nodes), result.cost + static_cast<double>(result.optimal)};
   });
 }
 
@@ -199,9 +199,9 @@ Work select_thresholds(Shape shape, std::size_t n_cuts, std::size_t n_chosen, bo
   return count([&] {
     const Stop stop(no_limit);
     const SelectionRows rows = selection.rows();
-    const SelectionAnswer answer = SelectionSearch(rows, selection.rules, stop)
+    const SelectionResult result = SelectionSearch(rows, selection.rules, stop)
                                        .run(nothing_decided(selection.rules), n_chosen, rows.total, std::numeric_limits<std::uint64_t>::max());
-    return Work{static_cast<std::int64_t>(answer.nodes), static_cast<double>(answer.best.cost) + 0.5 * answer.optimal};
+    return Work{static_cast<std::int64_t>(result.nodes), static_cast<double>(result.best.cost) + 0.5 * result.optimal};
   });
 }
 
@@ -236,15 +236,15 @@ Work find_cells(Shape shape, std::size_t n_cuts) {
   std::vector<std::int64_t> first_code{0};
   std::vector<std::int32_t> code_cell;
   for (std::size_t j = 0; j < table.n_features; ++j) {
-    kinds.push_back(j % 3 == 1 ? numbers_with_gaps : j % 3 == 2 ? categories : numbers);
+    kinds.push_back(j % 3 == 1 ? numbers_with_missing : j % 3 == 2 ? categories : numbers);
     for (std::int32_t code = 0; kinds[j] == categories && code < n_codes; ++code) code_cell.push_back(code / 2);
     first_code.push_back(static_cast<std::int64_t>(code_cell.size()));
-    if (kinds[j] == numbers_with_gaps) store.cuts[store.first_cut[j + 1] - 1] = no_limit;
+    if (kinds[j] == numbers_with_missing) store.cuts[store.first_cut[j + 1] - 1] = no_limit;
   }
   for (std::size_t i = 0; i < table.x.size(); ++i) {
     const std::uint8_t kind = kinds[i % table.n_features];
     if (kind == categories) table.x[i] = static_cast<double>(static_cast<int>(table.x[i] * (n_codes - 1)));
-    if (kind == numbers_with_gaps && i % 7 == 0) table.x[i] = std::numeric_limits<double>::quiet_NaN();
+    if (kind == numbers_with_missing && i % 7 == 0) table.x[i] = std::numeric_limits<double>::quiet_NaN();
   }
   cells.kinds = kinds.data(), cells.first_code = first_code.data(), cells.code_cell = code_cell.data();
   std::vector<std::int32_t> found;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "other_classes.hpp"
+
 namespace fcca {
 
 namespace {
@@ -35,8 +37,8 @@ AdditiveSearch::AdditiveSearch(const AdditiveModel& model, const Limits& limits,
   }
 }
 
-// Offers the cells whose gain beats that of every cheaper one: the others are in no cheapest answer. Of categories, which cost the
-// same, the one that gains most.
+// Offers the cells whose gain beats that of every cheaper cell; no other cell is in a cheapest change. Of categories that cost the
+// same, only the one that gains most is offered.
 template <class Gain>
 void AdditiveSearch::offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of) {
   const std::int64_t own = own_cells_[j];
@@ -99,16 +101,14 @@ Outcome AdditiveSearch::solve_binary(const Query& query, const Stop& stop) {
   return outcome;
 }
 
-// To beat the own class alone costs no more than to beat all, and whoever is answered then is not the own class. So the cheapest of
-// these is the cheapest of all wherever its winner has the margin over everybody.
-std::optional<Outcome> AdditiveSearch::beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
-  const std::int32_t own_class = query.own_class;
-  Outcome best;
+std::optional<Outcome> AdditiveSearch::beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
+  const std::int32_t own = query.own_class;
+  double least = infinity;
   std::vector<Choice> choices;
-  double open_bound = infinity;
+  std::vector<double> scores;
   std::int64_t nodes = 0;
-  for (const std::int32_t t : targets) {
-    const double needed = query.margin - (scores_[t] - scores_[own_class]) - rounding_[t] - rounding_[own_class];
+  const auto improve = [&](std::int32_t t) -> std::optional<double> {
+    const double needed = query.margin - (scores_[t] - scores_[own]) - rounding_[t] - rounding_[own];
     if (needed <= 0) return std::nullopt;
     knapsack_.clear();
     for (const std::size_t j : movable_) {
@@ -116,89 +116,82 @@ std::optional<Outcome> AdditiveSearch::beat_own_class(const Query& query, const 
       const double* here = model_.value(j, own_cells_[j]);
       offer_gains(query, j, needed, [&](std::int64_t cell) {
         const double* there = model_.value(j, cell);
-        return (there[t] - here[t]) - (there[own_class] - here[own_class]);
+        return (there[t] - here[t]) - (there[own] - here[own]);
       });
     }
     const Outcome outcome = knapsack_.solve(needed, stop);
     nodes += outcome.nodes;
-    if (outcome.status == Status::feasible || outcome.status == Status::unknown) open_bound = std::min(open_bound, outcome.bound);
-    if (outcome.cost < best.cost) best = outcome, choices = knapsack_.choices();
-  }
-  best.nodes = nodes;
-  const bool found = best.cost < infinity, proven = !(open_bound < best.cost);
-  best.status = found ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
-  best.bound = proven ? best.cost : open_bound;
-  best.target = any_other_class;
-  if (!found) return best;
-  std::vector<double> scores = scores_;
-  for (const Choice& choice : choices) {
-    const double *here = model_.value(choice.feature, own_cells_[choice.feature]), *there = model_.value(choice.feature, choice.cell);
-    for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += there[k] - here[k];
-  }
-  const std::int32_t winner = static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-  for (std::int32_t k = 0; k < static_cast<std::int32_t>(scores.size()); ++k) {
-    if (k != winner && scores[winner] - scores[k] < query.margin - rounding_[winner] - rounding_[k]) return std::nullopt;
-  }
-  if (winner == own_class) return std::nullopt;
-  best.target = winner;
-  best.moves.clear();
-  add_moves(query, choices, best);
-  return best;
+    if (outcome.cost < least) least = outcome.cost, choices = knapsack_.choices();
+    return open_bound_of(outcome);
+  };
+  const auto scores_after = [&] {
+    if (least < infinity) scores = scores_;
+    for (const Choice& choice : choices) {
+      const double *here = model_.value(choice.feature, own_cells_[choice.feature]), *there = model_.value(choice.feature, choice.cell);
+      for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += there[k] - here[k];
+    }
+    return scores;
+  };
+  const auto has_margin = [&](std::int32_t winner) {
+    for (std::int32_t k = 0; k < static_cast<std::int32_t>(scores.size()); ++k) {
+      if (k != winner && scores[winner] - scores[k] < query.margin - rounding_[winner] - rounding_[k]) return false;
+    }
+    return true;
+  };
+  const auto beaten = beat_own_class(own, targets, improve, scores_after, has_margin);
+  if (!beaten) return std::nullopt;
+  Outcome outcome = finished(least < infinity, beaten->open_bound < least, least, beaten->open_bound, nodes);
+  outcome.target = beaten->winner;
+  add_moves(query, choices, outcome);
+  return outcome;
 }
 
-Outcome AdditiveSearch::solve_rivals(const Query& query, const Stop& stop) {
+// One target against all its rivals at once. Only changes cheaper than the limit are searched.
+Outcome AdditiveSearch::beat_rivals(const Query& query, std::int32_t target, double limit, const Stop& stop) {
   const std::int32_t n_classes = static_cast<std::int32_t>(model_.n_outputs);
   std::vector<double> needed(n_classes - 1), gains(n_classes - 1);
+  auto for_each_rival = [&](auto value_against, std::vector<double>& out) {
+    std::size_t r = 0;
+    for (std::int32_t k = 0; k < n_classes; ++k) {
+      if (k != target) out[r++] = value_against(k);
+    }
+  };
+  for_each_rival(
+      [&](std::int32_t k) { return query.margin - (scores_[target] - scores_[k]) - rounding_[target] - rounding_[k]; }, needed);
+  rivals_.clear(n_classes - 1);
+  for (const std::size_t j : movable_) {
+    if (!query.may_move(j)) continue;
+    const double* here = model_.value(j, own_cells_[j]);
+    reach(query, j);
+    for (const Reach& other : reach_) {
+      const double* there = model_.value(j, other.cell);
+      for_each_rival([&](std::int32_t k) { return (there[target] - here[target]) - (there[k] - here[k]); }, gains);
+      rivals_.add_option(static_cast<std::int32_t>(j), other.cost, gains.data(), other.cell);
+    }
+  }
+  return rivals_.solve(needed.data(), limit, stop);
+}
+
+Outcome AdditiveSearch::solve_classes(const Query& query, const Stop& stop) {
+  const std::vector<std::int32_t> targets = targets_of(query, scores_);
+  if (query.target == any_other_class && model_.n_outputs > 2) {
+    if (const std::optional<Outcome> found = beat_own(query, targets, stop)) return *found;
+  }
   Outcome best;
-  best.status = Status::infeasible;
   double open_bound = infinity;  // the least bound of the targets that could not be finished
   std::int64_t nodes = 0;
-  // The class that is closest to winning is likely the cheapest: its cost prunes the searches for the others.
-  std::vector<std::int32_t> targets;
-  for (std::int32_t t = 0; t < n_classes; ++t) {
-    if (query.target == any_other_class ? t != query.own_class : t == query.target) targets.push_back(t);
-  }
-  std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
-  if (query.target == any_other_class && n_classes > 2) {
-    if (const std::optional<Outcome> found = beat_own_class(query, targets, stop)) return *found;
-  }
   for (const std::int32_t t : targets) {
-    auto against_rivals = [&](auto difference, std::vector<double>& out) {
-      std::size_t r = 0;
-      for (std::int32_t k = 0; k < n_classes; ++k) {
-        if (k != t) out[r++] = difference(k);
-      }
-    };
-    against_rivals([&](std::int32_t k) { return query.margin - (scores_[t] - scores_[k]) - rounding_[t] - rounding_[k]; }, needed);
-    rivals_.clear(n_classes - 1);
-    for (const std::size_t j : movable_) {
-      if (!query.may_move(j)) continue;
-      const double* here = model_.value(j, own_cells_[j]);
-      reach(query, j);
-      for (const Reach& other : reach_) {
-        const double* there = model_.value(j, other.cell);
-        against_rivals([&](std::int32_t k) { return (there[t] - here[t]) - (there[k] - here[k]); }, gains);
-        rivals_.add_option(static_cast<std::int32_t>(j), other.cost, gains.data(), other.cell);
-      }
-    }
-    Outcome outcome = rivals_.solve(needed.data(), best.cost, stop);
+    Outcome outcome = beat_rivals(query, t, best.cost, stop);
     nodes += outcome.nodes;
-    if (outcome.status == Status::feasible || outcome.status == Status::unknown) open_bound = std::min(open_bound, outcome.bound);
-    if (outcome.cost < best.cost) {
-      best = outcome;
-      best.target = t;
-      add_moves(query, rivals_.choices(), best);
-    }
+    open_bound = std::min(open_bound, open_bound_of(outcome));
+    if (!(outcome.cost < best.cost)) continue;
+    best = std::move(outcome);
+    best.target = t;
+    add_moves(query, rivals_.choices(), best);
   }
-  best.nodes = nodes;
-  if (open_bound < infinity) {
-    best.status = best.cost < infinity ? Status::feasible : Status::unknown;
-    best.bound = std::min(open_bound, best.cost);
-  } else {
-    best.status = best.cost < infinity ? Status::optimal : Status::infeasible;
-    best.bound = best.cost;
-  }
-  return best;
+  Outcome outcome = finished(best.cost < infinity, open_bound < infinity, best.cost, open_bound, nodes);
+  outcome.target = best.target, outcome.moves = std::move(best.moves);
+  return outcome;
 }
 
 Outcome AdditiveSearch::solve(const Query& query, const Stop& stop) {
@@ -209,7 +202,7 @@ Outcome AdditiveSearch::solve(const Query& query, const Stop& stop) {
     const double* v = model_.value(j, own_cells_[j]);
     for (std::size_t k = 0; k < model_.n_outputs; ++k) scores_[k] += v[k];
   }
-  return model_.n_outputs == 1 ? solve_binary(query, stop) : solve_rivals(query, stop);
+  return model_.n_outputs == 1 ? solve_binary(query, stop) : solve_classes(query, stop);
 }
 
 }  // namespace fcca

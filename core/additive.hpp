@@ -18,7 +18,7 @@
 
 namespace fcca {
 
-// With one output, class 1 is answered above 0 and class 0 below; with more, the class of the largest output.
+// With one output, class 1 is predicted above 0 and class 0 below. With more, the class of the largest output is predicted.
 struct AdditiveModel {
   Cells cells;
   std::size_t n_outputs;
@@ -44,13 +44,14 @@ class AdditiveSearch {
   };
 
   void reach(const Query& query, std::size_t j);
-  // gain_of(cell): what the score gains there.
+  // gain_of(cell): the score gained there.
   template <class Gain>
   void offer_gains(const Query& query, std::size_t j, double needed, Gain gain_of);
-  // Any other class will do: one that only has to beat the own class. Nothing if no class wins what was found by the margin.
-  std::optional<Outcome> beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
   Outcome solve_binary(const Query& query, const Stop& stop);
-  Outcome solve_rivals(const Query& query, const Stop& stop);
+  Outcome solve_classes(const Query& query, const Stop& stop);
+  // The shortcut of other_classes.hpp; nothing where it does not apply.
+  std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
+  Outcome beat_rivals(const Query& query, std::int32_t target, double limit, const Stop& stop);
   void add_moves(const Query& query, const std::vector<Choice>& choices, Outcome& outcome) const;
 
   const AdditiveModel& model_;

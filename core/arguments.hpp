@@ -44,7 +44,7 @@ auto to_numpy(std::vector<T>&& values) {
   T* data = owner->data();
   const std::size_t size = owner->size();
   nb::capsule capsule(owner.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  owner.release();  // to the capsule, now that there is one
+  owner.release();  // the capsule owns it from here on
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, capsule);
 }
 
@@ -73,7 +73,7 @@ inline void require_weights(const Doubles& weight, const char* message) {
 // Labels of so many classes. More than 2³¹ cannot be labels, and their weights could not be counted.
 inline void require_labels(const Ints& label, std::size_t n_classes) {
   require(n_classes > 0 && n_classes <= std::numeric_limits<std::int32_t>::max(), "a number of classes that cannot be");
-  require_all(label, is_below(n_classes), "a label that there is not");
+  require_all(label, is_below(n_classes), "a label is out of range");
 }
 
 // Offsets into an array of so many entries.
@@ -102,15 +102,15 @@ class CellArrays {
     if (closed) cells.closed = closed->data();
     if (!kinds) return;
     require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
-    require_all(*kinds, [](std::uint8_t kind) { return kind <= categories; }, "a kind that there is not");
+    require_all(*kinds, [](std::uint8_t kind) { return kind <= categories; }, "a kind is out of range");
     require_offsets(*first_code, code_cell->shape(0), "first_code and code_cell disagree");
     for (std::size_t j = 0; j < m; ++j) {
       for (std::int64_t code = (*first_code)(j); code < (*first_code)(j + 1); ++code) {
-        require((*code_cell)(code) >= 0 && (*code_cell)(code) <= cells.n_cuts(j), "a code is in a cell that there is not");
+        require((*code_cell)(code) >= 0 && (*code_cell)(code) <= cells.n_cuts(j), "the cell of a code is out of range");
       }
     }
     cells.kinds = kinds->data(), cells.first_code = first_code->data(), cells.code_cell = code_cell->data();
-    for (std::size_t j = 0; j < m; ++j) require(cells.kind(j) != numbers_with_gaps || cells.n_cuts(j) > 0, "gaps without a cell for them");
+    for (std::size_t j = 0; j < m; ++j) require(cells.kind(j) != numbers_with_missing || cells.n_cuts(j) > 0, "a column with missing values has no cell for them");
   }
 
   // Codes of categories must be those that have a cell.
@@ -120,7 +120,7 @@ class CellArrays {
     for (std::size_t j = 0; j < cells.n_features; ++j) {
       if (cells.kind(j) != categories) continue;
       const double n_codes = static_cast<double>(cells.first_code[j + 1] - cells.first_code[j]);
-      for (std::size_t i = 0; i < rows.shape(0); ++i) require(rows(i, j) >= 0 && rows(i, j) < n_codes, "a code that there is not");
+      for (std::size_t i = 0; i < rows.shape(0); ++i) require(rows(i, j) >= 0 && rows(i, j) < n_codes, "a category code is out of range");
     }
   }
 
@@ -171,7 +171,7 @@ class LimitArrays {
     require_all(entry_factor_, [](double factor) { return factor >= 0; }, "a factor must not be negative");
     require(limits.max_changes >= 0, "max_changes must not be negative");
     if (first_entry_) {
-      require_all(*first_entry_, [](std::int64_t at) { return at >= 0; }, "entries that there are not");
+      require_all(*first_entry_, [](std::int64_t at) { return at >= 0; }, "first_entry is out of range");
     }
     for (std::size_t j = 0; j < m; ++j) {
       if (cells.kind(j) != categories) continue;
@@ -187,7 +187,7 @@ class LimitArrays {
     require(if_rises_.shape(0) == if_feature_.shape(0) && then_feature_.shape(0) == if_feature_.shape(0) && then_rises_.shape(0) == if_feature_.shape(0),
             "implications disagree");
     for (const Ints* features : {&term_feature_, &if_feature_, &then_feature_}) {
-      require_all(*features, is_below(m), "a rule about a feature that there is not");
+      require_all(*features, is_below(m), "the feature of a rule is out of range");
     }
   }
 
@@ -211,7 +211,7 @@ class LimitArrays {
   FlatBytes then_rises_;
 };
 
-// What is asked, about which rows.
+// Rows, and the questions about them.
 struct Questions {
   const Matrix& rows;
   const Longs& points;
@@ -225,9 +225,9 @@ struct Questions {
     require(rows.shape(1) == n_features, "rows have another number of features than the model");
     require(own_class.shape(0) == size() && target.shape(0) == size() && margin.shape(0) == size(),
             "one class, target and margin per point");
-    require_all(points, is_below(rows.shape(0)), "a point that there is not");
-    require_all(own_class, is_below(n_classes), "a class that there is not");
-    require_all(target, [&](std::int32_t k) { return k == any_other_class || is_below(n_classes)(k); }, "a target that there is not");
+    require_all(points, is_below(rows.shape(0)), "a point is out of range");
+    require_all(own_class, is_below(n_classes), "a class is out of range");
+    require_all(target, [&](std::int32_t k) { return k == any_other_class || is_below(n_classes)(k); }, "a target is out of range");
     require_all(margin, is_number, "a margin that is not a number");
   }
   Query operator[](std::size_t point) const {
@@ -261,14 +261,14 @@ inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& l
   std::vector<bool> is_reached(n_nodes);
   auto reach = [&](std::int64_t node, const char* message) {
     require(is_below(n_nodes)(node), message);
-    require(!is_reached[node], "a node that two ways lead to");
+    require(!is_reached[node], "a node has two parents");
     is_reached[node] = true;
   };
-  for (std::size_t tree = 0; tree < roots.shape(0); ++tree) reach(roots(tree), "a root that there is not");
+  for (std::size_t tree = 0; tree < roots.shape(0); ++tree) reach(roots(tree), "a root is out of range");
   for (std::size_t node = 0; node < n_nodes; ++node) {
     if (feature(node) < 0) continue;
-    require(is_below(n_features)(feature(node)), "a node tests a feature that there is not");
-    reach(left(node), "a child that there is not"), reach(right(node), "a child that there is not");
+    require(is_below(n_features)(feature(node)), "the feature of a node is out of range");
+    reach(left(node), "a child is out of range"), reach(right(node), "a child is out of range");
   }
 }
 
@@ -276,7 +276,7 @@ inline void require_nodes(const Longs& roots, const Ints& feature, const Ints& l
 struct Effort {
   std::size_t n_threads;
   double time_limit;            // seconds for all points
-  double time_limit_per_point;  // seconds for each
+  double time_limit_per_row;  // seconds for each
 };
 
 inline Cost checked_cost(double lambda0, double lambda1, double lambda2) {
@@ -284,7 +284,7 @@ inline Cost checked_cost(double lambda0, double lambda1, double lambda2) {
   return {lambda0, lambda1, lambda2};
 }
 
-// What the searches of all points found, in the order of the points.
+// The outcomes of all points, in the order of the points.
 struct Results {
   Results(std::size_t n, std::size_t points_per_chunk)
       : cost(n, std::numeric_limits<double>::infinity()), bound(n, 0.0), seconds(n, 0.0),

@@ -19,7 +19,7 @@ std::int64_t Cells::cell_of(std::size_t j, double x) const {
   return std::lower_bound(begin, begin + n_cuts(j), x) - begin;
 }
 
-// What lowest and highest leave of a cell.
+// The part of a cell between lowest and highest.
 Cells::Interval Cells::interval(std::size_t j, std::int64_t cell, double lowest, double highest) const {
   const double open_low = cell == 0 ? -infinity : cuts_of(j)[cell - 1];
   const double closed_high = cell == n_cuts(j) ? highest : std::min(highest, cuts_of(j)[cell]);

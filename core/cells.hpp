@@ -22,7 +22,7 @@ struct Box {
 
 // What a column holds. With gaps, the last cut is infinite and the cell behind it holds the missing values. The cells of categories
 // are groups of codes, in an order that means nothing; their cuts only count them.
-enum Kind : std::uint8_t { numbers = 0, numbers_with_gaps = 1, categories = 2 };
+enum Kind : std::uint8_t { numbers = 0, numbers_with_missing = 1, categories = 2 };
 
 // Feature j has the cuts cuts[first_cut[j]] < ... < cuts[first_cut[j + 1] - 1] and one cell more than cuts. Cell k holds
 // the values x with cut[k - 1] < x <= cut[k]; the outermost cells are closed by the box.
@@ -47,7 +47,7 @@ struct Cells {
 
   std::int64_t cell_of(std::size_t j, double x) const;
   // The last cell that holds numbers.
-  std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_gaps ? n_cuts(j) - 1 : n_cuts(j); }
+  std::int64_t last_number(std::size_t j) const { return kind(j) == numbers_with_missing ? n_cuts(j) - 1 : n_cuts(j); }
 
   // Where a move of feature j from x0 into another cell lands: on the training value nearest to x0, or on the middle of
   // the cell where it holds none. NaN where the box does not reach the cell.
@@ -65,7 +65,7 @@ struct Cells {
 
   // The cut that a move from own_cell into cell crosses last; NaN for categories and fillings.
   double last_cut_crossed(std::size_t j, std::int64_t cell, std::int64_t own_cell) const {
-    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_gaps && own_cell == n_cuts(j));
+    const bool unordered = kind(j) == categories || (kind(j) == numbers_with_missing && own_cell == n_cuts(j));
     if (unordered) return std::numeric_limits<double>::quiet_NaN();
     return cell > own_cell ? cuts_of(j)[cell - 1] : cuts_of(j)[cell];
   }

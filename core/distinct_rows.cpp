@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <numeric>
+
+#include "row_table.hpp"
 
 namespace fcca {
 
 namespace {
-
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
 
 // Eight bytes of 0 or 1 into eight bits, the first byte into the lowest.
 std::uint64_t packed_eight(const std::uint8_t* bytes) {
@@ -33,47 +27,23 @@ void pack_row(const std::uint8_t* row, std::size_t n_columns, std::uint64_t* wor
 
 DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
                            std::size_t n_columns, std::size_t n_classes) {
-  DistinctRows found;
-  found.n_columns = n_columns, found.n_classes = n_classes, found.n_words = std::max<std::size_t>(1, (n_columns + 63) / 64);
-  const std::size_t words = found.n_words;
-  std::vector<std::uint64_t> row(words);
-  std::vector<std::uint32_t> slots(1024, UINT32_MAX);  // open addressing; full words are compared, never only the hash
-  std::size_t n_found = 0;
-  auto slot_of = [&](const std::uint64_t* bits) {
-    std::uint64_t hash = 0x9E3779B97F4A7C15ull;
-    for (std::size_t k = 0; k < words; ++k) hash = mixed(hash ^ bits[k]);
-    std::size_t slot = hash & (slots.size() - 1);
-    while (slots[slot] != UINT32_MAX && std::memcmp(found.bits.data() + slots[slot] * words, bits, words * 8) != 0) {
-      slot = (slot + 1) & (slots.size() - 1);
-    }
-    return slot;
-  };
+  const std::size_t n_words = std::max<std::size_t>(1, (n_columns + 63) / 64);
+  RowTable<std::uint64_t> found(n_words);
+  std::vector<double> found_weight;
+  std::vector<std::uint64_t> row(n_words);
   for (std::size_t i = 0; i < n_rows; ++i) {
-    pack_row(table + i * n_columns, n_columns, row.data(), words);
-    std::size_t slot = slot_of(row.data());
-    if (slots[slot] == UINT32_MAX) {
-      slots[slot] = static_cast<std::uint32_t>(n_found++);
-      found.bits.insert(found.bits.end(), row.begin(), row.end());
-      found.weight.resize(n_found * n_classes, 0.0);
-      if (2 * n_found > slots.size()) {
-        slots.assign(slots.size() * 2, UINT32_MAX);
-        for (std::size_t r = 0; r < n_found; ++r) slots[slot_of(found.bits.data() + r * words)] = static_cast<std::uint32_t>(r);
-        slot = slot_of(row.data());
-      }
-    }
-    found.weight[slots[slot] * n_classes + label[i]] += weight[i];
+    pack_row(table + i * n_columns, n_columns, row.data(), n_words);
+    const std::size_t number = found.number_of(row.data());
+    found_weight.resize(found.size() * n_classes, 0.0);
+    found_weight[number * n_classes + label[i]] += weight[i];
   }
-
-  std::vector<std::size_t> order(n_found);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::lexicographical_compare(found.bits.begin() + a * words, found.bits.begin() + (a + 1) * words,
-                                        found.bits.begin() + b * words, found.bits.begin() + (b + 1) * words);
-  });
-  DistinctRows sorted = found;
-  for (std::size_t r = 0; r < n_found; ++r) {
-    std::copy_n(found.bits.begin() + order[r] * words, words, sorted.bits.begin() + r * words);
-    std::copy_n(found.weight.begin() + order[r] * n_classes, n_classes, sorted.weight.begin() + r * n_classes);
+  DistinctRows sorted;
+  sorted.n_columns = n_columns, sorted.n_words = n_words, sorted.n_classes = n_classes;
+  sorted.bits.reserve(found.size() * n_words), sorted.weight.reserve(found.size() * n_classes);
+  for (const std::size_t number : found.sorted()) {
+    sorted.bits.insert(sorted.bits.end(), found.row(number), found.row(number) + n_words);
+    const auto weights = found_weight.begin() + number * n_classes;
+    sorted.weight.insert(sorted.weight.end(), weights, weights + n_classes);
   }
   return sorted;
 }

@@ -45,6 +45,9 @@ class Ensemble {
     while (trees.feature[node] >= 0) node = cell[trees.feature[node]] <= trees.cut[node] ? trees.left[node] : trees.right[node];
     return node_leaf[node];
   }
+  // The cells of its feature that a side admits, both included.
+  std::int32_t lowest_cell(const Side& side) const { return segment_low[first_segment[side.slot] + side.first]; }
+  std::int32_t highest_cell(const Side& side) const { return segment_high[first_segment[side.slot] + side.last]; }
   const double* value_of(std::size_t leaf) const { return trees.value + static_cast<std::size_t>(leaf_node[leaf]) * trees.n_outputs; }
 
   CellTrees trees;

@@ -59,15 +59,8 @@ void Bound::begin(const Task& task, double unit, Live& all) {
   strong_leaf_ = cheap_leaf_;
 }
 
-bool Bound::trim(std::size_t j) {
-  const double* own = state.own.data() + ensemble_.cells.first_cell(j);
-  std::int32_t &low = state.low[j], &high = state.high[j];
-  while (low <= high && is_excluded(own[low])) ++low;
-  while (high >= low && is_excluded(own[high])) --high;
-  return low <= high;
-}
-
-// A feature that goes further than to its cheapest cell must fit into what the cheapest cells of the others leave of the limit.
+// Drops cells at the ends of the box. Valid because every other feature costs at least its cheapest cell: a cell that costs more
+// than what these leave of the limit is in no counterfactual below the limit.
 bool Bound::clip_to_budget(double limit) {
   double least = 0;
   auto nearest = [&](std::size_t j) {
@@ -85,133 +78,16 @@ bool Bound::clip_to_budget(double limit) {
   return true;
 }
 
-// Gives a slot's messages back to the feature's own table.
-void Bound::fold_messages(std::int32_t slot) {
-  const std::int32_t j = ensemble_.slot_feature[slot], first = ensemble_.first_segment[slot];
-  double* own = state.own.data() + ensemble_.cells.first_cell(j);
-  for (std::int32_t s = first + first_segment_[slot]; s <= first + last_segment_[slot]; ++s) {
-    const double message = state.message[s];
-    if (message == 0) continue;
-    const std::int32_t end = std::min(ensemble_.segment_high[s], state.high[j]);
-    for (std::int32_t k = std::max(ensemble_.segment_low[s], state.low[j]); k <= end; ++k) own[k] = std::min(excluded, own[k] + message);
-    state.message[s] = 0;
-  }
+double Bound::least_own(std::size_t j) const {
+  const double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  return least_of(own + state.low[j], own + state.high[j] + 1);
 }
 
-// Lists what the box leaves of the parent's trees, leaves and sides, and computes their costs anew. A tree with one leaf left
-// is settled: its lead is known and the leaf's sides become limits of the box. False if a tree has none left.
-bool Bound::refresh(const Live& parent, Live& live) {
-  const Ensemble& e = ensemble_;
-  const std::size_t R = task_->n_rivals;
-  live.trees.clear(), live.leaves.clear(), live.slots.clear(), live.slot_tree.clear(), live.runs.clear();
-  live.first_leaf.assign(1, 0), live.first_run.assign(1, 0);
-  for (std::size_t i = 0; i < parent.trees.size(); ++i) {
-    const std::int32_t tree = parent.trees[i], begin_slot = e.first_slot[tree], end_slot = e.first_slot[tree + 1];
-    double base = 0;
-    for (std::int32_t slot = begin_slot; slot < end_slot; ++slot) {
-      const std::int32_t j = e.slot_feature[slot], offset = e.first_segment[slot];
-      std::int32_t first = offset, last = e.first_segment[slot + 1] - 1;
-      while (e.segment_high[first] < state.low[j]) ++first;
-      while (e.segment_low[last] > state.high[j]) --last;
-      first_segment_[slot] = first - offset, last_segment_[slot] = last - offset;
-      double least = excluded;
-      for (std::int32_t s = first; s <= last; ++s) least = std::min(least, state.message[s]);
-      slot_cost_[slot] = least;
-      base += least;
-    }
-    const std::size_t begin_leaf = live.leaves.size();
-    for (std::int32_t p = parent.first_leaf[i]; p < parent.first_leaf[i + 1]; ++p) {
-      const std::int32_t leaf = parent.leaves[p];
-      if (leaf < 0) continue;
-      double cost = 0;
-      bool possible = true;
-      for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
-        const Side& s = e.sides[side];
-        const std::int32_t first = std::max(s.first, first_segment_[s.slot]), last = std::min(s.last, last_segment_[s.slot]);
-        double least = excluded;
-        const double* message = state.message.data() + e.first_segment[s.slot];
-        for (std::int32_t k = first; k <= last; ++k) least = std::min(least, message[k]);
-        if (is_excluded(least)) {
-          possible = false;
-          break;
-        }
-        side_cost_[side] = least - slot_cost_[s.slot];
-        cost += side_cost_[side];
-      }
-      if (possible) leaf_cost_[live.leaves.size()] = cost, live.leaves.push_back(leaf);
-    }
-    const std::size_t n_leaves = live.leaves.size() - begin_leaf;
-    if (n_leaves == 0) return false;
-    if (n_leaves == 1) {
-      const std::int32_t leaf = live.leaves.back();
-      live.leaves.pop_back();
-      for (std::int32_t slot = begin_slot; slot < end_slot; ++slot) fold_messages(slot);
-      for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
-        const Side& s = e.sides[side];
-        const std::int32_t j = e.slot_feature[s.slot], offset = e.first_segment[s.slot];
-        double* own = state.own.data() + e.cells.first_cell(j);
-        for (std::int32_t k = state.low[j]; k <= state.high[j]; ++k) {
-          if (k < e.segment_low[offset + s.first] || k > e.segment_high[offset + s.last]) own[k] = excluded;
-        }
-      }
-      for (std::size_t r = 0; r < R; ++r) state.settled[r] += task_->lead_of(leaf)[r];
-      continue;
-    }
-    const std::int32_t tree_position = static_cast<std::int32_t>(live.trees.size());
-    for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) position_[live.leaves[p]] = static_cast<std::int32_t>(p);
-    for (std::int32_t slot = begin_slot; slot < end_slot; ++slot) {
-      if (first_segment_[slot] == last_segment_[slot]) continue;
-      const std::size_t begin_run = live.runs.size();
-      for (std::int32_t x = e.first_slot_side[slot]; x < e.first_slot_side[slot + 1]; ++x) {
-        const std::int32_t side = e.slot_sides[x], leaf = position_[e.side_leaf[side]];
-        if (leaf < 0) continue;
-        const std::int32_t first = std::max(e.sides[side].first, first_segment_[slot]);
-        const std::int32_t last = std::min(e.sides[side].last, last_segment_[slot]);
-        if (first == first_segment_[slot] && last == last_segment_[slot]) continue;
-        live.runs.push_back({leaf, first, last, side_cost_[side], 0.0});
-      }
-      if (live.runs.size() == begin_run) {  // no leaf cares for this feature any more
-        base -= slot_cost_[slot];
-        fold_messages(slot);
-        continue;
-      }
-      live.slots.push_back(slot), live.slot_tree.push_back(tree_position);
-      live.first_run.push_back(static_cast<std::int32_t>(live.runs.size()));
-    }
-    double least = infinity;
-    for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) {
-      const std::int32_t leaf = live.leaves[p];
-      position_[leaf] = -1;
-      const double* lead = task_->lead_of(leaf);
-      for (std::size_t r = 0; r < R; ++r) {
-        lead_[p * R + r] = lead[r];
-        leaf_cost_[p] -= state.multiplier[r] * lead[r];
-      }
-      least = std::min(least, leaf_cost_[p]);
-    }
-    base_[tree_position] = base, least_[tree_position] = least;
-    live.trees.push_back(tree);
-    live.first_leaf.push_back(static_cast<std::int32_t>(live.leaves.size()));
-  }
-  live.first_of_feature.assign(e.cells.n_features + 1, 0);
-  for (const std::int32_t slot : live.slots) ++live.first_of_feature[e.slot_feature[slot] + 1];
-  for (std::size_t j = 0; j < e.cells.n_features; ++j) live.first_of_feature[j + 1] += live.first_of_feature[j];
-  live.by_feature.resize(live.slots.size());
-  next_.assign(live.first_of_feature.begin(), live.first_of_feature.end() - 1);
-  for (std::size_t i = 0; i < live.slots.size(); ++i) live.by_feature[next_[e.slot_feature[live.slots[i]]]++] = static_cast<std::int32_t>(i);
-  for (const std::size_t j : e.movable) {
-    if (!trim(j)) return false;
-  }
-  return true;
-}
-
+// The bound g of the file ensemble_bound.hpp.
 double Bound::total(const Live& live) const {
   double g = state.fixed;
   for (std::size_t r = 0; r < task_->n_rivals; ++r) g += state.multiplier[r] * (task_->needed[r] - state.settled[r]);
-  for (const std::size_t j : ensemble_.movable) {
-    const double* own = state.own.data() + ensemble_.cells.first_cell(j);
-    g += least_of(own + state.low[j], own + state.high[j] + 1);
-  }
+  for (const std::size_t j : ensemble_.movable) g += least_own(j);
   for (std::size_t i = 0; i < live.trees.size(); ++i) g += base_[i] + least_[i];
   return g;
 }
@@ -225,15 +101,39 @@ void Bound::add_steps(double* own, std::int32_t low, std::int32_t high) {
   }
 }
 
-// One feature: pulls every tree's min-marginal excess over the feature's segments into φ_j, drops the cells whose φ_j reaches
-// the gap, and hands every tree its share back. Returns the new bound.
+// One feature: pulls every tree's excess over the feature's segments into φ_j, drops the cells whose φ_j reaches the gap, and hands
+// every tree its share back. Returns the new bound.
 double Bound::pass(Live& live, std::size_t j, double g, double limit) {
+  if (state.low[j] == state.high[j]) return g;
+  const double before = least_own(j);
+  pull_excess(live, j);
+  const double least = least_own(j);
+  if (is_excluded(least)) return infinity;
+  g += least - before;
+  const double gap = limit - g;
+  if (gap <= 0) return g;
+  drop_cells(j, least, gap);
+  if (live.first_of_feature[j] == live.first_of_feature[j + 1]) return g;
+  hand_out(live, j);
+  g = reprice_trees(live, j, g);
+  if (g == infinity) return g;
+  double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  double rest = excluded;
+  for (std::int32_t k = state.low[j]; k <= state.high[j]; ++k) {
+    if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was handed out, up to rounding
+    rest = std::min(rest, own[k]);
+  }
+  return g + rest;
+}
+
+// Moves from the trees to φ_j what a tree costs more in a segment than in its best one (its min-marginal excess). The trees' best
+// cost does not change by it, so the bound cannot fall. Sets aside the leaves that admit only some segments: their costs are
+// known again after reprice_trees.
+void Bound::pull_excess(Live& live, std::size_t j) {
   const Ensemble& e = ensemble_;
-  std::int32_t low = state.low[j], high = state.high[j];
-  if (low == high) return g;
+  const std::int32_t low = state.low[j], high = state.high[j];
   const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
   double* own = state.own.data() + e.cells.first_cell(j);
-  const double before = least_of(own + low, own + high + 1);
   std::fill(steps_.begin() + low, steps_.begin() + high + 2, 0.0);
   for (std::int32_t f = begin; f < end; ++f) {
     const std::int32_t i = live.by_feature[f], slot = live.slots[i], tree = live.slot_tree[i], offset = e.first_segment[slot];
@@ -241,8 +141,7 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
     const std::int32_t first = first_segment_[slot], last = last_segment_[slot];
     Live::Run* const runs_begin = live.runs.data() + live.first_run[i];
     Live::Run* const runs_end = live.runs.data() + live.first_run[i + 1];
-    // By segment, the least cost of the tree's leaves besides this slot. The leaves that care for the segment are set aside
-    // until their new costs are known; all others admit every segment.
+    // By segment, the least cost of the tree's leaves without this slot. Leaves that are not set aside admit every segment.
     for (Live::Run* run = runs_begin; run != runs_end; ++run) {
       run->rest = leaf_cost_[run->leaf] - run->extra;
       leaf_cost_[run->leaf] = infinity;
@@ -270,12 +169,13 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
     }
   }
   add_steps(own, low, high);
-  const double least = least_of(own + low, own + high + 1);
-  if (is_excluded(least)) return infinity;
-  g += least - before;
-  const double gap = limit - g;
-  if (gap <= 0) return g;
-  // A box with feature j in cell k costs at least g + φ_j(k) − min φ_j.
+}
+
+// Moves the least φ_j into the fixed cost, and drops the cells whose φ_j then reaches the gap. Valid because a point with feature j
+// in cell k pays φ_j(k) instead of the least one, so it costs at least g + φ_j(k) − min φ_j.
+void Bound::drop_cells(std::size_t j, double least, double gap) {
+  double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  std::int32_t low = state.low[j], high = state.high[j];
   for (std::int32_t k = low; k <= high; ++k) {
     own[k] -= least;
     if (own[k] >= gap) own[k] = excluded;
@@ -284,8 +184,14 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
   while (is_excluded(own[low])) ++low;
   while (is_excluded(own[high])) --high;
   state.low[j] = low, state.high[j] = high;
-  if (begin == end) return g;
+}
 
+// Hands every tree the same share of φ_j: in each segment that of the segment's least cell, so that φ_j stays non-negative.
+void Bound::hand_out(const Live& live, std::size_t j) {
+  const Ensemble& e = ensemble_;
+  const std::int32_t low = state.low[j], high = state.high[j];
+  const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
+  double* own = state.own.data() + e.cells.first_cell(j);
   const double share = 1.0 / (end - begin);
   ranges_.build(own, low, high);
   std::fill(steps_.begin() + low, steps_.begin() + high + 2, 0.0);
@@ -305,9 +211,14 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
     }
   }
   add_steps(own, low, high);
+}
+
+// The costs of the trees that test feature j under its new messages. Returns the bound with them, infinite if a tree has no leaf left.
+double Bound::reprice_trees(Live& live, std::size_t j, double g) {
+  const std::int32_t begin = live.first_of_feature[j], end = live.first_of_feature[j + 1];
   for (std::int32_t f = begin; f < end; ++f) {
-    const std::int32_t i = live.by_feature[f], slot = live.slots[i], tree = live.slot_tree[i], offset = e.first_segment[slot];
-    const double* message = state.message.data() + offset;
+    const std::int32_t i = live.by_feature[f], slot = live.slots[i], tree = live.slot_tree[i];
+    const double* message = state.message.data() + ensemble_.first_segment[slot];
     const double slot_cost = least_of(message + first_segment_[slot], message + last_segment_[slot] + 1);
     double least_leaf = least_[tree];
     for (std::int32_t x = live.first_run[i]; x < live.first_run[i + 1]; ++x) {
@@ -324,15 +235,11 @@ double Bound::pass(Live& live, std::size_t j, double g, double limit) {
     base_[tree] += slot_cost - slot_cost_[slot];
     slot_cost_[slot] = slot_cost, least_[tree] = least_leaf;
   }
-  double rest = excluded;
-  for (std::int32_t k = low; k <= high; ++k) {
-    if (own[k] < 0 && own[k] > -1e-13) own[k] = 0;  // all of it was handed out, up to rounding
-    rest = std::min(rest, own[k]);
-  }
-  return g + rest;
+  return g;
 }
 
-// A box in which a tree ends in a leaf costs at least the bound plus what the leaf costs more than the tree's best.
+// Valid because a point that ends in another leaf than the tree's best pays that leaf's cost instead, so it costs at least the
+// bound plus the difference.
 void Bound::drop_leaves(Live& live, double gap) {
   for (std::size_t i = 0; i < live.trees.size(); ++i) {
     const double most = least_[i] + gap;

@@ -5,8 +5,9 @@
 //
 //   g = Σ_r μ_r·needed_r + Σ_j (fixed_j + min_k φ_j(k)) + Σ_t min_leaf ( Σ_j min_{k in leaf} M_tj(k) − Σ_r μ_r·lead_r(leaf) )
 //
-// is a lower bound for any messages and any μ >= 0: every answer pays at least the three minima, and its leads are at least
-// what is needed. Passes over the features raise it; cells and leaves whose own bound reaches the incumbent are dropped.
+// is a lower bound for any messages and any μ >= 0. Every counterfactual puts each feature into one cell and each tree into one
+// leaf, so it pays at least the minima; and its leads reach what is needed, so the multipliers add nothing to its cost. Passes over
+// the features raise the bound. Cells and leaves whose bound reaches the incumbent are dropped.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class Bound {
  public:
   explicit Bound(const Ensemble& ensemble);
 
-  // What a node hands to its children; costs in units of the incumbent's.
+  // The state that a node hands to its children. Costs are in units of the incumbent's.
   struct State {
     std::vector<double> message;          // by segment
     std::vector<double> own;              // φ, by cell; excluded for cells that are dropped
@@ -48,10 +49,15 @@ class Bound {
     std::vector<std::int32_t> first_run;           // by slot
     std::vector<Run> runs;
     std::vector<std::int32_t> first_of_feature, by_feature;  // positions in slots
+
+    void clear() {
+      trees.clear(), leaves.clear(), slots.clear(), slot_tree.clear(), runs.clear();
+      first_leaf.assign(1, 0), first_run.assign(1, 0);
+    }
   };
 
-  // What a dropped cell or leaf costs. Costs are in units of the incumbent's, so all that counts is below a few times 1 and far
-  // below this; and this is small enough that adding such costs to it is not lost.
+  // The cost of a dropped cell or leaf. Costs are in units of the incumbent's, so every other cost is a few units at most, far below
+  // this. It is small enough that adding such costs to it is not lost to rounding.
   static constexpr double excluded = 1e15;
   static bool is_excluded(double value) { return value >= excluded / 2; }
 
@@ -76,13 +82,29 @@ class Bound {
 
  private:
   bool clip_to_budget(double limit);
+
+  // Lists in live what the box leaves of the parent's trees, leaves and sides, and recomputes their costs. False if a tree has no
+  // leaf left, or a feature no cell. A position is one in live.trees, begin_leaf one in live.leaves.
   bool refresh(const Live& parent, Live& live);
+  void measure_slots(std::int32_t tree, std::size_t position);
+  void list_leaves(const Live& parent, std::size_t position, Live& live);
+  void settle(std::int32_t tree, std::int32_t leaf);
   void fold_messages(std::int32_t slot);
+  void list_slots(std::int32_t tree, std::size_t begin_leaf, Live& live);
+  void subtract_leads(std::size_t begin_leaf, const Live& live);
+  void sort_slots_by_feature(Live& live);
+
   bool choose_multiplier(const Live& live, std::size_t rival);
   void set_multiplier(const Live& live, std::size_t rival, double multiplier);
+
   double total(const Live& live) const;
-  void add_steps(double* own, std::int32_t low, std::int32_t high);
+  double least_own(std::size_t j) const;
   double pass(Live& live, std::size_t j, double g, double limit);
+  void pull_excess(Live& live, std::size_t j);
+  void drop_cells(std::size_t j, double least, double gap);
+  void hand_out(const Live& live, std::size_t j);
+  double reprice_trees(Live& live, std::size_t j, double g);
+  void add_steps(double* own, std::int32_t low, std::int32_t high);
   void drop_leaves(Live& live, double gap);
 
   const Ensemble& ensemble_;

@@ -25,8 +25,9 @@ void Bound::set_multiplier(const Live& live, std::size_t rival, double multiplie
   }
 }
 
-// Maximises the bound over one multiplier, the messages and the other multipliers staying: a concave function of one
-// variable, by cutting planes from both sides. False if no choice of leaves reaches what is needed.
+// Maximises the bound over one multiplier; the messages and the other multipliers stay. The bound is a concave function of it, and is
+// maximised by cutting planes from both sides. It is valid for any multiplier >= 0, so this need not end at the maximum.
+// False if even the strongest leaf of every tree together do not reach what is needed: then no point of the box does.
 bool Bound::choose_multiplier(const Live& live, std::size_t rival) {
   const std::size_t n = live.trees.size(), R = task_->n_rivals;
   const double needed = task_->needed[rival] - state.settled[rival], slack = task_->slack[rival];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "other_classes.hpp"
+
 namespace fcca {
 
 namespace {
@@ -11,10 +13,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int passes_at_root = 40, passes_below = 3;
 constexpr std::size_t deepest_greedy = 1;  // below that, greedy runs cost more than they save
 constexpr std::size_t most_examples_polished = 8;
-// What is not cheaper than the incumbent by this share of it is not looked for: far above the rounding of the bound, far below
-// the 1e-9 to which optimality is promised.
+// Changes that are cheaper than the incumbent by less than this share of it are not searched: it is far above the rounding of the
+// bound, and far below the 1e-9 to which optimality is promised.
 constexpr double proof_tolerance = 1e-11;
-// Costs are computed in units of the incumbent. One that is so much cheaper than the unit calls for a new unit.
+// Costs are computed in units of the incumbent. A change that is cheaper than this share of the unit calls for a new unit.
 constexpr double much_cheaper = 1e-3;
 
 }  // namespace
@@ -26,7 +28,7 @@ EnsembleSearch::EnsembleSearch(const Ensemble& ensemble, const Limits& limits, c
   task_.small_cost = std::max(1e-6 * (cost.lambda0 + cost.lambda1 + cost.lambda2), std::numeric_limits<double>::min());
 }
 
-// Own cells, what the box reaches, and what every cell costs.
+// Computes the own cells, the cells that can be reached, and their costs.
 void EnsembleSearch::measure(const Query& query) {
   const Cells& cells = ensemble_.cells;
   task_.cost.assign(cells.n_cells(), 0.0);
@@ -60,14 +62,10 @@ void EnsembleSearch::measure(const Query& query) {
     rules_.measure(query, task_.own, landings_);
     task_.rules = &rules_;
   }
-  std::copy(ensemble_.base, ensemble_.base + scores_.size(), scores_.begin());
-  for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
-    const double* value = ensemble_.value_of(ensemble_.leaf_at(tree, task_.own.data()));
-    for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k] += value[k];
-  }
+  scores_ = scores_in(task_.own);
 }
 
-// The leads over the rivals of a target. With one output, the only rival of a class is the other one.
+// Computes the leads of a target over its rivals. With one output, the only rival of a class is the other class.
 void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_t only_rival) {
   const std::size_t K = scores_.size(), n_rivals = only_rival >= 0 ? 1 : std::max<std::size_t>(1, K - 1), R = n_rivals + side_rows_.n;
   auto for_each_lead = [&](const double* value, auto use) {
@@ -106,7 +104,7 @@ void EnsembleSearch::aim_at(const Query& query, std::int32_t target, std::int32_
     if (task_.matters[tree] != 0) task_.trees.push_back(static_cast<std::int32_t>(tree));
     else for (std::size_t r = 0; r < R; ++r) task_.needed[r] -= first[r];
   }
-  // A lead that misses the margin by no more than sums of so many numbers are rounded by, reaches it.
+  // A lead reaches the margin if it misses it by no more than the rounding of sums of so many numbers.
   const double rounding = 2 * std::numeric_limits<double>::epsilon() * static_cast<double>(ensemble_.trees.n_trees + 4);
   for (std::size_t r = 0; r < R; ++r) task_.slack[r] *= rounding, task_.needed[r] -= task_.slack[r];
 }
@@ -115,8 +113,8 @@ double EnsembleSearch::limit() const {
   return best_.cost < infinity ? best_.cost / unit_ * (1 - proof_tolerance) : 2.0;
 }
 
-// One tree: its leaves are all the boxes there are, and the cells of a leaf nearest to the point are its cheapest.
-double EnsembleSearch::try_leaves(Answer& answer) {
+// A single tree: its leaves are all the boxes there are, and the cheapest point of a leaf has each feature in its cheapest cell.
+double EnsembleSearch::try_leaves(Incumbent& incumbent) {
   for (std::size_t leaf = 0; leaf < ensemble_.n_leaves(); ++leaf) {
     if (!Start::beaten(task_, task_.lead_of(leaf))) continue;
     ++nodes_;
@@ -124,40 +122,39 @@ double EnsembleSearch::try_leaves(Answer& answer) {
     bool reached = true;
     for (std::int32_t x = ensemble_.first_side[leaf]; x < ensemble_.first_side[leaf + 1] && reached; ++x) {
       const Side& side = ensemble_.sides[x];
-      const std::int32_t j = ensemble_.slot_feature[side.slot], offset = ensemble_.first_segment[side.slot];
-      const std::int32_t low = std::max(task_.low[j], ensemble_.segment_low[offset + side.first]);
-      const std::int32_t high = std::min(task_.high[j], ensemble_.segment_high[offset + side.last]);
+      const std::int32_t j = ensemble_.slot_feature[side.slot];
+      const std::int32_t low = std::max(task_.low[j], ensemble_.lowest_cell(side));
+      const std::int32_t high = std::min(task_.high[j], ensemble_.highest_cell(side));
       reached = low <= high;
       if (reached) nearest_[j] = task_.cheapest(j, low, high, task_.cost.data() + ensemble_.cells.first_cell(j));
     }
     if (!reached) continue;
     const double price = start_.cost(task_, nearest_.data());
-    if (price < strictly_below(answer.cost)) answer.cost = price, answer.cells = nearest_;
+    if (price < strictly_below(incumbent.cost)) incumbent.cost = price, incumbent.cells = nearest_;
   }
   return infinity;
 }
 
-void EnsembleSearch::begin_from_examples(Answer& answer) {
+void EnsembleSearch::begin_from_examples(Incumbent& incumbent) {
   std::vector<std::pair<double, std::vector<std::int32_t>>> usable;
   for (const auto& example : examples_) {
     auto cells = example;
     for (const std::size_t j : ensemble_.movable) cells[j] = std::clamp(cells[j], task_.low[j], task_.high[j]);
     if (rules_.any() && !rules_.keeps(cells.data())) continue;
-    start_.leads(task_, cells.data(), sums_.data());
-    if (Start::beaten(task_, sums_.data())) usable.push_back({start_.cost(task_, cells.data()), std::move(cells)});
+    if (is_reached(cells)) usable.push_back({start_.cost(task_, cells.data()), std::move(cells)});
   }
   std::sort(usable.begin(), usable.end());
   if (usable.size() > most_examples_polished) usable.resize(most_examples_polished);
-  for (auto& [price, cells] : usable) start_.offer(task_, std::move(cells), answer);
+  for (auto& [price, cells] : usable) start_.offer(task_, std::move(cells), incumbent);
 }
 
-double EnsembleSearch::improve(Answer& answer, const Stop& stop) {
+double EnsembleSearch::improve(Incumbent& incumbent, const Stop& stop) {
   if (task_.trees.empty()) return infinity;  // no move changes a lead
-  return ensemble_.trees.n_trees == 1 && !rules_.any() ? try_leaves(answer) : branch_and_bound(answer, stop);
+  return ensemble_.trees.n_trees == 1 && !rules_.any() ? try_leaves(incumbent) : branch_and_bound(incumbent, stop);
 }
 
-double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
-  best_ = {answer.cost, {}};
+double EnsembleSearch::branch_and_bound(Incumbent& incumbent, const Stop& stop) {
+  best_ = {incumbent.cost, {}};
   start_.run(task_, task_.own, stop, best_);
   if (!best_.found()) begin_from_examples(best_);
   stop_ = &stop, stopped_ = false, open_bound_ = infinity;
@@ -186,7 +183,7 @@ double EnsembleSearch::branch_and_bound(Answer& answer, const Stop& stop) {
     }
     descend(0, 0.0);
   } while (restart_ && !stopped_);
-  if (best_.found()) answer = best_;
+  if (best_.found()) incumbent = best_;
   return stopped_ ? open_bound_ : infinity;
 }
 
@@ -199,8 +196,8 @@ bool EnsembleSearch::keep_rules() {
   return true;
 }
 
-// The children of a box partition it, its bound is valid, and the cheapest cells of its features are its cheapest point: so the search
-// is exact.
+// The search is exact because the children of a box partition it, its bound is valid, and its cheapest point has each feature in its
+// cheapest cell.
 void EnsembleSearch::descend(std::size_t depth, double inherited) {
   ++nodes_;
   if (live_.size() <= depth + 2) live_.resize(depth + 40);
@@ -218,9 +215,8 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
   for (const std::size_t j : ensemble_.movable) {
     nearest_[j] = task_.cheapest(j, box.low[j], box.high[j], task_.cost.data() + ensemble_.cells.first_cell(j));
   }
-  start_.leads(task_, nearest_.data(), sums_.data());
   const bool keeps_rules = !rules_.any() || rules_.keeps(nearest_.data());
-  if (keeps_rules && Start::beaten(task_, sums_.data())) {
+  if (keeps_rules && is_reached(nearest_)) {
     const double price = start_.cost(task_, nearest_.data());
     if (price < strictly_below(best_.cost)) best_.cost = price, best_.cells = nearest_;
     restart_ = best_.cost < much_cheaper * unit_;
@@ -237,7 +233,7 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
     split = {by_rule.feature, by_rule.cell};
   }
   if (split.feature < 0) split = bound_.split(live_[depth + 1]);
-  if (split.feature < 0) return;  // a single point, and no answer
+  if (split.feature < 0) return;  // a single point, and no counterfactual
 
   if (saved_.size() <= depth) saved_.resize(depth + 20);
   saved_[depth] = bound_.state;
@@ -255,77 +251,68 @@ void EnsembleSearch::descend(std::size_t depth, double inherited) {
   }
 }
 
-Outcome EnsembleSearch::outcome_of(const Query& query, const Answer& answer, std::int32_t target, double open_bound) const {
-  Outcome outcome;
-  outcome.nodes = nodes_;
-  outcome.cost = answer.cost;
-  const bool proven = !(open_bound < answer.cost);
-  outcome.bound = proven ? answer.cost : open_bound;
-  outcome.status = answer.found() ? (proven ? Status::optimal : Status::feasible) : (proven ? Status::infeasible : Status::unknown);
-  if (!answer.found()) return outcome;
+Outcome EnsembleSearch::outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const {
+  Outcome outcome = finished(incumbent.found(), open_bound < incumbent.cost, incumbent.cost, open_bound, nodes_);
+  if (!incumbent.found()) return outcome;
   outcome.target = target;
   for (const std::size_t j : ensemble_.movable) {
-    if (answer.cells[j] == task_.own[j]) continue;
-    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, answer.cells[j], task_.own[j]),
-                             ensemble_.cells.last_cut_crossed(j, answer.cells[j], task_.own[j])});
+    if (incumbent.cells[j] == task_.own[j]) continue;
+    outcome.moves.push_back({static_cast<std::int32_t>(j), landings_.of(query, j, incumbent.cells[j], task_.own[j]),
+                             ensemble_.cells.last_cut_crossed(j, incumbent.cells[j], task_.own[j])});
   }
   return outcome;
 }
 
-// To beat the own class alone costs no more than to beat all, and whoever is answered then is not the own class. So the cheapest of
-// these is the cheapest of all wherever its winner has the margin over everybody.
-std::optional<Outcome> EnsembleSearch::beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
-  Answer answer;
-  double open_bound = infinity;
-  for (const std::int32_t target : targets) {
-    aim_at(query, target, query.own_class);
-    sums_.resize(task_.n_rivals);
-    start_.leads(task_, task_.own.data(), sums_.data());
-    if (Start::beaten(task_, sums_.data())) return std::nullopt;
-    open_bound = std::min(open_bound, improve(answer, stop));
-  }
-  if (!answer.found()) return outcome_of(query, answer, any_other_class, open_bound);
+bool EnsembleSearch::is_reached(const std::vector<std::int32_t>& cells) {
+  sums_.resize(task_.n_rivals);
+  start_.leads(task_, cells.data(), sums_.data());
+  return Start::beaten(task_, sums_.data());
+}
+
+std::vector<double> EnsembleSearch::scores_in(const std::vector<std::int32_t>& cells) const {
   std::vector<double> scores(ensemble_.base, ensemble_.base + scores_.size());
   for (std::size_t tree = 0; tree < ensemble_.trees.n_trees; ++tree) {
-    const double* value = ensemble_.value_of(ensemble_.leaf_at(tree, answer.cells.data()));
+    const double* value = ensemble_.value_of(ensemble_.leaf_at(tree, cells.data()));
     for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += value[k];
   }
-  const std::int32_t winner = static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-  if (winner == query.own_class) return std::nullopt;
-  aim_at(query, winner);
-  sums_.resize(task_.n_rivals);
-  start_.leads(task_, answer.cells.data(), sums_.data());
-  if (!Start::beaten(task_, sums_.data())) return std::nullopt;
-  return outcome_of(query, answer, winner, open_bound);
+  return scores;
+}
+
+std::optional<Outcome> EnsembleSearch::beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop) {
+  Incumbent incumbent;
+  const auto improve_over_own = [&](std::int32_t target) -> std::optional<double> {
+    aim_at(query, target, query.own_class);
+    if (is_reached(task_.own)) return std::nullopt;
+    return improve(incumbent, stop);
+  };
+  const auto scores_after = [&] { return incumbent.found() ? scores_in(incumbent.cells) : std::vector<double>{}; };
+  const auto has_margin = [&](std::int32_t winner) {
+    aim_at(query, winner);
+    return is_reached(incumbent.cells);
+  };
+  const auto beaten = beat_own_class(query.own_class, targets, improve_over_own, scores_after, has_margin);
+  if (!beaten) return std::nullopt;
+  return outcome_of(query, incumbent, beaten->winner, beaten->open_bound);
 }
 
 Outcome EnsembleSearch::solve(const Query& query, const Stop& stop) {
   measure(query);
-  const std::int32_t n_classes = std::max<std::int32_t>(2, static_cast<std::int32_t>(scores_.size()));
-  std::vector<std::int32_t> targets;
-  for (std::int32_t t = 0; t < n_classes; ++t) {
-    if (query.target == any_other_class ? t != query.own_class : t == query.target) targets.push_back(t);
-  }
-  if (scores_.size() > 1) {  // the class that is closest to winning is likely the cheapest, and its cost prunes the other searches
-    std::stable_sort(targets.begin(), targets.end(), [&](std::int32_t a, std::int32_t b) { return scores_[a] > scores_[b]; });
-  }
+  const std::vector<std::int32_t> targets = targets_of(query, scores_);
   nodes_ = 0;
   if (query.target == any_other_class && scores_.size() > 2) {
-    if (const std::optional<Outcome> found = beat_own_class(query, targets, stop)) return *found;
+    if (const std::optional<Outcome> found = beat_own(query, targets, stop)) return *found;
   }
-  Answer answer;
+  Incumbent incumbent;
   std::int32_t reached = any_other_class;
   double open_bound = infinity;
   for (const std::int32_t target : targets) {
     aim_at(query, target);
-    sums_.resize(task_.n_rivals);
-    start_.leads(task_, task_.own.data(), sums_.data());
-    if (Start::beaten(task_, sums_.data())) return already_there(target);
-    const double before = answer.cost;
-    open_bound = std::min(open_bound, improve(answer, stop));
-    if (answer.cost < before) reached = target;
+    if (is_reached(task_.own)) return already_there(target);
+    const double before = incumbent.cost;
+    open_bound = std::min(open_bound, improve(incumbent, stop));
+    if (incumbent.cost < before) reached = target;
   }
-  return outcome_of(query, answer, reached, open_bound);
+  return outcome_of(query, incumbent, reached, open_bound);
 }
 
 }  // namespace fcca

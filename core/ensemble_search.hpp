@@ -19,17 +19,17 @@
 
 namespace fcca {
 
-// Training rows, in cells: where the greedy start finds no answer, one of them may be one.
+// Training rows, in cells: where the greedy start finds no counterfactual, one of them may be one.
 using Examples = std::vector<std::vector<std::int32_t>>;
 
-// Scores that are not those of classes and must reach a least value, whatever the class: the last outputs of the trees.
+// The last outputs of the trees, which are no scores of classes: each must reach a least value, whatever the class.
 struct SideRows {
   std::size_t n = 0;
   const double* least = nullptr;
 };
 
-// One per thread: keeps its buffers from point to point. What it answers depends on the query alone, and among equally cheap
-// answers it is the first that the search meets.
+// One per thread: keeps its buffers from point to point. Its outcome depends on the query alone. Of equally cheap changes the first
+// that the search meets wins.
 class EnsembleSearch {
  public:
   EnsembleSearch(const Ensemble& ensemble, const Limits& limits, const Cost& cost, const Examples& examples, const SideRows& side_rows);
@@ -39,14 +39,18 @@ class EnsembleSearch {
   void measure(const Query& query);
   // The leads of a target over all its rivals, or over one of them.
   void aim_at(const Query& query, std::int32_t target, std::int32_t only_rival = any_other_class);
-  // Any other class will do: one that only has to beat the own class. Nothing if no class wins what was found by the margin.
-  std::optional<Outcome> beat_own_class(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
-  Outcome outcome_of(const Query& query, const Answer& answer, std::int32_t target, double open_bound) const;
-  // Searches for an answer cheaper than the one given. The bound is on all that is cheaper than it, infinite if that is nothing.
-  double improve(Answer& answer, const Stop& stop);
-  double try_leaves(Answer& answer);
-  double branch_and_bound(Answer& answer, const Stop& stop);
-  void begin_from_examples(Answer& answer);
+  // Whether these cells reach what the task needs.
+  bool is_reached(const std::vector<std::int32_t>& cells);
+  std::vector<double> scores_in(const std::vector<std::int32_t>& cells) const;
+  // The shortcut of other_classes.hpp; nothing where it does not apply.
+  std::optional<Outcome> beat_own(const Query& query, const std::vector<std::int32_t>& targets, const Stop& stop);
+  Outcome outcome_of(const Query& query, const Incumbent& incumbent, std::int32_t target, double open_bound) const;
+  // Searches for a change that is cheaper than the incumbent. Returns a lower bound on what was left unsearched, infinite if that
+  // is nothing.
+  double improve(Incumbent& incumbent, const Stop& stop);
+  double try_leaves(Incumbent& incumbent);
+  double branch_and_bound(Incumbent& incumbent, const Stop& stop);
+  void begin_from_examples(Incumbent& incumbent);
   // Shrinks the box by the rules between features; false if nothing in it keeps them.
   bool keep_rules();
   void descend(std::size_t depth, double inherited);
@@ -63,7 +67,7 @@ class EnsembleSearch {
   std::vector<double> scores_;
 
   // Of the search that is running.
-  Answer best_;
+  Incumbent best_;
   double unit_ = 1;
   double open_bound_ = 0;  // least bound of the boxes that were left open
   bool stopped_ = false, restart_ = false;

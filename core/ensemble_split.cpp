@@ -32,9 +32,8 @@ Bound::Split Bound::split(const Live& live) {
     for (const std::int32_t leaf : {cheap_leaf_[live.trees[i]], strong_leaf_[live.trees[i]]}) {
       for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
         const Side& s = e.sides[side];
-        const std::int32_t j = e.slot_feature[s.slot], offset = e.first_segment[s.slot];
-        const std::int32_t from = std::max(state.low[j], e.segment_low[offset + s.first]);
-        const std::int32_t to = std::min(state.high[j], e.segment_high[offset + s.last]);
+        const std::int32_t j = e.slot_feature[s.slot];
+        const std::int32_t from = std::max(state.low[j], e.lowest_cell(s)), to = std::min(state.high[j], e.highest_cell(s));
         const std::int64_t cells = e.cells.first_cell(j);
         if (to < state.high[j] && to >= state.low[j]) ends_[cells + to] += weight;
         if (from > state.low[j] && from <= state.high[j]) begins_[cells + from - 1] += weight;

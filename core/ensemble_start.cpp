@@ -45,7 +45,7 @@ bool Start::beaten(const Task& task, const double* sums) {
   return true;
 }
 
-// What the trees that test feature j add up to for each of its cells, the other features staying where they are.
+// Sums of the leads of the trees that test feature j, for each of its cells; the other features stay where they are.
 void Start::lead_along(const Task& task, const std::int32_t* cells, std::size_t j) {
   const CellTrees& trees = ensemble_.trees;
   const std::int32_t last = static_cast<std::int32_t>(ensemble_.cells.n_cuts(j));
@@ -79,7 +79,7 @@ void Start::lead_along(const Task& task, const std::int32_t* cells, std::size_t 
   for (std::size_t i = R; i < (last + 1) * R; ++i) along_[i] += along_[i - R];
 }
 
-void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& best) {
+void Start::offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best) {
   const std::size_t R = task.n_rivals;
   sums_.resize(R);
   leads(task, cells.data(), sums_.data());
@@ -89,8 +89,8 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& bes
     const double price = cost(task, found.data());
     if (price < strictly_below(best.cost)) best.cost = price, best.cells = std::move(found);
   };
-  if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // what is taken back may break a rule
-  // Take back as much as possible, the largest saving first.
+  if (task.rules != nullptr) keep(std::vector<std::int32_t>(cells));  // taking moves back may break a rule
+  // Takes back as much as possible, the largest saving first.
   for (bool changed = true; changed;) {
     changed = false;
     double saving = 0;
@@ -118,7 +118,7 @@ void Start::offer(const Task& task, std::vector<std::int32_t> cells, Answer& bes
   keep(std::move(cells));
 }
 
-void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Answer& best) {
+void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best) {
   const std::size_t R = task.n_rivals;
   std::vector<double> sums(R);
   moved_.resize(R);
@@ -146,7 +146,7 @@ void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure me
         if (rate > best_rate) best_rate = rate, feature = static_cast<std::int32_t>(j), to = cell;
       }
     }
-    if (last_feature >= 0) {  // one more move would do: the cheapest such move is an answer too
+    if (last_feature >= 0) {  // a single move suffices: the cheapest such move is a counterfactual too
       auto there = cells;
       there[last_feature] = last_to;
       offer(task, std::move(there), best);
@@ -156,11 +156,11 @@ void Start::greedy(const Task& task, std::vector<std::int32_t> cells, Measure me
   }
 }
 
-void Start::run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best) {
+void Start::run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best) {
   for (const Measure measure : {Measure::gain, Measure::capped_gain, Measure::squared_gain}) greedy(task, cells, measure, stop, best);
 }
 
-void Start::run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best) {
+void Start::run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best) {
   greedy(task, cells, Measure::capped_gain, stop, best);
 }
 

@@ -1,4 +1,4 @@
-// The problem of one point and one target class, and greedy answers to begin from.
+// The problem of one point and one target class, and greedy counterfactuals to begin from.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ struct Task {
   std::vector<double> needed;  // by rival
   std::vector<double> slack;   // by rival: what a sum of leads may be off by rounding
   std::vector<double> cost;    // by cell; 0 for the own cell, infinite where it cannot go
-  double small_cost = 0;       // what does not count beside the cost of a usual move
+  double small_cost = 0;       // negligible beside the cost of a usual move
   std::vector<std::int32_t> own;        // by feature: the cell the point is in
   std::vector<std::int32_t> low, high;  // by feature: the cells that can be reached
-  std::vector<std::uint8_t> uneven;     // by feature: whether the cost does other things than rise outwards from the own cell
+  std::vector<std::uint8_t> uneven;     // by feature: whether the cost does not simply rise outwards from the own cell
   const FeatureRules* rules = nullptr;  // null: none
 
   const double* lead_of(std::size_t leaf) const { return lead.data() + leaf * n_rivals; }
@@ -39,7 +39,8 @@ struct Task {
   }
 };
 
-struct Answer {
+// The cheapest change found so far.
+struct Incumbent {
   double cost = std::numeric_limits<double>::infinity();
   std::vector<std::int32_t> cells;
   bool found() const { return !cells.empty(); }
@@ -49,13 +50,13 @@ class Start {
  public:
   explicit Start(const Ensemble& ensemble) : ensemble_(ensemble) {}
 
-  // From these cells, moves one feature after the other until every rival is beaten, three ways of choosing; keeps in best
-  // what is cheaper than it.
-  void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best);
+  // From these cells, moves one feature after the other until every rival is beaten, with three ways of choosing. Replaces best
+  // by what is cheaper.
+  void run(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
   // One way only.
-  void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Answer& best);
-  // Keeps the cells in best, polished, if they are an answer and cheaper than it.
-  void offer(const Task& task, std::vector<std::int32_t> cells, Answer& best);
+  void run_once(const Task& task, const std::vector<std::int32_t>& cells, const Stop& stop, Incumbent& best);
+  // Replaces best by the cells, polished, if they are a counterfactual and cheaper.
+  void offer(const Task& task, std::vector<std::int32_t> cells, Incumbent& best);
 
   // Sums of leads over all trees.
   void leads(const Task& task, const std::int32_t* cells, double* sums) const;
@@ -65,7 +66,7 @@ class Start {
  private:
   enum class Measure { gain, capped_gain, squared_gain };
 
-  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Answer& best);
+  void greedy(const Task& task, std::vector<std::int32_t> cells, Measure measure, const Stop& stop, Incumbent& best);
   void lead_along(const Task& task, const std::int32_t* cells, std::size_t j);
 
   const Ensemble& ensemble_;

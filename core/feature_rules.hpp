@@ -1,5 +1,5 @@
 // Rules between features: how many may move, sums that stay below a limit, and moves that call for others. The bound knows nothing of
-// them; the branch and bound shrinks its boxes by them and takes no answer that breaks one.
+// them; the branch and bound shrinks its boxes by them and accepts no point that breaks one.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ class FeatureRules {
 
   bool keeps(const std::int32_t* cells) const;
 
-  // Takes off what no answer in the box can have; false if it has none. The box is by feature, both ends included.
+  // Removes cells at the ends of the box that no point in it can have; false if no point is left. The box is by feature, both ends
+  // included.
   bool shrink(std::vector<std::int32_t>& low, std::vector<std::int32_t>& high) const;
 
   // Where to divide a box whose cheapest cells break a rule: the feature and the last cell of the lower part; -1 for none.
@@ -37,7 +38,7 @@ class FeatureRules {
  private:
   bool moves(std::int32_t j, const std::int32_t* cells) const { return cells[j] != own_[j]; }
   // To fill in a missing value is neither a rise nor a fall.
-  bool has_direction(std::int32_t j) const { return !(cells_.kind(j) == numbers_with_gaps && own_[j] == cells_.n_cuts(j)); }
+  bool has_direction(std::int32_t j) const { return !(cells_.kind(j) == numbers_with_missing && own_[j] == cells_.n_cuts(j)); }
   double value(std::int32_t j, std::int32_t cell) const { return values_[cells_.first_cell(j) + cell]; }
   // Positions of the terms of a rule.
   std::int64_t begin(std::size_t rule) const { return limits_.linear.first_term[rule]; }

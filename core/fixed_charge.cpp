@@ -21,7 +21,7 @@ double FixedChargeSearch::edge(const Query& query, std::size_t j, bool upwards) 
   return upwards ? std::min(query.highest(j), std::max(model_.box.high[j], x0)) : std::max(query.lowest(j), std::min(model_.box.low[j], x0));
 }
 
-// How an item answers to a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
+// How an item moves under a growing price μ per unit of score. An item that moves anyway minimises λ1·d + λ2·d² − μ·gain·d:
 // it starts at μ = λ1/gain and is at the box at (λ1 + 2·λ2·room)/gain. An open item also weighs λ0: its cost is replaced by
 // the largest convex function below it, a straight line from (0, 0) to where the line touches the curve, at
 // d = min(room, √(λ0/λ2)), so it jumps there when μ·gain reaches the line's slope and goes on like the others.
@@ -128,7 +128,7 @@ FixedChargeSearch::Relaxation FixedChargeSearch::relax() {
   return relaxation;
 }
 
-// Steps along μ lose digits where λ2 is small beside λ1. The score still missing, computed anew from the distances, is shared by
+// Steps along μ lose digits where λ2 is small beside λ1. The score still missing, recomputed from the distances, is shared by
 // the adjustable items as a further step of μ would share it: in proportion to their gains.
 void FixedChargeSearch::close_residual(const std::vector<std::int32_t>& adjustable) {
   double squares = 0;
@@ -152,7 +152,7 @@ void FixedChargeSearch::keep_if_better(const std::vector<double>& distances) {
   if (cost < strictly_below(best_cost_)) best_cost_ = cost, best_distances_ = distances;
 }
 
-// An answer from the relaxation's: all that it moves, moves; solved exactly for that support.
+// A feasible change from the relaxation: exactly the features that it moves are moved, by the best distances for them.
 void FixedChargeSearch::try_support() {
   saved_fates_.resize(items_.size());
   const std::vector<double> relaxed = distances_;

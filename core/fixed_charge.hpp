@@ -14,7 +14,7 @@
 
 namespace fcca {
 
-// Class 1 is answered where coef·(x − centre) + intercept is above 0, class 0 below. The centre keeps the digits of values that
+// Class 1 is predicted where coef·(x − centre) + intercept is above 0, class 0 below. The centre keeps the digits of values that
 // lie close together and far from zero.
 struct LinearModel {
   std::size_t n_features;
@@ -27,7 +27,7 @@ struct LinearModel {
 class FixedChargeSearch {
  public:
   FixedChargeSearch(const LinearModel& model, const Limits& limits, const Cost& cost);
-  // Among equally cheap answers the first that the search meets wins; it depends on nothing but the model, the row and the costs.
+  // Of equally cheap changes the first that the search meets wins. It depends only on the model, the row and the costs.
   Outcome solve(const Query& query, const Stop& stop);
 
  private:

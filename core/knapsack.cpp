@@ -45,7 +45,7 @@ void Knapsack::prepare() {
   hull_.sort();
 }
 
-// Some answer, kept as the best so far: the features' best options in order of rate, closed by the cheapest option that
+// A first solution, kept as the best so far: the features' best options in order of rate, closed by the cheapest option that
 // suffices. Returns its cost.
 double Knapsack::greedy(double needed) {
   double least = infinity, cost = 0, missing = needed;
@@ -71,9 +71,11 @@ double Knapsack::greedy(double needed) {
   return least;
 }
 
+// Whether no solution from here on is cheaper than the best. Valid because the groups that are left gain remaining_gain_ at most, and
+// what is missing costs at least the relaxation in which options may be taken in fractions.
 bool Knapsack::hopeless(std::size_t depth, double cost, double missing) const {
   const double limit = strictly_below(best_cost_);
-  // No group from here on gains at a better rate than the first of them, which is cheap to ask before the full bound.
+  // Groups are sorted by rate, so none from here on gains at a better rate than the first. This is cheaper than the full bound.
   return remaining_gain_[depth] < missing || cost + missing * groups_[depth].best_rate >= limit ||
          cost + hull_.cost(depth, missing) >= limit;
 }
@@ -153,7 +155,7 @@ void Knapsack::search_frontier(double needed) {
     }
     layer.swap(next_layer);
   }
-  if (best_parent < 0) return;  // the depth-first answer stands
+  if (best_parent < 0) return;  // the depth-first solution stays the best
   best_choices_.assign(1, {groups_[best_depth].feature, options_[best_option].cell});
   for (std::int64_t at = best_parent; at > 0; at = labels[at].parent) {
     const std::int32_t o = labels[at].option;
@@ -178,7 +180,7 @@ Outcome Knapsack::solve(double needed, const Stop& stop) {
     return outcome;
   }
   const double greedy_cost = greedy(needed);
-  // A little above the greedy cost, so that the search meets an answer as cheap in its own order.
+  // A little above the greedy cost, so that the search meets an equally cheap solution in its own order.
   best_cost_ = greedy_cost * (1 + 4 * tie_tolerance) + std::numeric_limits<double>::min();
   const double root_bound = hull_.cost(0, needed);
   descend(0, 0, needed);

@@ -28,9 +28,9 @@ class Knapsack {
   // Options of one feature, added one after the other with rising cost and rising gain.
   void add_option(std::int32_t feature, const Option& option);
 
-  // Among equally cheap answers the first in depth-first order wins: features by their best cost per gain and then by
+  // Of equally cheap solutions the first in depth-first order wins: features by their best cost per gain and then by
   // column, each feature's cells from near to far, moving before staying. Where the frontier search has to take over, its
-  // order of cost decides. Neither depends on anything but the options.
+  // order of cost decides. Both depend only on the options.
   Outcome solve(double needed, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 
@@ -59,7 +59,7 @@ class Knapsack {
   std::vector<double> remaining_gain_;   // by depth: the most that the groups from there on can gain
   std::vector<std::int32_t> path_;       // options chosen on the way down, and their groups
   std::vector<std::size_t> path_groups_;
-  std::vector<Choice> best_choices_;  // the greedy answer until the search meets one
+  std::vector<Choice> best_choices_;  // the greedy solution until the search meets a better one
   std::vector<Choice> greedy_choices_;
   double best_cost_ = 0;
   bool found_ = false, stopped_ = false, node_budget_spent_ = false;

@@ -36,7 +36,7 @@ class Landings {
   // Whether all cells are as near as each other.
   bool is_unordered(std::size_t j, std::int64_t own) const {
     const Kind kind = cells_.kind(j);
-    return kind == categories || (kind == numbers_with_gaps && own == cells_.n_cuts(j));
+    return kind == categories || (kind == numbers_with_missing && own == cells_.n_cuts(j));
   }
 
   // Where a move of feature j into another cell than its own lands; NaN where it cannot go there.
@@ -55,7 +55,7 @@ class Landings {
     return (upwards ? up_ : down_)[cells_.first_cell(j) + cell];
   }
 
-  // What that costs; infinite for a cell that there is not, and where it cannot go.
+  // The cost of that move; infinite for a cell that does not exist or cannot be reached.
   double cost(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
     return price(query, j, cell, distance(query, j, cell, own));
   }

@@ -1,5 +1,5 @@
-// What rules say about moves. Everything here shrinks what a point can reach or changes what that costs, but for the rules
-// between features, which the branch and bound keeps.
+// Rules about moves. The rules of single features shrink what a point can reach, or change its cost. The rules between features are
+// kept by the branch and bound.
 #pragma once
 
 #include <cstddef>

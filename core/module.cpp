@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t many_points = 128;  // per chunk, where a point takes microseconds
 
-// make_search() makes one thread's search, and search.solve(query, stop) answers one point.
+// make_search() makes one thread's search, and search.solve(query, stop) solves one point.
 template <class MakeSearch>
 auto solve_all(const Questions& questions, const Effort& effort, std::size_t points_per_chunk, const nb::object& progress,
                MakeSearch make_search) {
@@ -45,7 +45,7 @@ auto solve_all(const Questions& questions, const Effort& effort, std::size_t poi
           return [&, search = make_search()](std::size_t chunk, std::size_t begin, std::size_t end) mutable {
             for (std::size_t point = begin; point < end && !stop.now(); ++point) {
               const Clock::time_point start = Clock::now();
-              const Stop point_stop(stop, effort.time_limit_per_point);
+              const Stop point_stop(stop, effort.time_limit_per_row);
               Outcome outcome = search.solve(questions[point], point_stop);
               outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
               results.put(point, chunk, outcome);
@@ -65,13 +65,13 @@ AdditiveModel checked_model(const CellArrays& cells, const Matrix& values, const
 
 auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cells, const LimitArrays& limits,
                     Matrix values, Doubles base, double lambda0, double lambda1, double lambda2, std::size_t n_threads, double time_limit,
-                    double time_limit_per_point, nb::object progress) {
+                    double time_limit_per_row, nb::object progress) {
   const AdditiveModel model = checked_model(cells, values, base);
   const Cost cost = checked_cost(lambda0, lambda1, lambda2);
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
   questions.check(model.cells.n_features, std::max<std::size_t>(2, model.n_outputs)), cells.check(rows), limits.check(cells.cells, questions.size());
   require(!limits.limits.between_features(), "rules between features are for the branch and bound");
-  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_row}, many_points, progress,
                    [&] { return AdditiveSearch(model, limits.limits, cost); });
 }
 
@@ -80,7 +80,7 @@ Cells numbers_only(std::size_t n_features) { return {n_features, nullptr, nullpt
 
 auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const LimitArrays& limits, Doubles coef,
                   Doubles centre, double intercept, Doubles box_low, Doubles box_high, double lambda0, double lambda1,
-                  double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_point, nb::object progress) {
+                  double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_row, nb::object progress) {
   const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}};
   require(centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
           "coef, centre and box disagree");
@@ -90,14 +90,14 @@ auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Double
   const Questions questions{rows, points, own_class, target, margin, limits.limits};
   questions.check(model.n_features, 2), limits.check(numbers_only(model.n_features), questions.size());
   require(!limits.limits.between_features(), "rules between features are not for linear models");
-  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, many_points, progress,
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_row}, many_points, progress,
                    [&] { return FixedChargeSearch(model, limits.limits, cost); });
 }
 
 auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const CellArrays& cell_arrays,
                     const LimitArrays& limits, Longs roots, Ints feature, Ints cut, Ints left, Ints right, Matrix values, Doubles base,
                     Doubles side_least, IntMatrix examples, double lambda0, double lambda1, double lambda2, std::size_t n_threads,
-                    double time_limit, double time_limit_per_point, nb::object progress) {
+                    double time_limit, double time_limit_per_row, nb::object progress) {
   const Cells& cells = cell_arrays.cells;
   const std::size_t n_nodes = feature.shape(0);
   require(cut.shape(0) == n_nodes && values.shape(0) == n_nodes, "the nodes' arrays disagree");
@@ -113,7 +113,7 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
   Examples example_cells;
   for (std::size_t i = 0; i < examples.shape(0); ++i) {
     const std::int32_t* first = examples.data() + i * cells.n_features;
-    for (std::size_t j = 0; j < cells.n_features; ++j) require(first[j] >= 0 && first[j] <= cells.n_cuts(j), "an example in a cell that there is not");
+    for (std::size_t j = 0; j < cells.n_features; ++j) require(first[j] >= 0 && first[j] <= cells.n_cuts(j), "the cell of an example is out of range");
     example_cells.emplace_back(first, first + cells.n_features);
   }
   const Ensemble ensemble = [&] {
@@ -121,7 +121,7 @@ auto solve_ensemble(Matrix rows, Longs points, Ints own_class, Ints target, Doub
     return Ensemble(trees, base.data(), cells);
   }();
   const SideRows side_rows{side_least.shape(0), side_least.data()};
-  return solve_all(questions, {n_threads, time_limit, time_limit_per_point}, 1, progress,
+  return solve_all(questions, {n_threads, time_limit, time_limit_per_row}, 1, progress,
                    [&] { return EnsembleSearch(ensemble, limits.limits, cost, example_cells, side_rows); });
 }
 
@@ -214,19 +214,19 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::size_t n_classes, 
                 MaxNodes max_nodes, double time_limit) {
   require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
   require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
-  require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "a table of other values than 0 and 1");
+  require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "the table must hold only 0 and 1");
   require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
   Stop stop(time_limit);
-  TreeAnswer answer;
+  TreeResult result;
   {
     nb::gil_scoped_release no_gil;
     stop.look_up_with(look_for_signals);
-    answer = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty, max_depth,
+    result = optimal_tree(table.data(), label.data(), weight.data(), table.shape(0), table.shape(1), n_classes, penalty, max_depth,
                           max_nodes.value_or(unlimited), stop);
   }
   std::vector<std::int32_t> column, left, right;
-  for (const TreeNode& node : answer.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
-  return std::make_tuple(answer.cost, answer.bound, answer.optimal, answer.nodes, to_numpy(std::move(column)),
+  for (const TreeNode& node : result.tree) column.push_back(node.column), left.push_back(node.left), right.push_back(node.right);
+  return std::make_tuple(result.cost, result.bound, result.optimal, result.nodes, to_numpy(std::move(column)),
                          to_numpy(std::move(left)), to_numpy(std::move(right)));
 }
 
@@ -245,14 +245,14 @@ void check_selection(const IntMatrix& passed, const Ints& label, const Doubles& 
   require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
   std::size_t n_conditions = 0;
   for (std::size_t c = 0; c < n_chains; ++c) {
-    require(chain_size(c) >= 0 && chain_size(c) <= most_passed, "a chain of fewer conditions than none, or of more than 65,535");
+    require(chain_size(c) >= 0 && chain_size(c) <= most_passed, "a chain must have 0 to 65,535 conditions");
     n_conditions += chain_size(c);
   }
   require(n_conditions == count.shape(0), "chains and conditions disagree");
   require_weights(count, "counts must be finite and not negative, and so must their sum");
   require(n_thresholds <= n_conditions, "more thresholds than conditions");
   for (std::size_t i = 0; i < n_rows; ++i) {
-    for (std::size_t c = 0; c < n_chains; ++c) require(passed(i, c) >= 0 && passed(i, c) <= chain_size(c), "a row passes conditions that there are not");
+    for (std::size_t c = 0; c < n_chains; ++c) require(passed(i, c) >= 0 && passed(i, c) <= chain_size(c), "a row passes more conditions than its chain has");
   }
 }
 
@@ -265,12 +265,12 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
   check_selection(passed, label, weight, n_classes, chain_size, count, n_thresholds);
   require(n_conditions + chain_size.shape(0) <= most_slots, "an optimal selection takes up to 65,535 conditions, their chains counted");
   require(state.shape(0) == n_conditions && feature.shape(0) == n_conditions, "one state and feature per condition");
-  require_all(state, is_below(3), "a state that there is not"), require_all(feature, is_below(per_feature.shape(0)), "a feature that there is not");
+  require_all(state, is_below(3), "a state is out of range"), require_all(feature, is_below(per_feature.shape(0)), "a feature is out of range");
   require_all(per_feature, [](std::int32_t most) { return most >= 0; }, "caps must not be negative");
   require(max_features >= 0, "caps must not be negative");
   require(is_number(ceiling), "a ceiling that is not a number");
   Stop stop(time_limit);
-  SelectionAnswer answer;
+  SelectionResult result;
   double unit = 1;
   {
     nb::gil_scoped_release no_gil;
@@ -284,12 +284,12 @@ auto select_thresholds(IntMatrix passed, Ints label, Doubles weight, std::size_t
     rules.count = whole_counts(count.data(), n_conditions);
     unit = rows.unit;
     const double most = std::clamp(std::floor(ceiling * unit), -1.0, static_cast<double>(rows.total));
-    answer = SelectionSearch(rows, rules, stop)
+    result = SelectionSearch(rows, rules, stop)
                  .run(decided_from(rules, state.data()), n_thresholds, static_cast<std::int64_t>(most), max_nodes.value_or(unlimited));
   }
-  const double cost = answer.found ? static_cast<double>(answer.best.cost) / unit : std::numeric_limits<double>::quiet_NaN();
-  return std::make_tuple(to_numpy(std::move(answer.best.chosen)), cost, static_cast<double>(answer.bound) / unit, answer.optimal,
-                         answer.nodes);
+  const double cost = result.found ? static_cast<double>(result.best.cost) / unit : std::numeric_limits<double>::quiet_NaN();
+  return std::make_tuple(to_numpy(std::move(result.best.chosen)), cost, static_cast<double>(result.bound) / unit, result.optimal,
+                         result.nodes);
 }
 
 // The conditions in the order in which plain greedy takes them.
@@ -348,15 +348,15 @@ NB_MODULE(_core, m) {
            nb::arg("term_coef"), nb::arg("upper"), nb::arg("if_feature"), nb::arg("if_rises"), nb::arg("then_feature"), nb::arg("then_rises"));
   m.def("solve_additive", &fcca::solve_additive, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("cells"), nb::arg("limits"), nb::arg("values"), nb::arg("base"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("limits"), nb::arg("coef"), nb::arg("centre"), nb::arg("intercept"),
         nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("solve_ensemble", &fcca::solve_ensemble, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("cells"), nb::arg("limits"), nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"),
         nb::arg("right"), nb::arg("values"), nb::arg("base"), nb::arg("side_least"), nb::arg("examples"), nb::arg("lambda0"), nb::arg("lambda1"),
-        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_point"), nb::arg("progress").none());
+        nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
   m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),

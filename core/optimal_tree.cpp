@@ -10,7 +10,7 @@ namespace fcca {
 
 namespace {
 
-// What every tree gets wrong: rows that are alike but not of one class.
+// The errors that every tree makes: equal rows of different classes.
 double unavoidable_error(const DistinctRows& rows) {
   double error = 0;
   for (std::size_t r = 0; r < rows.n_rows(); ++r) {
@@ -35,13 +35,11 @@ TreeRows<W> tree_rows(const DistinctRows& rows) {
     out.first_column.push_back(static_cast<std::int32_t>(out.column.size()));
   }
   out.n_columns = out.column.size();
-  std::vector<double> planes(out.n_planes);
   for (std::size_t r = 0; r < rows.n_rows(); ++r) {
     const double* w = rows.weight.data() + r * n_classes;
     const double most = *std::max_element(w, w + n_classes), least = *std::min_element(w, w + n_classes);
-    if (most == least) continue;  // whatever a leaf answers, this row costs the same
+    if (most == least) continue;  // it costs the same whatever a leaf predicts
     for (std::size_t k = 0; k < out.n_planes; ++k) out.planes.push_back(static_cast<W>(n_classes == 2 ? w[1] - w[0] : w[k] - least));
-    out.heaviest.push_back(most - least);
     out.spread.push_back(most - least);
     out.id.push_back(static_cast<std::int32_t>(out.n_rows++));
     for (const auto& chain : chains) {
@@ -54,13 +52,13 @@ TreeRows<W> tree_rows(const DistinctRows& rows) {
 }
 
 template <class W>
-TreeAnswer search(const DistinctRows& rows, double penalty, std::int32_t max_depth, std::uint64_t max_nodes, const Stop& stop) {
+TreeResult search(const DistinctRows& rows, double penalty, std::int32_t max_depth, std::uint64_t max_nodes, const Stop& stop) {
   return TreeSearch<W>(tree_rows<W>(rows), penalty, max_nodes, stop).run(max_depth);
 }
 
 }  // namespace
 
-TreeAnswer optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
+TreeResult optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
                         std::size_t n_columns, std::size_t n_classes, double penalty, std::int32_t max_depth,
                         std::uint64_t max_nodes, const Stop& stop) {
   const DistinctRows rows = distinct_rows(table, label, weight, n_rows, n_columns, n_classes);
@@ -69,13 +67,13 @@ TreeAnswer optimal_tree(const std::uint8_t* table, const std::int32_t* label, co
   for (const double w : rows.weight) total += w, whole = whole && w == std::floor(w);
   // Whole weights are summed as integers, exactly and in short vectors; others as doubles.
   const auto searched = [&]<class W>(W) { return search<W>(rows, penalty, max_depth, max_nodes, stop); };
-  TreeAnswer answer = whole && total <= std::numeric_limits<std::int16_t>::max()   ? searched(std::int16_t{})
+  TreeResult result = whole && total <= std::numeric_limits<std::int16_t>::max()   ? searched(std::int16_t{})
                       : whole && total <= std::numeric_limits<std::int32_t>::max() ? searched(std::int32_t{})
                                                                                    : searched(double{});
   const double error = unavoidable_error(rows);
-  answer.cost += error;
-  answer.bound += error;
-  return answer;
+  result.cost += error;
+  result.bound += error;
+  return result;
 }
 
 }  // namespace fcca

@@ -10,8 +10,8 @@
 namespace fcca {
 
 // Minimises the weight of misclassified rows + penalty · leaves over the trees of depth max_depth at most. Cost and bound of the
-// answer are that sum. It ends after max_nodes nodes of the search, or when told to stop.
-TreeAnswer optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
+// result are that sum. It ends after max_nodes nodes of the search, or when told to stop.
+TreeResult optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
                         std::size_t n_columns, std::size_t n_classes, double penalty, std::int32_t max_depth,
                         std::uint64_t max_nodes, const Stop& stop);
 

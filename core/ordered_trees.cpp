@@ -32,7 +32,7 @@ class Rewriter {
     return static_cast<std::int32_t>(out_.feature.size()) - 1;
   }
 
-  // What a node is for the cells that reach it. Parents stand before their children, so a tree's root is its first node.
+  // A node, as seen by the cells that reach it. Parents stand before their children, so a tree's root is its first node.
   std::int32_t rewrite(std::int32_t node, std::int32_t depth) {
     for (std::int32_t j; (j = trees_.feature[node]) >= 0;) {
       const std::int32_t low = low_[j], high = high_[j];

@@ -1,4 +1,4 @@
-// What a search says about one point.
+// The outcome of a search for one point.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@ struct Outcome {
   std::vector<Move> moves;  // by feature
 };
 
-// What a search knows at its end. Stopped early, the bound it started from is still valid.
-inline Outcome finished(bool found, bool stopped, double cost, double root_bound, std::int64_t nodes) {
+// The outcome of a search at its end. If it stopped early, open_bound is a lower bound on what it left unsearched.
+inline Outcome finished(bool found, bool stopped, double cost, double open_bound, std::int64_t nodes) {
   Outcome outcome;
   outcome.nodes = nodes;
   if (found) outcome.cost = cost;
   if (stopped) {
     outcome.status = found ? Status::feasible : Status::unknown;
-    outcome.bound = std::min(root_bound, outcome.cost);
+    outcome.bound = std::min(open_bound, outcome.cost);
   } else {
     outcome.status = found ? Status::optimal : Status::infeasible;
     outcome.bound = outcome.cost;
@@ -46,8 +46,14 @@ inline Outcome finished(bool found, bool stopped, double cost, double root_bound
   return outcome;
 }
 
-// The model is on the target's side by the margin already, so nothing has to move. It takes a caller whose own_class is
-// not the model's answer to get here.
+// A bound on what a search left unsearched; infinite if it ended with a proof.
+inline double open_bound_of(const Outcome& outcome) {
+  const bool is_open = outcome.status == Status::feasible || outcome.status == Status::unknown;
+  return is_open ? outcome.bound : std::numeric_limits<double>::infinity();
+}
+
+// The model is on the target's side by the margin already, so nothing has to move. This happens only where the caller's own_class
+// is not the class that the model predicts.
 inline Outcome already_there(std::int32_t target) {
   Outcome outcome;
   outcome.status = Status::optimal;

@@ -9,7 +9,7 @@
 
 namespace fcca {
 
-// What can be gained, less the leaves' price: a leaf gains the weight of its best class (with two classes, |Σ signed|).
+// Gains are less the price of the leaves. A leaf gains the weight of its best class (with two classes, |Σ of the signed plane|).
 struct LeafPrice {
   double per_leaf;  // in units of gain
 };

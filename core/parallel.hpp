@@ -20,7 +20,7 @@ namespace fcca {
 
 using Clock = std::chrono::steady_clock;
 
-// Searches ask this now and then whether to stop. What they have proven by then stays valid.
+// Searches ask this now and then whether to stop. Bounds proven by then stay valid.
 class Stop {
  public:
   explicit Stop(double seconds) : deadline_(in(seconds)) {}
@@ -39,7 +39,7 @@ class Stop {
     return time >= deadline_;
   }
 
-  // From now on, whoever asks (one thread only) also looks up now and then; what look_up throws goes through the search.
+  // From now on, now() also calls look_up every so often (one thread only). Its exceptions pass through the search.
   void look_up_with(std::function<void()> look_up) {
     look_up_ = std::move(look_up);
     next_look_ = Clock::now() + between_looks;
@@ -124,7 +124,7 @@ void for_each_chunk(std::size_t n, std::size_t chunk_size, std::size_t n_threads
   }
   std::unique_lock lock(mutex);
   while (!thread_ended.wait_for(lock, Stop::between_looks, [&] { return running == 0; })) {
-    if (stop.cancelled()) continue;  // whoever looks up has had enough, or a thread has failed
+    if (stop.cancelled()) continue;  // look_up has thrown, or a thread has failed
     lock.unlock();
     try {
       look_up(points_done.load(std::memory_order_relaxed));

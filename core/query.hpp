@@ -1,4 +1,4 @@
-// What is asked about one point.
+// The question about one point.
 #pragma once
 
 #include <cstddef>

@@ -56,8 +56,8 @@ void RivalKnapsack::build_hull() {
   hull_.sort();
 }
 
-// The rows' sum, each weighted by its rival's importance, is a row that every answer satisfies; its relaxation bounds the cost
-// for any weights. Good weights are found by raising those of the rivals that the relaxation leaves unbeaten.
+// The sum of the rows, each weighted by its rival's importance, is a row that every solution satisfies, so its relaxation bounds the
+// cost for any weights. Good weights are found by raising those of the rivals that the relaxation leaves unbeaten.
 void RivalKnapsack::weigh(const double* needed) {
   double total = 0;
   importance_.assign(n_rivals_, 0.0);
@@ -117,7 +117,7 @@ void RivalKnapsack::prepare(const double* needed) {
   }
 }
 
-// Some answer, so that the search can prune from the start: always the option that closes most of what is missing per cost.
+// A first solution, so that the search can prune from the start: always the option that closes most of what is missing per cost.
 void RivalKnapsack::greedy(const double* needed) {
   std::vector<double> missing(needed, needed + n_rivals_);
   std::vector<char> used(groups_.size(), 0);

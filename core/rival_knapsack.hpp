@@ -17,8 +17,8 @@ class RivalKnapsack {
   // negative. Options that gain nothing over a cheaper one (or over staying) are left out.
   void add_option(std::int32_t feature, double cost, const double* gains, std::int32_t cell);
 
-  // needed: one entry per rival. Only answers cheaper than limit are looked for. Among equally cheap answers the first that the
-  // search meets wins; it depends on nothing but the options.
+  // needed: one entry per rival. Only solutions cheaper than limit are searched. Of equally cheap ones the first that the search
+  // meets wins. It depends only on the options.
   Outcome solve(const double* needed, double limit, const Stop& stop);
   const std::vector<Choice>& choices() const { return best_choices_; }
 

@@ -39,11 +39,12 @@ class PairMatcher {
   // stop, it leaves rows and pairs out: what follows from the others still holds.
   void look_at(const Groups& groups, const std::vector<Decision>& choice, const Stop& stop);
 
-  // What even all open conditions together leave: rows that are alike to them but of several classes.
+  // The cost that even all open conditions together leave: equal rows of several classes.
   std::int64_t unavoidable() const { return unavoidable_; }
 
   // Matches the pairs, or grows clusters from them, in the order of the price of the conditions between them, as long as it is
-  // below 1. The cut is the best answer to a set that takes condition t with share price[t], but for what matching greedily loses.
+  // below 1. Up to what greedy matching loses, this is the best cut against a set that takes condition t with
+  // share price[t].
   void match(const std::vector<double>& price, Cut& cut);
 
  private:

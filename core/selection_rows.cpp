@@ -1,9 +1,10 @@
 #include "selection_rows.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
+
+#include "row_table.hpp"
 
 namespace fcca {
 
@@ -58,47 +59,24 @@ SelectionRows selection_rows(const std::int32_t* passed, const std::int32_t* lab
   out.n_conditions = out.chain.size();
   out.unit = unit_of(weight, n_rows);
   const std::size_t m = out.n_chains;
+  RowTable<std::int32_t> found(m);
   std::vector<std::int64_t> found_weight;
-  std::vector<std::size_t> example;  // of each distinct row, one row of the table
-  std::vector<std::uint32_t> slots(1024, UINT32_MAX);  // open addressing; full rows are compared, never only the hash
-  auto row_at = [&](std::size_t i) { return passed + i * m; };
-  auto slot_of = [&](const std::int32_t* row) {
-    std::uint64_t hash = 0x9E3779B97F4A7C15ull;
-    for (std::size_t c = 0; c < m; ++c) hash = (hash ^ static_cast<std::uint64_t>(row[c])) * 0xBF58476D1CE4E5B9ull, hash ^= hash >> 29;
-    std::size_t slot = hash & (slots.size() - 1);
-    while (slots[slot] != UINT32_MAX && !std::equal(row, row + m, row_at(example[slots[slot]]))) slot = (slot + 1) & (slots.size() - 1);
-    return slot;
-  };
   for (std::size_t i = 0; i < n_rows; ++i) {
     const std::int64_t units = std::llround(weight[i] * out.unit);
     if (units == 0) continue;
-    std::size_t slot = slot_of(row_at(i));
-    if (slots[slot] == UINT32_MAX) {
-      slots[slot] = static_cast<std::uint32_t>(example.size());
-      example.push_back(i);
-      found_weight.resize(found_weight.size() + n_classes, 0);
-      if (2 * example.size() > slots.size()) {
-        slots.assign(4 * slots.size(), UINT32_MAX);
-        for (std::size_t r = 0; r < example.size(); ++r) slots[slot_of(row_at(example[r]))] = static_cast<std::uint32_t>(r);
-        slot = slot_of(row_at(i));
-      }
-    }
-    found_weight[slots[slot] * n_classes + label[i]] += units;
+    const std::size_t number = found.number_of(passed + i * m);
+    found_weight.resize(found.size() * n_classes, 0);
+    found_weight[number * n_classes + label[i]] += units;
     out.total += units;
   }
-  // Sorted, so that the order of the table's rows does not matter.
-  out.n_rows = example.size();
-  std::vector<std::uint32_t> order(out.n_rows);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return std::lexicographical_compare(row_at(example[a]), row_at(example[a]) + m, row_at(example[b]), row_at(example[b]) + m);
-  });
-  for (const std::uint32_t r : order) {
+  out.n_rows = found.size();
+  const std::vector<std::size_t> order = found.sorted();
+  for (const std::size_t r : order) {
     out.weight.insert(out.weight.end(), found_weight.begin() + r * n_classes, found_weight.begin() + (r + 1) * n_classes);
   }
   out.passed.resize(m * out.n_rows);
   for (std::size_t c = 0; c < m; ++c) {
-    for (std::size_t i = 0; i < out.n_rows; ++i) out.passed[c * out.n_rows + i] = static_cast<std::uint16_t>(row_at(example[order[i]])[c]);
+    for (std::size_t i = 0; i < out.n_rows; ++i) out.passed[c * out.n_rows + i] = static_cast<std::uint16_t>(found.row(order[i])[c]);
   }
   return out;
 }
@@ -138,21 +116,19 @@ Groups groups_of(const SelectionRows& rows, const std::vector<std::int32_t>& cho
     for (const std::int32_t condition : chosen) groups = split(rows, groups, condition);
     return groups;
   }
-  // What a row answers to the chosen conditions, one bit each, says its group.
-  std::vector<std::uint64_t> answers(rows.n_rows, 0);
+  // A row's group is given by which of the chosen conditions it passes, one bit each.
+  std::vector<std::uint64_t> passes(rows.n_rows, 0);
   for (std::size_t bit = 0; bit < chosen.size(); ++bit) {
     const std::size_t c = rows.chain[chosen[bit]];
     const int passed_before = chosen[bit] - rows.first_condition[c];
     const std::uint16_t* passed = rows.passed.data() + c * rows.n_rows;
-    for (std::size_t i = 0; i < rows.n_rows; ++i) answers[i] |= static_cast<std::uint64_t>(passed[i] > passed_before) << bit;
+    for (std::size_t i = 0; i < rows.n_rows; ++i) passes[i] |= static_cast<std::uint64_t>(passed[i] > passed_before) << bit;
   }
-  std::vector<std::int32_t> slots(std::bit_ceil(2 * rows.n_rows + 2), -1), group(rows.n_rows), size;
-  std::vector<std::uint64_t> answer_of;
+  RowTable<std::uint64_t> found(1);
+  std::vector<std::int32_t> group(rows.n_rows), size;
   for (std::size_t i = 0; i < rows.n_rows; ++i) {
-    std::size_t slot = (answers[i] * 0x9E3779B97F4A7C15ull >> 20) & (slots.size() - 1);
-    while (slots[slot] >= 0 && answer_of[slots[slot]] != answers[i]) slot = (slot + 1) & (slots.size() - 1);
-    if (slots[slot] < 0) slots[slot] = static_cast<std::int32_t>(size.size()), size.push_back(0), answer_of.push_back(answers[i]);
-    group[i] = slots[slot];
+    group[i] = static_cast<std::int32_t>(found.number_of(&passes[i]));
+    size.resize(found.size(), 0);
     ++size[group[i]];
   }
   const std::size_t K = rows.n_classes;

@@ -31,7 +31,7 @@ inline SelectionRules no_rules(std::vector<std::int64_t> count) {
   return rules;
 }
 
-// What is decided: conditions chosen, conditions ruled out, the rest open.
+// A partial choice: conditions chosen, conditions ruled out, the rest open.
 struct Decided {
   std::vector<Decision> choice;       // of each condition
   std::vector<std::int32_t> chosen;   // in this order

@@ -12,8 +12,8 @@ namespace fcca {
 namespace {
 
 constexpr int passes_at_root = 150, passes_below = 16, passes_between = 3;
-constexpr int most_branches = 16;  // of one node, before its rows are looked at anew
-constexpr double step = 0.3;  // of prices, as a share of the step that would close the gap if the answer stayed the same
+constexpr int most_branches = 16;  // of one node, before its rows are matched again
+constexpr double step = 0.3;  // of prices, as a share of the step that would close the gap if the matching stayed the same
 constexpr std::size_t few_conditions = 64;       // whose pairs are tried one by one as fast as they are bounded
 constexpr std::size_t many_conditions = 256;     // of which not every branch keeps its own prices
 constexpr std::size_t most_memory = 1ull << 31;  // bytes of open nodes
@@ -50,7 +50,7 @@ void SelectionSearch::offer(const Candidate& candidate) {
   if (!has_best_ || candidate.better_than(best_)) best_ = candidate, has_best_ = true;
 }
 
-// Whether no set of this cost or more, with at most this count, can be better than the best one.
+// Whether no set of at least this cost and at most this count can be better than the best one.
 bool SelectionSearch::hopeless(std::int64_t bound, std::int64_t most_count) const {
   if (!has_best_) return bound > ceiling_;
   return bound > best_.cost || (bound == best_.cost && most_count <= best_.count);
@@ -66,7 +66,7 @@ std::int64_t SelectionSearch::most_count(const Decided& decided, std::size_t lef
   return std::accumulate(open.begin(), open.begin() + left, decided.count);
 }
 
-// Costs are whole, so a bound may be rounded up, but for what the sums of many doubles may have rounded.
+// Costs are whole numbers, so a bound may be rounded up, except for the rounding of sums of many doubles.
 std::int64_t SelectionSearch::rounded_up(double bound) const {
   return static_cast<std::int64_t>(std::ceil(bound - 1e-11 * static_cast<double>(rows_.total)));
 }
@@ -81,8 +81,8 @@ double SelectionSearch::best_sum(const Decided& decided, std::size_t left, const
   return sum_of_largest(sorted_, left);
 }
 
-// Of every feature its best as far as its cap goes; of all these the best; or all of the features that are in use and the best of
-// as many others as may come into use. Each is at least the sum of any admissible set.
+// Two relaxations, each at least the sum of any admissible set. First: of every feature its best conditions up to its cap, and of
+// these the best `left`. Second: all of these of the features in use, and those of as many other features as may come into use.
 double SelectionSearch::best_sum_within_limits(const Decided& decided, std::size_t left, const std::vector<double>& value) {
   by_feature_.resize(rules_.n_features());
   for (auto& values : by_feature_) values.clear();
@@ -105,7 +105,8 @@ double SelectionSearch::best_sum_within_limits(const Decided& decided, std::size
   return std::min(sum_of_largest(sorted_, left), in_use + sum_of_largest(fresh, n_fresh));
 }
 
-// Rules out the conditions that no better set has.
+// Forbids the conditions that no better set has. Valid because a set with condition t covers at most t and the best of the others:
+// if even that bound is hopeless, no set with t is better.
 void SelectionSearch::rule_out(Node& node) {
   const std::size_t left = n_ - node.decided.chosen.size();
   const double without = node.base - best_sum(node.decided, left - 1, *node.cover);
@@ -115,28 +116,29 @@ void SelectionSearch::rule_out(Node& node) {
   }
 }
 
-// Plays prices against matchings: the prices move towards the conditions that tell the matched pairs apart, the matching answers,
-// and the mean of all matchings is the bound. Returns whether the node is still of interest.
+// Plays prices against matchings: the prices move towards the conditions that tell the matched pairs apart, and the rows are matched
+// again at the new prices. The bound is that of the mean of all matchings, which is valid because each matching's is (see
+// selection_pairs.hpp). Returns whether the node is still of interest.
 bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
   const std::size_t left = n_ - node.decided.chosen.size(), T = rows_.n_conditions;
   const auto& choice = node.decided.choice;
   const std::int64_t count = most_count(node.decided, left);
   auto value_of = [&](const Cut& cut) { return cut.pairs - best_sum(node.decided, left, cut.cover); };
-  Cut answer, mixed;
+  Cut matched, mixed;
   auto mix = [&](double share) {
-    mixed.pairs = (1 - share) * play.mean.pairs + share * answer.pairs;
+    mixed.pairs = (1 - share) * play.mean.pairs + share * matched.pairs;
     mixed.cover.resize(T);
-    for (std::size_t t = 0; t < T; ++t) mixed.cover[t] = (1 - share) * play.mean.cover[t] + share * answer.cover[t];
+    for (std::size_t t = 0; t < T; ++t) mixed.cover[t] = (1 - share) * play.mean.cover[t] + share * matched.cover[t];
     return value_of(mixed);
   };
   double value = play.mean.cover.empty() ? -std::numeric_limits<double>::infinity() : value_of(play.mean);
-  double least_answer = std::numeric_limits<double>::infinity();
+  double least_value = std::numeric_limits<double>::infinity();
   project(play.price, choice, static_cast<double>(left));
   play.mean_price = play.price;
   for (int pass = 0; pass < passes && !stop_.now(); ++pass) {
-    matcher_.match(play.price, answer);
+    matcher_.match(play.price, matched);
     if (play.mean.cover.empty()) {
-      play.mean = answer;
+      play.mean = matched;
       value = value_of(play.mean);
     } else {
       double best_share = 0;
@@ -149,25 +151,25 @@ bool SelectionSearch::tighten(Node& node, Play& play, int passes) {
     }
     node.bound = std::max(node.bound, rounded_up(play.unavoidable + value));
     if (hopeless(node.bound, count)) return false;
-    double answered = answer.pairs, mean_cover = 0, spread = 0;
+    double matched_value = matched.pairs, mean_cover = 0, spread = 0;
     std::size_t n_open = 0;
     for (std::size_t t = 0; t < T; ++t) {
       if (choice[t] != Decision::open) continue;
-      answered -= play.price[t] * answer.cover[t];
-      mean_cover += answer.cover[t], ++n_open;
+      matched_value -= play.price[t] * matched.cover[t];
+      mean_cover += matched.cover[t], ++n_open;
     }
     mean_cover /= static_cast<double>(n_open);
     for (std::size_t t = 0; t < T; ++t) {
-      if (choice[t] == Decision::open) spread += (answer.cover[t] - mean_cover) * (answer.cover[t] - mean_cover);
+      if (choice[t] == Decision::open) spread += (matched.cover[t] - mean_cover) * (matched.cover[t] - mean_cover);
     }
-    least_answer = std::min(least_answer, answered);
-    const double gap = std::max(1e-3 * answered, answered - value);
+    least_value = std::min(least_value, matched_value);
+    const double gap = std::max(1e-3 * matched_value, matched_value - value);
     if (spread == 0 || gap <= 0) break;
-    for (std::size_t t = 0; t < T; ++t) play.price[t] += step * gap / spread * answer.cover[t];
+    for (std::size_t t = 0; t < T; ++t) play.price[t] += step * gap / spread * matched.cover[t];
     project(play.price, choice, static_cast<double>(left));
     for (std::size_t t = 0; t < T; ++t) play.mean_price[t] += (play.price[t] - play.mean_price[t]) / (pass + 2);
-    // The answer to the best prices is about the most that the bound can become.
-    if (node.number > 0 && pass >= 3 && has_best_ && play.unavoidable + least_answer < static_cast<double>(best_.cost) - 1) break;
+    // The value of the matching at the best prices is about the most that the bound can become.
+    if (node.number > 0 && pass >= 3 && has_best_ && play.unavoidable + least_value < static_cast<double>(best_.cost) - 1) break;
   }
   return true;
 }
@@ -286,7 +288,7 @@ void SelectionSearch::start() {
   offer(with_swaps(rows_, rules_, root_, completed_by(rows_, rules_, root_, n_, count), 1, stop_));
 }
 
-SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes) {
+SelectionResult SelectionSearch::run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes) {
   std::vector<std::int32_t> n_of_feature(rules_.n_features(), 0);
   for (const std::int32_t j : rules_.feature) ++n_of_feature[j];
   is_limited_ = rules_.max_features < static_cast<std::int32_t>(rules_.n_features());
@@ -297,7 +299,7 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
   start();
   std::vector<double> price(rows_.n_conditions, 0.0);
   heap_.push_back({root, 0, remembered(price), nullptr, 0, 0});
-  SelectionAnswer answer;
+  SelectionResult result;
   std::int64_t proven = 0;
   bool stopped = false;
   while (!heap_.empty()) {
@@ -306,10 +308,10 @@ SelectionAnswer SelectionSearch::run(const Decided& root, std::size_t n, std::in
     stopped = stop_.now() || memory() > most_memory || nodes_ >= max_nodes || !expand(std::move(node));
     if (stopped) break;
   }
-  answer.found = has_best_, answer.best = best_, answer.nodes = nodes_;
-  answer.optimal = !stopped;
-  answer.bound = stopped ? (has_best_ ? std::min(proven, best_.cost) : proven) : (has_best_ ? best_.cost : ceiling + 1);
-  return answer;
+  result.found = has_best_, result.best = best_, result.nodes = nodes_;
+  result.optimal = !stopped;
+  result.bound = stopped ? (has_best_ ? std::min(proven, best_.cost) : proven) : (has_best_ ? best_.cost : ceiling + 1);
+  return result;
 }
 
 }  // namespace fcca

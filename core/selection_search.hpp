@@ -15,7 +15,7 @@
 
 namespace fcca {
 
-struct SelectionAnswer {
+struct SelectionResult {
   bool found = false;
   Candidate best;
   std::int64_t bound = 0;  // no admissible set costs less
@@ -30,7 +30,7 @@ class SelectionSearch {
 
   // root: what is kept and forbidden from the start. Sets that cost more than the ceiling are of no interest.
   // It ends after max_nodes branches, or when told to stop.
-  SelectionAnswer run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes);
+  SelectionResult run(const Decided& root, std::size_t n, std::int64_t ceiling, std::uint64_t max_nodes);
 
  private:
   struct Node {

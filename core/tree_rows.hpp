@@ -1,8 +1,11 @@
 // The rows of an optimal-tree problem: distinct binary rows with class weights, their columns grouped into chains.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace fcca {
@@ -10,8 +13,11 @@ namespace fcca {
 // A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by how many of them it passes. Columns
 // that nest with no other are chains of one.
 //
-// Weights are kept in planes. With two classes there is one plane, the weight of class 1 minus that of class 0: what both
-// classes share is an error of every tree and left to the caller. With more, one plane per class, less the row's smallest.
+// Weights are kept in planes. With two classes there is one plane, the weight of class 1 minus that of class 0. With more, there
+// is one plane per class, less the row's smallest weight. What is left out this way is an error of every tree; the caller adds it.
+//
+// A leaf gains the weight of its best class (with two classes, |Σ of the signed plane|). The errors of a tree are
+// unit · (Σ spread − gain of its leaves): with the signed plane a leaf gains twice what it saves.
 template <class W>
 struct TreeRows {
   std::size_t n_rows = 0, n_chains = 0, n_columns = 0, n_planes = 1;
@@ -20,17 +26,58 @@ struct TreeRows {
   std::vector<std::int32_t> column;        // local column -> column of the caller
   std::vector<std::int32_t> passed;        // n_rows × n_chains
   std::vector<W> planes;                   // n_rows × n_planes
-  std::vector<double> heaviest;            // by row, in units of gain: its share of the most that can be gained
-  std::vector<double> spread;              // by row, in units of cost: the most that it can add to the cost of a tree
+  // By row: its heaviest class weight less its lightest. The most that it can gain, and the most that it can cost.
+  std::vector<double> spread;
   std::vector<std::int32_t> id;            // row -> distinct row of the whole problem
 
   bool binary() const { return n_planes == 1; }
-  // Cost is unit · (Σ heaviest − gain): with the signed plane a leaf's gain is |Σ|, twice what it saves.
   double unit() const { return binary() ? 0.5 : 1.0; }
   bool passes(std::size_t row, std::size_t chain, std::int32_t count) const { return passed[row * n_chains + chain] >= count; }
 
   // The rows given, with the columns that still tell some of them apart.
   TreeRows restricted(const std::int32_t* rows, std::size_t n) const;
+};
+
+// Sums over some rows, from which the errors of a leaf that holds them follow.
+struct WeightSums {
+  double spread = 0;
+  std::vector<double> planes;
+
+  explicit WeightSums(std::size_t n_planes) : planes(n_planes, 0.0) {}
+  template <class W>
+  explicit WeightSums(const TreeRows<W>& rows) : WeightSums(rows.n_planes) {
+    for (std::size_t row = 0; row < rows.n_rows; ++row) add(rows, row);
+  }
+  template <class W>
+  void add(const TreeRows<W>& rows, std::size_t row) {
+    spread += rows.spread[row];
+    for (std::size_t k = 0; k < planes.size(); ++k) planes[k] += rows.planes[row * planes.size() + k];
+  }
+  void set_to_difference(const WeightSums& all, const WeightSums& part) {
+    spread = all.spread - part.spread;
+    for (std::size_t k = 0; k < planes.size(); ++k) planes[k] = all.planes[k] - part.planes[k];
+  }
+  template <class W>
+  double errors_of_leaf(const TreeRows<W>& rows) const {
+    const double gain = rows.binary() ? std::abs(planes[0]) : *std::max_element(planes.begin(), planes.end());
+    return rows.unit() * (spread - gain);
+  }
+};
+
+// Rows sorted by how many columns of a chain they pass: splitting at one of its columns cuts the list in two.
+struct ChainOrder {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> first;  // by number of columns passed, and one more
+
+  template <class W>
+  ChainOrder(const TreeRows<W>& all, std::size_t chain) : rows(all.n_rows) {
+    const std::size_t length = all.first_column[chain + 1] - all.first_column[chain];
+    first.assign(length + 2, 0);
+    for (std::size_t a = 0; a < all.n_rows; ++a) ++first[all.passed[a * all.n_chains + chain] + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<std::int32_t> at(first.begin(), first.end());
+    for (std::size_t a = 0; a < all.n_rows; ++a) rows[at[all.passed[a * all.n_chains + chain]]++] = static_cast<std::int32_t>(a);
+  }
 };
 
 template <class W>
@@ -64,12 +111,12 @@ TreeRows<W> TreeRows<W>::restricted(const std::int32_t* rows, std::size_t n) con
   out.stride = (out.n_columns + lanes - 1) / lanes * lanes;
   out.passed.resize(n * out.n_chains);
   out.planes.resize(n * n_planes);
-  out.heaviest.resize(n), out.spread.resize(n), out.id.resize(n);
+  out.spread.resize(n), out.id.resize(n);
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t r = rows[a];
     for (std::size_t c = 0; c < kept.size(); ++c) out.passed[a * out.n_chains + c] = rank[c][passed[r * n_chains + kept[c]]];
     for (std::size_t k = 0; k < n_planes; ++k) out.planes[a * n_planes + k] = planes[r * n_planes + k];
-    out.heaviest[a] = heaviest[r], out.spread[a] = spread[r], out.id[a] = id[r];
+    out.spread[a] = spread[r], out.id[a] = id[r];
   }
   return out;
 }

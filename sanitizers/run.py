@@ -24,11 +24,11 @@ TESTS = (
     "tests/trees/test_exactness.py",
     "tests/trees/test_certificate.py",
     "tests/selection",
-    "tests/test_engine.py",
-    "tests/test_many_classes.py",
-    "tests/test_mixed_tables.py",
-    "tests/test_explainer_rules.py",
-    "tests/test_rules_kept.py",
+    "tests/counterfactuals/test_engine.py",
+    "tests/counterfactuals/test_many_classes.py",
+    "tests/counterfactuals/test_mixed_tables.py",
+    "tests/counterfactuals/test_explainer_rules.py",
+    "tests/constraints/test_rules_kept.py",
     # Minutes of one search, where the inner loops are watched.
     "--deselect=tests/trees/test_certificate.py::test_no_search_is_better_than_the_proven_tree",
 )

@@ -1,0 +1,170 @@
+// The trees inside a box: the leaves it reaches, the segments it leaves of every slot, and the costs of both.
+#include <algorithm>
+#include <limits>
+
+#include "ensemble_bound.hpp"
+
+namespace fcca {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}  // namespace
+
+bool Bound::trim(std::size_t j) {
+  const double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  std::int32_t &low = state.low[j], &high = state.high[j];
+  while (low <= high && is_excluded(own[low])) ++low;
+  while (high >= low && is_excluded(own[high])) --high;
+  return low <= high;
+}
+
+bool Bound::refresh(const Live& parent, Live& live) {
+  live.clear();
+  for (std::size_t i = 0; i < parent.trees.size(); ++i) {
+    const std::int32_t tree = parent.trees[i];
+    measure_slots(tree, live.trees.size());
+    const std::size_t begin_leaf = live.leaves.size();
+    list_leaves(parent, i, live);
+    const std::size_t n_leaves = live.leaves.size() - begin_leaf;
+    if (n_leaves == 0) return false;
+    if (n_leaves == 1) {
+      settle(tree, live.leaves.back());
+      live.leaves.pop_back();
+      continue;
+    }
+    list_slots(tree, begin_leaf, live);
+    subtract_leads(begin_leaf, live);
+    live.trees.push_back(tree);
+    live.first_leaf.push_back(static_cast<std::int32_t>(live.leaves.size()));
+  }
+  sort_slots_by_feature(live);
+  return std::all_of(ensemble_.movable.begin(), ensemble_.movable.end(), [this](std::size_t j) { return trim(j); });
+}
+
+// The segments that the box leaves of every slot of a tree, and the least message of each slot.
+void Bound::measure_slots(std::int32_t tree, std::size_t position) {
+  const Ensemble& e = ensemble_;
+  double base = 0;
+  for (std::int32_t slot = e.first_slot[tree]; slot < e.first_slot[tree + 1]; ++slot) {
+    const std::int32_t j = e.slot_feature[slot], offset = e.first_segment[slot];
+    std::int32_t first = offset, last = e.first_segment[slot + 1] - 1;
+    while (e.segment_high[first] < state.low[j]) ++first;
+    while (e.segment_low[last] > state.high[j]) --last;
+    first_segment_[slot] = first - offset, last_segment_[slot] = last - offset;
+    double least = excluded;
+    for (std::int32_t s = first; s <= last; ++s) least = std::min(least, state.message[s]);
+    slot_cost_[slot] = least;
+    base += least;
+  }
+  base_[position] = base;
+}
+
+// The leaves of the parent's tree that the box reaches, with the cost of their sides.
+void Bound::list_leaves(const Live& parent, std::size_t position, Live& live) {
+  const Ensemble& e = ensemble_;
+  for (std::int32_t p = parent.first_leaf[position]; p < parent.first_leaf[position + 1]; ++p) {
+    const std::int32_t leaf = parent.leaves[p];
+    if (leaf < 0) continue;
+    double cost = 0;
+    bool possible = true;
+    for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
+      const Side& s = e.sides[side];
+      const std::int32_t first = std::max(s.first, first_segment_[s.slot]), last = std::min(s.last, last_segment_[s.slot]);
+      double least = excluded;
+      const double* message = state.message.data() + e.first_segment[s.slot];
+      for (std::int32_t k = first; k <= last; ++k) least = std::min(least, message[k]);
+      if (is_excluded(least)) {
+        possible = false;
+        break;
+      }
+      side_cost_[side] = least - slot_cost_[s.slot];
+      cost += side_cost_[side];
+    }
+    if (possible) leaf_cost_[live.leaves.size()] = cost, live.leaves.push_back(leaf);
+  }
+}
+
+// A tree with a single leaf left always ends in it. So its leads count in full, its messages go back to the features, and the
+// cells outside the leaf are dropped.
+void Bound::settle(std::int32_t tree, std::int32_t leaf) {
+  const Ensemble& e = ensemble_;
+  for (std::int32_t slot = e.first_slot[tree]; slot < e.first_slot[tree + 1]; ++slot) fold_messages(slot);
+  for (std::int32_t side = e.first_side[leaf]; side < e.first_side[leaf + 1]; ++side) {
+    const Side& s = e.sides[side];
+    const std::int32_t j = e.slot_feature[s.slot], lowest = e.lowest_cell(s), highest = e.highest_cell(s);
+    double* own = state.own.data() + e.cells.first_cell(j);
+    for (std::int32_t k = state.low[j]; k <= state.high[j]; ++k) {
+      if (k < lowest || k > highest) own[k] = excluded;
+    }
+  }
+  for (std::size_t r = 0; r < task_->n_rivals; ++r) state.settled[r] += task_->lead_of(leaf)[r];
+}
+
+// Gives a slot's messages back to the feature's own table.
+void Bound::fold_messages(std::int32_t slot) {
+  const std::int32_t j = ensemble_.slot_feature[slot], first = ensemble_.first_segment[slot];
+  double* own = state.own.data() + ensemble_.cells.first_cell(j);
+  for (std::int32_t s = first + first_segment_[slot]; s <= first + last_segment_[slot]; ++s) {
+    const double message = state.message[s];
+    if (message == 0) continue;
+    const std::int32_t end = std::min(ensemble_.segment_high[s], state.high[j]);
+    for (std::int32_t k = std::max(ensemble_.segment_low[s], state.low[j]); k <= end; ++k) own[k] = std::min(excluded, own[k] + message);
+    state.message[s] = 0;
+  }
+}
+
+// The slots on which some leaf of the tree admits only a part of what the box leaves, and these leaves. The messages of the other
+// slots, which tell no leaves apart, go back to the features.
+void Bound::list_slots(std::int32_t tree, std::size_t begin_leaf, Live& live) {
+  const Ensemble& e = ensemble_;
+  const std::size_t position = live.trees.size();
+  for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) position_[live.leaves[p]] = static_cast<std::int32_t>(p);
+  for (std::int32_t slot = e.first_slot[tree]; slot < e.first_slot[tree + 1]; ++slot) {
+    const std::int32_t first_left = first_segment_[slot], last_left = last_segment_[slot];
+    if (first_left == last_left) continue;
+    const std::size_t begin_run = live.runs.size();
+    for (std::int32_t x = e.first_slot_side[slot]; x < e.first_slot_side[slot + 1]; ++x) {
+      const std::int32_t side = e.slot_sides[x], leaf = position_[e.side_leaf[side]];
+      if (leaf < 0) continue;
+      const std::int32_t first = std::max(e.sides[side].first, first_left), last = std::min(e.sides[side].last, last_left);
+      if (first == first_left && last == last_left) continue;
+      live.runs.push_back({leaf, first, last, side_cost_[side], 0.0});
+    }
+    if (live.runs.size() == begin_run) {
+      base_[position] -= slot_cost_[slot];
+      fold_messages(slot);
+      continue;
+    }
+    live.slots.push_back(slot), live.slot_tree.push_back(static_cast<std::int32_t>(position));
+    live.first_run.push_back(static_cast<std::int32_t>(live.runs.size()));
+  }
+  for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) position_[live.leaves[p]] = -1;
+}
+
+// Subtracts from the cost of the tree's leaves what their leads are worth.
+void Bound::subtract_leads(std::size_t begin_leaf, const Live& live) {
+  const std::size_t R = task_->n_rivals;
+  double least = infinity;
+  for (std::size_t p = begin_leaf; p < live.leaves.size(); ++p) {
+    const double* lead = task_->lead_of(live.leaves[p]);
+    for (std::size_t r = 0; r < R; ++r) {
+      lead_[p * R + r] = lead[r];
+      leaf_cost_[p] -= state.multiplier[r] * lead[r];
+    }
+    least = std::min(least, leaf_cost_[p]);
+  }
+  least_[live.trees.size()] = least;
+}
+
+void Bound::sort_slots_by_feature(Live& live) {
+  const std::size_t n_features = ensemble_.cells.n_features;
+  const std::vector<std::int32_t>& feature = ensemble_.slot_feature;
+  live.first_of_feature.assign(n_features + 1, 0);
+  for (const std::int32_t slot : live.slots) ++live.first_of_feature[feature[slot] + 1];
+  for (std::size_t j = 0; j < n_features; ++j) live.first_of_feature[j + 1] += live.first_of_feature[j];
+  live.by_feature.resize(live.slots.size());
+  next_.assign(live.first_of_feature.begin(), live.first_of_feature.end() - 1);
+  for (std::size_t i = 0; i < live.slots.size(); ++i) live.by_feature[next_[feature[live.slots[i]]]++] = static_cast<std::int32_t>(i);
+}
+
+}  // namespace fcca
