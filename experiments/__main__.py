@@ -133,7 +133,7 @@ def _feature_names(study: Study) -> dict[str, list[str]]:
 
 def _note(path: Path, study: Study, names: dict[str, list[str]], left_out: list[str], this_run: dict[str, Any]) -> None:
     """Write down the machine and this run, behind earlier ones that it went on from."""
-    from fcca._files import atomic_outputs
+    from fcca.utils import atomic_outputs
 
     earlier = json.loads(path.read_text(encoding="utf-8")).get("runs", []) if path.is_file() else []
     about = {
@@ -150,7 +150,6 @@ def _note(path: Path, study: Study, names: dict[str, list[str]], left_out: list[
     }
     with atomic_outputs(path.parent) as outputs:
         outputs.path(path.name).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
-        outputs.commit()
 
 
 def _processor() -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler
 
-from fcca import datasets
+from experiments import datasets
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]

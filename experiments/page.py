@@ -16,7 +16,7 @@ from experiments import figures, tables
 from experiments.rows import TABLE, Results
 from experiments.sentences import CLAIMS
 from experiments.verdicts import FAILS, HOLDS, NOT_MEASURED, SETTING, WORDS, Judged, as_frame, judge
-from fcca._files import atomic_outputs
+from fcca.utils import atomic_outputs
 
 RESULTS, OTHER_TARGETS, ABOUT = "results.parquet", "other_targets.parquet", "about.json"
 PAGE, CLAIMS_FILE = "index.html", "claims.csv"
@@ -85,7 +85,6 @@ def build(folder: Path) -> list[Judged]:
             flat = table.set_axis([" ".join(filter(None, column)) for column in table.columns], axis=1)
             flat.to_csv(outputs.path(f"{name.replace(' ', '-')}.csv"), index=False)
         outputs.path(PAGE).write_text(text, encoding="utf-8")
-        outputs.commit()
     return judged
 
 

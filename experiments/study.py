@@ -16,9 +16,8 @@ from fcca import _core
 
 PAPER_DATASETS = ("boston", "arrhythmia", "ionosphere", "magic", "particle", "vehicle")
 N_FOLDS = 5
-#: What the numbers depend on.
-#: Files of the study that do.
-CODE = ("data.py", "measure.py", "methods.py")
+#: Files of the study and packages that the numbers depend on.
+CODE = ("datasets/*.py", "data.py", "measure.py", "methods.py")
 PACKAGES = ("fcca", "numpy", "scipy", "scikit-learn", "pandas", "optbinning", "pycontree")
 
 
@@ -86,7 +85,7 @@ def versions() -> dict[str, str]:
 def code_digest() -> str:
     """Digest of the study's own code and of the package's, the compiled core included."""
     package = Path(fcca.__file__).parent
-    files = [Path(__file__).parent / name for name in CODE]
+    files = [file for pattern in CODE for file in sorted(Path(__file__).parent.glob(pattern))]
     files += sorted(package.rglob("*.py"))
     files.append(Path(_core.__file__))
     digest = hashlib.sha256()
