@@ -1,8 +1,9 @@
-"""Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
+"""Exact counterfactuals of fitted classifiers, and the few thresholds behind their decisions."""
 
-from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fcca.utils import lazy_names
 
 if TYPE_CHECKING:
     from fcca.classifier import FCCAClassifier
@@ -24,22 +25,14 @@ __all__ = [
 ]
 __version__ = version("fcca")
 
-# Imported when first asked for, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
-_HOMES = {
-    "CounterfactualExplainer": "counterfactuals",
-    "FCCAClassifier": "classifier",
-    "FCCADiscretizer": "discretizers",
-    "GTREDiscretizer": "discretizers",
-    "MidpointDiscretizer": "discretizers",
-    "OptimalTreeClassifier": "trees",
-    "ThresholdTable": "thresholds",
-    "read_model": "models",
-}
-# So that `import fcca` is enough for fcca.report.write(…).
+# Rooms that `import fcca` makes available as fcca.report, fcca.stability, …
 _ROOMS = (
+    "certificates",
+    "classifier",
     "constraints",
     "counterfactuals",
-    "datasets",
+    "dask",
+    "discretizers",
     "exceptions",
     "export",
     "fairness",
@@ -49,16 +42,24 @@ _ROOMS = (
     "report",
     "robustness",
     "selection",
+    "stability",
+    "streaming",
+    "thresholds",
+    "trees",
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"fcca.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'fcca' has no attribute {name!r}")
-    return getattr(import_module(f"fcca.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_ROOMS})
+# Imported when first used, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
+__getattr__, __dir__ = lazy_names(
+    "fcca",
+    {
+        "CounterfactualExplainer": "counterfactuals",
+        "FCCAClassifier": "classifier",
+        "FCCADiscretizer": "discretizers",
+        "GTREDiscretizer": "discretizers",
+        "MidpointDiscretizer": "discretizers",
+        "OptimalTreeClassifier": "trees",
+        "ThresholdTable": "thresholds",
+        "read_model": "models",
+    }
+    | {room: room for room in _ROOMS},
+)

@@ -67,7 +67,7 @@ def solve_additive(
     lambda2: float,
     n_threads: int,
     time_limit: float,
-    time_limit_per_point: float,
+    time_limit_per_row: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
 def solve_linear(
@@ -87,7 +87,7 @@ def solve_linear(
     lambda2: float,
     n_threads: int,
     time_limit: float,
-    time_limit_per_point: float,
+    time_limit_per_row: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
 def solve_ensemble(
@@ -112,7 +112,7 @@ def solve_ensemble(
     lambda2: float,
     n_threads: int,
     time_limit: float,
-    time_limit_per_point: float,
+    time_limit_per_row: float,
     progress: Callable[[int], None] | None,
 ) -> _Found: ...
 def order_trees(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from fcca._weights import check_weights
+from fcca.tables import check_weights
 
 __all__ = ["compression_rate", "fidelity", "inconsistency_rate"]
 

@@ -14,17 +14,16 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d
 
-from fcca._columns import Columns
 from fcca.constraints import Constraint
 from fcca.counterfactuals import (
-    CounterfactualEngine,
     CounterfactualExplainer,
     Explanations,
     as_share,
     margin_of_share,
 )
 from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, Model, decide_at
+from fcca.models import DecidedAt, decide_at
+from fcca.tables import Columns
 
 __all__ = ["margin_effect", "share_margin"]
 
@@ -34,7 +33,7 @@ LARGEST_SEED = 2**31 - 1
 ROWS_AT_ONCE = 65_536
 
 
-def share_margin(model: Any, X: Any, share: float | str) -> float:
+def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     """A margin as a share of the range of a classifier's scores.
 
     For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes: with
@@ -44,7 +43,7 @@ def share_margin(model: Any, X: Any, share: float | str) -> float:
 
     Parameters
     ----------
-    model : CounterfactualExplainer, CounterfactualEngine, Model or fitted classifier
+    classifier : fitted classifier or CounterfactualExplainer
     X : array-like or data frame of shape (n_rows, n_features)
         Training data.
     share : float or str
@@ -66,25 +65,16 @@ def share_margin(model: Any, X: Any, share: float | str) -> float:
     0.1
     """
     part = as_share(share)
-    neutral, engine = _model_of(model, X)
-    table = (neutral.columns or Columns.numbers(neutral.n_features)).encode(X)
-    scores = neutral.scores(table) if engine is None else engine.scores(table)
-    return margin_of_share(neutral, scores, part)
-
-
-def _model_of(model: Any, X: Any) -> tuple[Model, CounterfactualEngine | None]:
-    if isinstance(model, CounterfactualExplainer):
-        model = model.engine
-    if isinstance(model, CounterfactualEngine):
-        return model.model, model
-    if isinstance(model, Model):
-        return model, None
-    engine = CounterfactualExplainer(model, X).engine
-    return engine.model, engine
+    engine = (
+        classifier if isinstance(classifier, CounterfactualExplainer) else CounterfactualExplainer(classifier, X)
+    ).engine
+    model = engine.model
+    table = (model.columns or Columns.numbers(model.n_features)).encode(X)
+    return margin_of_share(model, engine.scores(table), part)
 
 
 def margin_effect(
-    estimator: Any,
+    classifier: Any,
     X: Any,
     rows: Any,
     *,
@@ -106,7 +96,7 @@ def margin_effect(
 
     Parameters
     ----------
-    estimator : fitted classifier
+    classifier : fitted classifier
     X : array-like or data frame of shape (n_rows, n_features)
         Its training data.
     rows : array-like or data frame
@@ -163,8 +153,8 @@ def margin_effect(
     given = _checked(margins, n_refits, noise, n_noises, y)
     if "margin" in options:
         raise InvalidInputError("Give margins, not margin.")
-    first = CounterfactualExplainer(estimator, X, **options)
-    table, _ = first._rows(rows)
+    first = CounterfactualExplainer(classifier, X, **options)
+    table, _ = first.encode_rows(rows)
     if target is not None:
         open_rows = np.flatnonzero(first.engine.predict(table) != target)
         if len(open_rows) == 0:
@@ -176,7 +166,7 @@ def margin_effect(
     lines = []
     for margin in given:
         score = share_margin(first, X, margin) if isinstance(margin, str) else float(margin)
-        explainer = CounterfactualExplainer(estimator, X, margin=score, **options)
+        explainer = CounterfactualExplainer(classifier, X, margin=score, **options)
         found = explainer.explain(rows, target=target, constraints=constraints)
         solved = np.flatnonzero(found.is_status("optimal", "feasible"))
         points, wanted = found.points[solved], found.target[solved]
@@ -229,7 +219,7 @@ def _refitted(
     explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
 ) -> tuple[list[Any], list[Any]]:
     """Models of samples of the rows, and models of all rows by other seeds where there is a seed."""
-    fresh, threshold = _unfitted(explainer.estimator)
+    fresh, threshold = _unfitted(explainer.classifier)
     seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
     table = explainer.columns.encode(X)
     if len(y) != len(table):

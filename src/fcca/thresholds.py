@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fcca._columns import Columns
-from fcca._conditions import (
+from fcca.conditions import (
     KINDS,
     Codes,
     binarized,
@@ -26,10 +25,9 @@ from fcca._conditions import (
     smaller_side,
     written_document,
 )
-from fcca._decimals import shortest_decimal
-from fcca._frames import check_column_names
-from fcca._html import bar, html_table, paragraph
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns, check_column_names
+from fcca.utils import bar, html_table, paragraph, shortest_decimal
 
 Floats = NDArray[np.float64]
 Labels = tuple[Any, ...]

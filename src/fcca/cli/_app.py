@@ -5,35 +5,25 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from fcca import __version__
-from fcca.cli import _help
-from fcca.cli._benchmark import benchmark
-from fcca.cli._distill import distill
-from fcca.cli._explain import explain
-from fcca.cli._export import export
-from fcca.cli._report import report
+from fcca.cli._benchmark import Benchmark
+from fcca.cli._command import Command, add_command, flags_without_type
+from fcca.cli._distill import Distill
+from fcca.cli._explain import Explain
+from fcca.cli._export import Export
+from fcca.cli._report import Report
 from fcca.cli._running import leave_streams_whole
-from fcca.cli._verify import verify
+from fcca.cli._verify import Verify
 
-
-def _flags_without_type(params: list[Any]) -> list[Any]:
-    """The same, the type of flags left out of the help: they take no value."""
-    for param in params:
-        if getattr(param, "is_flag", False) and param.metavar is None:
-            param.metavar = ""
-    return params
-
-
-class _Command(TyperCommand):
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _flags_without_type(super().get_params(ctx))
+#: In the order of the help. A command is a class in a file, and a name here.
+COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Report, Export, Verify, Benchmark)
 
 
 class _Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _flags_without_type(super().get_params(ctx))
+        return flags_without_type(super().get_params(ctx))
 
 
 app = typer.Typer(
@@ -43,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=_help.MORE,
+    epilog="Start with: fcca distill --q 0.5 --regularization 0.005. Every command has examples: fcca distill --help.",
 )
 
 
@@ -62,14 +52,8 @@ def _fcca(
     """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
 
 
-app.command(cls=_Command, help=_help.DISTILL, short_help=_help.first_line(_help.DISTILL), epilog=_help.EPILOG)(distill)
-app.command(cls=_Command, help=_help.EXPLAIN, short_help=_help.first_line(_help.EXPLAIN), epilog=_help.EPILOG)(explain)
-app.command(cls=_Command, help=_help.REPORT, short_help=_help.first_line(_help.REPORT), epilog=_help.EPILOG)(report)
-app.command(cls=_Command, help=_help.EXPORT, short_help=_help.first_line(_help.EXPORT), epilog=_help.PLAIN_EPILOG)(export)
-app.command(cls=_Command, help=_help.VERIFY, short_help=_help.first_line(_help.VERIFY), epilog=_help.VERIFY_EPILOG)(verify)
-app.command(cls=_Command, help=_help.BENCHMARK, short_help=_help.first_line(_help.BENCHMARK), epilog=_help.PLAIN_EPILOG)(
-    benchmark
-)
+for command in COMMANDS:
+    add_command(app, command)
 
 
 def run() -> None:

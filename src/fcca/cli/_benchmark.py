@@ -1,117 +1,103 @@
 """``fcca benchmark``."""
 
-from __future__ import annotations
-
-from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from fcca._files import atomic_outputs
-from fcca.cli import _arguments as arguments
-from fcca.cli import interrupts_deferred
-from fcca.cli._options import METHODS, BenchmarkSettings, TargetModel, chosen_levels, table_format
-from fcca.cli._running import Output, run_command
-from fcca.exceptions import InvalidInputError
+from fcca.cli import _options as options, interrupts_deferred
+from fcca.cli._checks import Check, chosen_levels, expects, expects_name
+from fcca.cli._command import Command
+from fcca.cli._options import TargetModel, data_option, model_option, search_option
+from fcca.cli._running import Output
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
     from fcca.cli._comparison import Comparison
 
+METHODS = ("fcca", "gtre", "cart")  # to compare with the black box and each other
 
-def benchmark(
-    data: arguments.Table = None,
-    label: arguments.Label = None,
-    categorical: arguments.Categorical = None,
+
+def chosen_methods(text: str) -> tuple[str, ...]:
+    """``fcca,cart`` as names, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Command):
+    """Compare trees on your own table: FCCA's thresholds, GTRE's, CART, and the black box itself.
+
+    Cross-validated: every method is fitted on the same folds and judged on the rows held out. FCCA and GTRE take
+    their thresholds from the black box and get the provably best tree on them; CART is scikit-learn's tree on the
+    columns as they are, of the same depth. A leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs
+    nothing, so that CART's trees are larger. [italic]commonest class[/] is what answering every row alike is worth.
+
+    [italic]fidelity[/] is how often a tree answers as the black box does; [italic]thresholds[/] are those that the
+    tree may ask for, [italic]columns[/] those that it asks for; [italic]proven[/] is the share of trees proven
+    optimal; [italic]seconds[/] is what fitting takes, for the trees beyond the black box.
+
+    [bold]Examples[/]
+
+    [dim]# scikit-learn's breast-cancer data[/]
+    [cyan]fcca benchmark[/]
+
+    [dim]# a table of your own, a random forest, trees of depth 4[/]
+    [cyan]fcca benchmark loans.csv --label default --model rf --depth 4 --q 0,0.8[/]
+
+    [dim]# for a script, and as a table[/]
+    [cyan]fcca benchmark loans.csv --json --out benchmark.csv[/]
+    """
+
+    data: options.Table = None
+    label: options.Label = None
+    categorical: options.Categorical = ()
     folds: Annotated[
-        int, typer.Option(help="Parts that the rows are split into; each is held out once.", rich_help_panel=arguments.DATA)
-    ] = 5,
+        int,
+        data_option(help="Parts that the rows are split into; each is held out once."),
+        expects("a whole number of at least 2, such as 5", lambda folds: folds >= 2),
+    ] = 5
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the table to a .csv file.", show_default=False, rich_help_panel=arguments.DATA
-        ),
-    ] = None,
-    as_json: arguments.AsJson = False,
-    quiet: arguments.Quiet = False,
-    model: arguments.Model = None,
+        Path | None, data_option(metavar="FILE", help="Write the table to a .csv file."), expects_name(".csv")
+    ] = None
+    as_json: options.AsJson = False
+    quiet: options.Quiet = False
+    model: Annotated[TargetModel, options.MODEL_BY_NAME, options.IS_INSTALLED] = TargetModel.gb
     methods: Annotated[
-        str, typer.Option(metavar="NAME,…", help="What to compare, beside the black box.", rich_help_panel=arguments.MODEL)
-    ] = ",".join(METHODS),
-    depth: arguments.Depth = 3,
-    seed: arguments.Seed = 0,
+        str,
+        model_option(metavar="NAME,…", help="What to compare, beside the black box."),
+        expects(
+            f"some of {', '.join(METHODS)}, with commas between them",
+            lambda text: all(name in METHODS for name in chosen_methods(text)),
+        ),
+    ] = ",".join(METHODS)
+    depth: options.Depth = 3
+    random_state: options.RandomState = 0
     q: Annotated[
         str,
-        typer.Option(
+        search_option(
             "--q",
             metavar="Q,Q,…",
             help="Levels of granularity: thresholds crossed at least as often as this quantile of all counts.",
-            rich_help_panel=arguments.SEARCH,
         ),
-    ] = "0,0.7,0.9",
-    jobs: arguments.Jobs = -1,
+        Check(chosen_levels),
+    ] = "0,0.7,0.9"
+    jobs: options.Jobs = -1
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Time for the searches of a fold, and for each tree.",
-            show_default=False,
-            rich_help_panel=arguments.SEARCH,
-        ),
-    ] = None,
-) -> None:
-    """Run ``fcca benchmark``; its help is in _help."""
+        search_option(metavar="SECONDS", help="Time for the searches of a fold, and for each tree."),
+        options.IS_TIME,
+    ] = None
 
-    def work(output: Output) -> int:
-        settings = BenchmarkSettings(
-            model=model or TargetModel.gb,
-            categorical=tuple(categorical or ()),
-            levels=chosen_levels("--q", q),
-            folds=folds,
-            depth=depth,
-            seed=seed,
-            jobs=jobs,
-            time_limit=time_limit,
-            methods=tuple(dict.fromkeys(name.strip() for name in methods.split(","))),
-            out=out,
-        )
-        return _benchmark(data, label, settings, output)
+    def check(self) -> None:
+        """Check that a label column comes with a table."""
+        options.check_label("fcca benchmark", self.data, self.label)
 
-    run_command(work, quiet=quiet, as_json=as_json)
+    def compute(self, output: Output) -> "Comparison":
+        """Read, fit and compare."""
+        with interrupts_deferred():
+            from fcca.cli._comparison import comparison
+            from fcca.cli._data import bundled_data, read_data
 
-
-def _benchmark(path: Path | None, label: str | None, settings: BenchmarkSettings, output: Output) -> int:
-    """Read, compute, write and print; returns the exit code."""
-    if path is None and label is not None:
-        raise InvalidInputError(f"--label {label} was given without a file. Expected fcca benchmark DATA --label {label}.")
-    if path is not None:
-        table_format(path)
-    out = settings.out
-    compared: Comparison | None = None
-    failure: OSError | None = None
-    try:
-        with nullcontext() if out is None else atomic_outputs(out.parent) as outputs:
-            if out is not None and outputs is not None:
-                outputs.path(out.name)  # refuses a name that is taken by a directory, before any work
-            with interrupts_deferred():
-                from fcca.cli._comparison import comparison
-                from fcca.cli._comparison_summary import comparison_summary
-                from fcca.cli._data import bundled_data, read_data
-
-            with output.progress():
-                data = bundled_data() if path is None else read_data(path, label, settings.categorical)
-                compared = comparison(data, settings)
-            if out is not None and outputs is not None:
-                compared.frame().to_csv(outputs.path(out.name), index=False, lineterminator="\n")
-    except OSError as error:
-        if compared is None:
-            raise
-        failure = error  # what was computed is still worth printing
-
-    written = None if failure else out
-    output.result(lambda: comparison_summary(compared, written), compared.document, compared.notes)
-    if failure is not None:
-        assert out is not None
-        return output.cannot_write(out, failure)
-    return 0
+        with output.progress():
+            return comparison(
+                bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self
+            )

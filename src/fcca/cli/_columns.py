@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from fcca._columns import Columns
-from fcca._frames import listed_rows
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns, listed_rows
 
 Bools = NDArray[np.bool_]
 

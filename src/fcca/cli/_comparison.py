@@ -1,32 +1,49 @@
-"""What ``fcca benchmark`` computes: black box and trees side by side on the same folds."""
+"""The result of ``fcca benchmark``: black box and trees side by side on the same folds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from fcca._columns import Columns
-from fcca._known_rows import known_rows
-from fcca._progress import progress_bar, step
-from fcca._weights import heaviest_label
+from fcca.cli._benchmark import Benchmark, chosen_methods
+from fcca.cli._black_box import check_range, training_table
+from fcca.cli._checks import chosen_levels
+from fcca.cli._command import Result
 from fcca.cli._data import Dataset
-from fcca.cli._distillation import check_range, collected_notes, training_table
 from fcca.cli._models import described, target_model
-from fcca.cli._options import BenchmarkSettings, TargetModel
+from fcca.cli._notes import collected_notes
+from fcca.cli._options import TargetModel
+from fcca.cli._words import (
+    add_numbers,
+    classes_in_words,
+    number,
+    panel,
+    percent,
+    plain_table,
+    printable,
+    seconds,
+    written_to,
+)
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer
 from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
 from fcca.metrics import fidelity
 from fcca.models import prepared, read_model
+from fcca.tables import Columns, heaviest_label, known_rows
 from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.utils import progress_bar, step
 
 Labels = NDArray[np.generic]
 
@@ -43,6 +60,8 @@ MEASURES = (
     "optimal",
     "seconds",
 )
+HOW_GOOD = ("accuracy", "fidelity", "seconds")
+HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
 
 
 @dataclass(frozen=True)
@@ -58,13 +77,13 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """All that ``fcca benchmark`` found.
+class Comparison(Result):
+    """The result of ``fcca benchmark``.
 
     Attributes
     ----------
     data : Dataset
-    settings : BenchmarkSettings
+    settings : Benchmark
     model : str
         The black box in words.
     lines : DataFrame
@@ -76,7 +95,7 @@ class Comparison:
     """
 
     data: Dataset
-    settings: BenchmarkSettings
+    settings: Benchmark
     model: str
     lines: pd.DataFrame
     missing: dict[str, str]
@@ -89,6 +108,27 @@ class Comparison:
         means = groups.mean()
         means["accuracy_se"] = groups["accuracy"].sem(ddof=1)
         return means.reset_index()[["method", "Q", *MEASURES]]
+
+    def write(self, path: Path, name: str) -> None:
+        """Write the table as CSV."""
+        self.frame().to_csv(path, index=False, lineterminator="\n")
+
+    def summary(self, written: Path | None) -> RenderableType:
+        """A line per method, and the file that they were written to."""
+        data, settings = self.data, self.settings
+        leaves = "a leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs nothing"
+        facts = [
+            ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
+            ("Classes", classes_in_words(data.class_counts())),
+            ("Black box", self.model),
+            ("Trees", f"depth {settings.depth}; {leaves}"),
+            ("Folds", f"{settings.folds}; means over them, ± is the standard error"),
+            ("Time", seconds(self.seconds)),
+        ]
+        parts: list[RenderableType] = [panel("fcca benchmark", facts), _Lines(self)]
+        for name, reason in self.missing.items():
+            parts += [Text(), Text(f"{name} is left out. {printable(reason)}")]
+        return Group(*parts, *written_to(written))
 
     def document(self) -> dict[str, Any]:
         """The same as JSON has it; what a method does not have is null."""
@@ -107,7 +147,7 @@ class Comparison:
         }
 
 
-def comparison(data: Dataset, settings: BenchmarkSettings) -> Comparison:
+def comparison(data: Dataset, settings: Benchmark) -> Comparison:
     """Fit and judge every method on every fold."""
     data = data.guessed(settings.categorical)
     check_range(data.X)
@@ -117,14 +157,15 @@ def comparison(data: Dataset, settings: BenchmarkSettings) -> Comparison:
     missing: dict[str, str] = {}
     unknown = 0
     model = ""
-    splits = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.seed).split(data.X, data.y)
-    jobs = 1 + len(settings.methods)
+    splits = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.random_state).split(data.X, data.y)
+    methods = chosen_methods(settings.methods)
+    jobs = 1 + len(methods)
     with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * jobs, shown=False) as progress:
         for at, (train, test) in enumerate(splits):
             fold, line, n_unknown = _fold(data, train, test, settings)
             model, unknown = described(fold.black_box), unknown + n_unknown
             lines += [line | {"fold": at}, _baseline(fold) | {"fold": at}]
-            for done, name in enumerate(settings.methods, start=1):
+            for done, name in enumerate(methods, start=1):
                 if progress is not None:
                     progress(at * jobs + done)
                 try:
@@ -156,7 +197,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
 
 
 def _fold(
-    data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: BenchmarkSettings
+    data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[Fold, dict[str, Any], int]:
     """A fold with its black box, the black box's line, and how many rows it cannot be asked about."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
@@ -169,7 +210,7 @@ def _fold(
     with step("The black box"):
         began = perf_counter()
         widths = (numbers.max() - numbers.min()).to_numpy()
-        black_box = target_model(settings.model, settings.seed, columns, widths).fit(X, y)
+        black_box = target_model(settings.model, settings.random_state, columns, widths).fit(X, y)
         seconds = perf_counter() - began
     answers = np.asarray(black_box.predict(X_test)).ravel()
     line = _line(BLACK_BOX, answers, y_test, answers, seconds=seconds)
@@ -214,7 +255,7 @@ def _baseline(fold: Fold) -> dict[str, Any]:
 
 
 def _with_best_tree(
-    method: str, discretizer: Any, fold: Fold, settings: BenchmarkSettings, seconds: float, Q: float = np.nan
+    method: str, discretizer: Any, fold: Fold, settings: Benchmark, seconds: float, Q: float = np.nan
 ) -> dict[str, Any]:
     """The line of the best tree on a discretizer's 0/1 columns."""
     began = perf_counter()
@@ -237,32 +278,32 @@ def _with_best_tree(
     )
 
 
-def _fcca(fold: Fold, settings: BenchmarkSettings) -> Iterator[dict[str, Any]]:
+def _fcca(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
     """The counterfactuals are computed once, and count for every level."""
     began = perf_counter()
     discretizer = FCCADiscretizer(FrozenEstimator(fold.black_box), time_limit=settings.time_limit, n_jobs=settings.jobs).fit(
         fold.X, fold.y
     )
     seconds = perf_counter() - began
-    for Q in settings.levels:
+    for Q in chosen_levels("--q", settings.q):
         discretizer.set_granularity(Q)
         yield _with_best_tree(f"FCCA Q={Q:g}", discretizer, fold, settings, seconds, Q)
 
 
-def _gtre(fold: Fold, settings: BenchmarkSettings) -> Iterator[dict[str, Any]]:
+def _gtre(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
     relearns = settings.model not in (TargetModel.xgb, TargetModel.catboost)
     if not relearns and Columns.of_table(fold.X).has_categories:
         raise UnsupportedModelError(
             f"GTRE fits the black box again on 0/1 columns, and {settings.model} was told which columns hold categories."
         )
     began = perf_counter()
-    discretizer = GTREDiscretizer(FrozenEstimator(fold.black_box), random_state=settings.seed).fit(fold.X, fold.y)
+    discretizer = GTREDiscretizer(FrozenEstimator(fold.black_box), random_state=settings.random_state).fit(fold.X, fold.y)
     yield _with_best_tree("GTRE", discretizer, fold, settings, perf_counter() - began)
 
 
-def _cart(fold: Fold, settings: BenchmarkSettings) -> Iterator[dict[str, Any]]:
+def _cart(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
     began = perf_counter()
-    tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.seed)
+    tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.random_state)
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
     seconds = perf_counter() - began
     read: Any = read_model(fitted)
@@ -279,9 +320,56 @@ def _cart(fold: Fold, settings: BenchmarkSettings) -> Iterator[dict[str, Any]]:
     )
 
 
-METHOD: dict[str, Callable[[Fold, BenchmarkSettings], Iterator[dict[str, Any]]]] = {
+METHOD: dict[str, Callable[[Fold, Benchmark], Iterator[dict[str, Any]]]] = {
     "fcca": _fcca,
     "gtre": _gtre,
     "cart": _cart,
 }
 TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
+
+
+# --- printed -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """One table where it fits, else two below each other: nothing is cut off."""
+
+    compared: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        whole = _table(self.compared, (*HOW_GOOD, *HOW_LARGE))
+        if console.measure(whole, options=options.update(width=1000)).maximum <= options.max_width:
+            yield whole
+        else:
+            yield _table(self.compared, HOW_GOOD)
+            yield Text()
+            yield _table(self.compared, HOW_LARGE)
+
+
+def _table(compared: Comparison, columns: tuple[str, ...]) -> Table:
+    table = plain_table(padding=(0, 1, 0, 0))
+    table.add_column("method", no_wrap=True)
+    add_numbers(table, *columns)
+    for line in compared.frame().to_dict("records"):
+        cells = _cells({str(name): value for name, value in line.items()})
+        style = "dim" if line["method"] in (BLACK_BOX, BASELINE) else ""
+        table.add_row(Text(str(line["method"])), *(cells[name] for name in columns), style=style)
+    return table
+
+
+def _cells(line: dict[str, Any]) -> dict[str, str]:
+    black_box = line["method"] == BLACK_BOX
+    return {
+        "accuracy": f"{percent(line['accuracy'])} ± {_or_dash(100 * line['accuracy_se'], '{:.1f}')}",
+        "fidelity": "–" if black_box else percent(line["fidelity"]),
+        "seconds": f"{line['seconds']:.2f}",
+        "thresholds": "–" if black_box else _or_dash(line["thresholds"], "{:.1f}", "all"),
+        "columns": _or_dash(line["columns"], "{:.1f}"),
+        "leaves": _or_dash(line["leaves"], "{:.1f}"),
+        "proven": "–" if line["optimal"] != line["optimal"] else percent(line["optimal"], 0),
+    }
+
+
+def _or_dash(value: Any, form: str, dash: str = "–") -> str:
+    return dash if value != value else form.format(value)

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from pandas.api import types
 from sklearn.datasets import load_breast_cancer
 
-from fcca._columns import Columns
-from fcca._frames import check_columns
-from fcca._progress import step
 from fcca.cli import check_memory, memory_is_scarce
+from fcca.cli._checks import INPUT_FORMATS, table_format
 from fcca.cli._columns import as_known, guessed, listed
-from fcca.cli._options import INPUT_FORMATS, table_format
 from fcca.exceptions import InvalidInputError
-from fcca.streaming._parquet import decimals_as_numbers, names_in
+from fcca.streaming import decimals_as_numbers, names_in
+from fcca.tables import Columns, check_columns
+from fcca.utils import step
 
 LABEL_NAMES = ("label", "target", "class", "y")
 # What pandas and pyarrow raise for damaged files: ValueErrors, but a wrong note on types in a Parquet file may be anything.
@@ -414,7 +413,7 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
         )
 
 
-def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, seed: int) -> None:
+def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, random_state: int) -> None:
     """Refuse a split that holds out all rows of a class.
 
     Parameters
@@ -426,13 +425,14 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
     label : str
         Name of the label column.
     test_size : float
-    seed : int
+    random_state : int
     """
     for name, n in counts.items():
         if name not in learned:
             raise InvalidInputError(
-                f"--test-size {test_size:g} with --seed {seed} holds out all {n} rows of class {name!r} of {label!r}, and "
-                "leaves none to learn from. Give another --seed, a smaller --test-size, or remove the class."
+                f"--test-size {test_size:g} with --random-state {random_state} holds out all {n} rows of class {name!r} of "
+                f"{label!r}, and leaves none to learn from. Give another --random-state, a smaller --test-size, or remove "
+                "the class."
             )
 
 

@@ -1,4 +1,4 @@
-"""What ``fcca explain`` computes: the cheapest changes of some rows of a file, for a classifier from a file."""
+"""The result of ``fcca explain``: the cheapest changes of some rows of a file, for a classifier from a file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from fcca._progress import step
+from fcca.cli._checks import chosen_rows
 from fcca.cli._columns import listed, one_type_per_column
+from fcca.cli._command import Result
 from fcca.cli._data import read_features
-from fcca.cli._distillation import collected_notes
-from fcca.cli._models import columns_of, decision, labels_note, model_from_file
-from fcca.cli._options import ExplainSettings, chosen_rows
+from fcca.cli._explain import Explain
+from fcca.cli._models import columns_of, decision, described, labels_note, model_from_file
+from fcca.cli._notes import collected_notes
 from fcca.cli._rules import read_rules
+from fcca.cli._running import EXIT_UNVERIFIED
+from fcca.cli._words import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
+from fcca.utils import step
+
+ANSWERS_SHOWN = 20
+STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
@@ -37,8 +48,8 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """All that ``fcca explain`` found."""
+class Explanation(Result):
+    """The result of ``fcca explain``."""
 
     model: Any
     model_file: Path
@@ -53,10 +64,12 @@ class Explanation:
         """Where the model decides, in words; None where that is at even odds."""
         return decision(self.model)
 
-    @property
-    def n_unverified(self) -> int:
-        """Answers that the classifier itself does not confirm."""
-        return int(self.found.is_status("unverified").sum())
+    def verdict(self) -> tuple[int, str]:
+        """Whether the classifier's own predict confirms all answers."""
+        n = int(self.found.is_status("unverified").sum())
+        if n == 0:
+            return 0, ""
+        return EXIT_UNVERIFIED, f"{n} of {len(self.found)} answers are not confirmed by the model's own predict."
 
     def write(self, path: Path, name: str) -> None:
         """Write one line per move to ``path``, in the format that the final name asks for."""
@@ -65,6 +78,26 @@ class Explanation:
             frame.to_parquet(path, index=False)
         else:
             frame.to_csv(path, index=False, lineterminator="\n")
+
+    def summary(self, written: Path | None) -> RenderableType:
+        """The answers as a table and in words, and the file that they were written to."""
+        return Group(
+            panel("fcca explain", self._facts()),
+            _answers_table(self.found),
+            Text(),
+            _in_words(self.found),
+            *written_to(written),
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        n_rows, n_columns = self.shape
+        return [
+            ("Model", f"{printable(self.model_file.name)}: {described(self.model)}"),
+            ("Data", f"{printable(self.data_file.name)}: {number(n_rows)} rows × {number(n_columns)} columns"),
+            *([] if self.decision is None else [("Decision", printable(self.decision))]),
+            ("Counterfactuals", _counts(self.found)),
+            ("Time", seconds(self.seconds)),
+        ]
 
     def document(self) -> dict[str, Any]:
         """Everything as one JSON document; numbers that JSON does not have are null."""
@@ -120,8 +153,9 @@ def _json_number(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def explanation(model_file: Path, data_file: Path, settings: ExplainSettings) -> Explanation:
+def explanation(settings: Explain) -> Explanation:
     """Load, read and explain."""
+    model_file, data_file = settings.model_file, settings.data
     with step("Loading the model"):
         model = model_from_file(model_file)
         names, n_features, columns = columns_of(model)
@@ -148,15 +182,15 @@ def explanation(model_file: Path, data_file: Path, settings: ExplainSettings) ->
             constraints=rules or None,
             n_jobs=settings.jobs,
             time_limit=settings.time_limit,
-            time_limit_per_point=settings.time_limit_per_row,
+            time_limit_per_row=settings.time_limit_per_row,
         )
         target = _class_named(settings.target, explainer.classes.tolist())
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
-        seconds = perf_counter() - began
+        duration = perf_counter() - began
     about_labels = labels_note(model, model_file)
     every_note = (*([] if about_labels is None else [about_labels]), *notes, *found.notes)
-    return Explanation(explainer.estimator, model_file, data_file, X.shape, found, seconds, every_note)
+    return Explanation(explainer.classifier, model_file, data_file, X.shape, found, duration, every_note)
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:
@@ -167,3 +201,90 @@ def _class_named(text: str | None, classes: list[Any]) -> Any:
     if not named:
         raise InvalidInputError(f"--target is {text}, which is not a class of the model. Its classes are {listed(classes)}.")
     return named[0]
+
+
+# --- printed -------------------------------------------------------------------------------------------------------------
+
+
+def _is_there(found: Explanations) -> NDArray[np.bool_]:
+    """Whether a row is answered as asked for without any change."""
+    is_moved = np.isin(np.arange(len(found)), found.moves.point)
+    return found.is_status("optimal") & ~is_moved
+
+
+def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
+    """Whether an answer says that after the ones before it there is none."""
+    return found.is_status("infeasible") & (found.answer > 1)
+
+
+def _counts(found: Explanations) -> str:
+    """How many rows were asked about, and what came out: changes, rows that need none, and ends of the search."""
+    there, no_other = _is_there(found), _is_no_other(found)
+    n_rows, n_changes = len(np.unique(found.rows)), int((~there & ~no_other).sum())
+    statuses = found.status[~there & ~no_other].tolist()
+    parts = [
+        f"{number(statuses.count(status))} {'proven optimal' if status == 'optimal' else status}"
+        for status in STYLES
+        if status in statuses
+    ]
+    if there.any():
+        targets = {printable(target) for target in found.target[there]}
+        parts.append(f"{number(int(there.sum()))} already {targets.pop() if len(targets) == 1 else 'as asked for'}")
+    rows = f"{number(n_rows)} row{'s' if n_rows != 1 else ''}"
+    if bool((found.answer > 1).any()):
+        rows += f", {number(n_changes)} answer{'s' if n_changes != 1 else ''}"
+    end = ""
+    if no_other.any():
+        which = "" if n_rows == 1 else f" for {number(int(no_other.sum()))} of the rows"
+        end = f", then proven that there is no other{which}"
+    return f"{rows}: {', '.join(parts)}{end}"
+
+
+def _answers_table(found: Explanations) -> Table:
+    several, likely = bool((found.answer > 1).any()), bool(np.isfinite(found.probability_before).any())
+    table = plain_table()
+    add_numbers(table, "Row", *(["answer"] if several else []))
+    table.add_column("now", overflow="fold")
+    table.add_column("then", overflow="fold")
+    if likely:
+        table.add_column(Text(_whose_probability(found)), overflow="fold")
+    add_numbers(table, "cost")
+    table.add_column("proof", no_wrap=True)
+    status, target, predicted, labels = found.status, found.target, found.predicted, found.labels[found.rows]
+    words = np.where(_is_there(found), "none needed", np.where(_is_no_other(found), "no other", status))
+    for i in range(min(len(found), ANSWERS_SHOWN)):
+        cells: list[RenderableType] = [Text(printable(labels[i]))]
+        if several:
+            cells.append(str(found.answer[i]))
+        answered = str(status[i]) not in ("infeasible", "unknown")
+        cells += [Text(printable(predicted[i])), Text(printable(target[i]) if answered else "–")]
+        if likely:
+            before, after = found.probability_before[i], found.probability_after[i]
+            cells.append(Text(f"{_share(before)} → {_share(after)}", no_wrap=True))
+        cells += [f"{found.cost[i]:.4g}" if answered else "–", Text(str(words[i]), style=STYLES[str(status[i])])]
+        table.add_row(*cells)
+    return table
+
+
+def _whose_probability(found: Explanations) -> str:
+    """``P(approved)`` where all answers are about one class, elsewhere the one in the column ``then``."""
+    codes = np.unique(found.class_code[:ANSWERS_SHOWN])
+    return f"P({printable(found.classes[codes[0]])})" if len(codes) == 1 and codes[0] >= 0 else "P(then)"
+
+
+def _share(probability: float) -> str:
+    return f"{probability:.3f}" if np.isfinite(probability) else "–"
+
+
+def _in_words(found: Explanations) -> Table:
+    grid = titled_grid()
+    several = bool((found.answer > 1).any())
+    labels = found.labels[found.rows]
+    for i, text in enumerate(found.sentences()[:ANSWERS_SHOWN]):
+        name = f"Row {printable(labels[i])}" if found.answer[i] == 1 else ""
+        grid.add_row(f"{name} ({found.answer[i]})".strip() if several else name, Text(printable(text)))
+    if len(found) > ANSWERS_SHOWN:
+        grid.add_row(
+            "", Text(f"… {number(len(found) - ANSWERS_SHOWN)} more: --out FILE or --json has them all.", style="dim")
+        )
+    return grid

@@ -1,23 +1,22 @@
 """``fcca export``."""
 
-from __future__ import annotations
-
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fcca._files import atomic_outputs
-from fcca.cli import _arguments as arguments
 from fcca.cli import interrupts_deferred
-from fcca.cli._options import check_file
-from fcca.cli._running import Output, run_command
+from fcca.cli._checks import file_of
+from fcca.cli._command import Command
+from fcca.cli._options import argument, data_option
+from fcca.cli._running import Output
 from fcca.exceptions import InvalidInputError
-from fcca.export import EXPORTERS
-from fcca.export._sql_options import ADDITIONS, DIALECTS
-from fcca.export._sql_options import FORMS as SQL_FORMS
+from fcca.export import ADDITIONS, DIALECTS, EXPORTERS, FORMS as SQL_FORMS
+from fcca.utils import atomic_outputs
 
 if TYPE_CHECKING:
     Form = str
@@ -31,114 +30,102 @@ else:
     Addition = StrEnum("Addition", {name: name for name in ADDITIONS})
 
 FORMS = "; ".join(f"{exporter.title} ({name})" for name, exporter in EXPORTERS.items())
-EXPECTED = "the tree.json that fcca distill writes"
-SQL = "SQL"
+
+sql_option = partial(typer.Option, rich_help_panel="SQL")
 
 
-def export(
+@dataclass(frozen=True, kw_only=True)
+class Export(Command):
+    """Turn the tree that distill found into text, Markdown, plain Python, SQL, ONNX or JSON.
+
+    The Python is a module without dependencies whose predict(row) answers as the tree does, to the last bit; a row is
+    a dictionary of columns and values. SQL and ONNX answer alike; rows that the tree refuses get NULL in SQL.
+
+    [bold]Examples[/]
+
+    [dim]# to read[/]
+    [cyan]fcca export fcca-out/tree.json[/]
+
+    [dim]# to run elsewhere[/]
+    [cyan]fcca export fcca-out/tree.json --to python --out tree.py[/]
+
+    [dim]# for a document[/]
+    [cyan]fcca export fcca-out/tree.json --to markdown >> model-card.md[/]
+
+    [dim]# a query that adds the prediction to the rows of a table[/]
+    [cyan]fcca export tree.json --to sql --dialect postgres --table loans[/]
+
+    [dim]# the expression alone, for a view[/]
+    [cyan]fcca export tree.json --to sql --dialect snowflake --form case[/]
+
+    [dim]# a model for ONNX Runtime[/]
+    [cyan]fcca export fcca-out/tree.json --out tree.onnx[/]
+    """
+
     tree: Annotated[
-        Path, typer.Argument(metavar="TREE", help="A tree: the tree.json that fcca distill writes.", show_default=False)
-    ],
+        Path,
+        argument(metavar="TREE", help="A tree: the tree.json that fcca distill writes."),
+        file_of("the tree.json that fcca distill writes"),
+    ]
     to: Annotated[
         Form | None,
-        typer.Option(
-            "--to",
-            help=f"What to write: {FORMS}. Without it: by the ending of --out, or text.",
-            show_default=False,
-            rich_help_panel=arguments.DATA,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where to write it. Without it: to standard output.",
-            show_default=False,
-            rich_help_panel=arguments.DATA,
-        ),
-    ] = None,
-    dialect: Annotated[
-        Dialect | None,
-        typer.Option(help="Whose SQL. Without it: duckdb.", show_default=False, rich_help_panel=SQL),
-    ] = None,
+        data_option("--to", help=f"What to write: {FORMS}. Without it: by the ending of --out, or text."),
+    ] = None
+    out: Annotated[Path | None, data_option(metavar="FILE", help="Where to write it. Without it: to standard output.")] = (
+        None
+    )
+    dialect: Annotated[Dialect | None, sql_option(help="Whose SQL. Without it: duckdb.")] = None
     table: Annotated[
-        list[str] | None,
-        typer.Option(
+        tuple[str, ...],
+        sql_option(
             metavar="NAME",
             help="The table that the query reads. Without it: data. A dot is part of a name; for a schema, give it first: "
             "--table public --table loans. With --form case, it stands before the names of the columns.",
-            show_default=False,
-            rich_help_panel=SQL,
         ),
-    ] = None,
+    ] = ()
     sql_form: Annotated[
         SQLForm | None,
-        typer.Option(
-            "--form",
-            help="A whole query (select), or the expression alone, for a view (case). Without it: select.",
-            show_default=False,
-            rich_help_panel=SQL,
-        ),
-    ] = None,
+        sql_option("--form", help="A whole query (select), or the expression alone, for a view (case). Without it: select."),
+    ] = None
     add: Annotated[
-        list[Addition] | None,
-        typer.Option(
-            help="What the query adds to the columns of the table; may be given several times. Without it: the prediction.",
-            show_default=False,
-            rich_help_panel=SQL,
+        tuple[Addition, ...],
+        sql_option(
+            help="What the query adds to the columns of the table; may be given several times. Without it: the prediction."
         ),
-    ] = None,
-    prefix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What the names of the added columns begin with.",
-            show_default=False,
-            rich_help_panel=SQL,
-        ),
-    ] = None,
+    ] = ()
+    prefix: Annotated[str | None, sql_option(metavar="TEXT", help="What the names of the added columns begin with.")] = None
     numbered: Annotated[
-        bool,
-        typer.Option(
-            "--numbered",
-            help="Name bins and probabilities by number rather than by condition and class.",
-            show_default=False,
-            rich_help_panel=SQL,
-        ),
-    ] = False,
-) -> None:
-    """Run ``fcca export``; its help is in _help."""
+        bool, sql_option("--numbered", help="Name bins and probabilities by number rather than by condition and class.")
+    ] = False
 
-    def work(output: Output) -> int:
-        form = _form(None if to is None else str(to), out)
+    def run(self, output: Output) -> int:
+        """Write the tree; returns the exit code."""
+        form = _form(self.to, self.out)
         given = {
-            "dialect": None if dialect is None else str(dialect),
-            "table": table or None,
-            "form": None if sql_form is None else str(sql_form),
-            "add": [str(one) for one in add] if add else None,
-            "prefix": prefix,
-            "numbered": numbered or None,
+            "dialect": self.dialect,
+            "table": list(self.table) or None,
+            "form": self.sql_form,
+            "add": [str(one) for one in self.add] or None,
+            "prefix": self.prefix,
+            "numbered": self.numbered or None,
         }
-        options = {name: value for name, value in given.items() if value is not None}
-        _check_options(form, options)
-        check_file(tree, EXPECTED)
-        if out is None:
+        sql = {name: str(value) if isinstance(value, str) else value for name, value in given.items() if value is not None}
+        _check_options(form, sql)
+        if self.out is None:
             if EXPORTERS[form].binary and sys.stdout.isatty():
                 raise InvalidInputError(f"The form {form} is no text that a terminal could show. Give a file with --out.")
-            typer.echo(_content(tree, form, options), nl=False)
+            typer.echo(_content(self.tree, form, sql), nl=False)
             return 0
-        with atomic_outputs(out.parent) as outputs:
-            path = outputs.path(out.name)
-            path.write_bytes(_content(tree, form, options))
+        with atomic_outputs(self.out.parent) as outputs:
+            path = outputs.path(self.out.name)
+            path.write_bytes(_content(self.tree, form, sql))
         return 0
-
-    run_command(work)
 
 
 def _form(to: str | None, out: Path | None) -> str:
     """The exporter that is asked for, by name or by how a file's name ends."""
     if to is not None:
-        return to
+        return str(to)
     if out is None:
         return "text"
     for name, exporter in EXPORTERS.items():

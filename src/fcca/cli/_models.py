@@ -17,17 +17,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from fcca._columns import Columns
-from fcca._frames import check_columns
-from fcca._units import PowerOfTwoScaler
+from fcca.cli._checks import not_installed
 from fcca.cli._columns import listed
 from fcca.cli._data import Dataset, check_order
-from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel, not_installed
+from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
 from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, TreeEnsemble, prepared, read_model
-from fcca.models._lightgbm import LightGBMBooster
-from fcca.models._registry import unwrapped
-from fcca.models._table_coder import TableCoder
+from fcca.models import DecidedAt, LightGBMBooster, TableCoder, TreeEnsemble, prepared, read_model, unwrapped
+from fcca.tables import Columns, PowerOfTwoScaler, check_columns
 
 Floats = NDArray[np.float64]
 
@@ -36,24 +32,24 @@ SMALLEST_WIDTH = 1e-20
 # --- by name ------------------------------------------------------------------------------------------------------------
 
 
-def target_model(model: TargetModel, seed: int, columns: Columns | None = None, widths: Floats | None = None) -> Any:
-    """The classifier of that name, unfitted; the same for the same seed.
+def target_model(model: TargetModel, random_state: int, columns: Columns | None = None, widths: Floats | None = None) -> Any:
+    """The classifier of that name, unfitted; the same for the same random_state.
 
     Parameters
     ----------
     model : TargetModel
-    seed : int
+    random_state : int
     columns : Columns, optional
         What the training table is made of; None for plain numbers.
     widths : ndarray, optional
         The ranges of its columns of numbers.
     """
     if model.is_linear:
-        estimator = make_pipeline(PowerOfTwoScaler(), StandardScaler(), MAKERS[model](seed))
+        estimator = make_pipeline(PowerOfTwoScaler(), StandardScaler(), MAKERS[model](random_state))
     elif columns is not None and columns.has_categories and model.takes_categories and _are_usual(widths):
-        estimator = MAKERS[model](seed)  # behind a scaler it could not be told which columns hold categories
+        estimator = MAKERS[model](random_state)  # behind a scaler it could not be told which columns hold categories
     else:
-        estimator = make_pipeline(PowerOfTwoScaler(), MAKERS[model](seed))
+        estimator = make_pipeline(PowerOfTwoScaler(), MAKERS[model](random_state))
     return estimator if columns is None else prepared(estimator, columns)
 
 
@@ -62,18 +58,18 @@ def _are_usual(widths: Floats | None) -> bool:
     return widths is None or bool(np.all((widths == 0) | ((widths >= SMALLEST_WIDTH) & (widths <= 1 / SMALLEST_WIDTH))))
 
 
-def _xgboost(seed: int) -> Any:
+def _xgboost(random_state: int) -> Any:
     _library("xgboost")
     from fcca.cli._xgboost import XGBClassifier
 
-    return XGBClassifier(n_estimators=ROUNDS, max_depth=DEPTH, random_state=seed, n_jobs=1)
+    return XGBClassifier(n_estimators=ROUNDS, max_depth=DEPTH, random_state=random_state, n_jobs=1)
 
 
-def _lightgbm(seed: int) -> Any:
+def _lightgbm(random_state: int) -> Any:
     return _library("lightgbm").LGBMClassifier(
         n_estimators=ROUNDS,
         max_depth=DEPTH,
-        random_state=seed,
+        random_state=random_state,
         n_jobs=1,
         deterministic=True,
         force_col_wise=True,
@@ -81,9 +77,9 @@ def _lightgbm(seed: int) -> Any:
     )
 
 
-def _catboost(seed: int) -> Any:
+def _catboost(random_state: int) -> Any:
     return _library("catboost").CatBoostClassifier(
-        iterations=ROUNDS, depth=DEPTH, random_seed=seed, thread_count=1, allow_writing_files=False, verbose=False
+        iterations=ROUNDS, depth=DEPTH, random_seed=random_state, thread_count=1, allow_writing_files=False, verbose=False
     )
 
 
@@ -113,7 +109,7 @@ def _library(name: str) -> Any:
 
 def model_from_file(path: Path) -> Any:
     """The fitted classifier in a file, one that can be read."""
-    from fcca.models._files import load_model
+    from fcca.models import load_model
 
     classifier = load_model(path)
     read_model(classifier)

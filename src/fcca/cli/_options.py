@@ -1,20 +1,18 @@
-"""What the commands can be told, checked before any work.
-
-Nothing here imports more than the standard library: a wrong option is answered at once, not after the seconds that
-scikit-learn and pandas take to import.
-"""
-
-from __future__ import annotations
+"""Options that several commands have, and what a distillation reads of them."""
 
 import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from fcca.exceptions import InvalidInputError, UnsupportedModelError
+import typer
+
+from fcca.cli._checks import accepted_by, check_installed, expects, file_of, number_or_word, table_format
+from fcca.cli._command import LAST_PANEL, Command
+from fcca.exceptions import InvalidInputError
 
 REPORT = "report.html"
 THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, CERTIFICATE, COUNTERFACTUALS = OUTPUT_NAMES = (
@@ -25,14 +23,11 @@ THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, CERTIFICATE, COUNTERFACTUALS = OUTPUT_NAM
     "counterfactuals.parquet",
 )
 SAVED_MODEL = "model.skops"
-INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
-TABLE_FORMATS = (".csv", ".parquet")
-MOST_ANSWERS = 1000
 STREAMED_FROM = 50_000_000  # values, rows × columns, in a Parquet file
 LARGEST_SAMPLE = 100_000  # rows that a black box is fitted on where a table is streamed and nobody says how many
 MOST_JOBS = 1024
-METHODS = ("fcca", "gtre", "cart")  # that fcca benchmark compares with the black box and each other
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
+MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost"
 
 
 class TargetModel(StrEnum):
@@ -70,284 +65,215 @@ class FitTo(StrEnum):
     target = "target"
 
 
-# --- files --------------------------------------------------------------------------------------------------------------
+# --- panels of the help, and checks ---------------------------------------------------------------------------------------
+
+argument = partial(typer.Argument, show_default=False)
+data_option = partial(typer.Option, rich_help_panel="Data and files")
+large_option = partial(typer.Option, rich_help_panel="Large tables")
+model_option = partial(typer.Option, rich_help_panel="Model and tree")
+search_option = partial(typer.Option, rich_help_panel=LAST_PANEL)
+
+IS_TABLE = accepted_by(table_format)
+IS_MODEL_FILE = file_of(f"a fitted model: {MODEL_FILES}")
+IS_INSTALLED = accepted_by(lambda model: check_installed(model.library))
+IS_SHARE = expects("a number from 0 to 1, such as 0.9", lambda q: 0 <= q <= 1)
+IS_PROBABILITY = expects("a probability, from 0 to 1", lambda p: 0 <= p <= 1)
+IS_INNER_PROBABILITY = expects("a probability between 0 and 1, such as 0.3", lambda p: 0 < p < 1)
+IS_COST = expects("a number of at least 0 and at most 1e100", lambda cost: 0 <= cost <= 1e100)
+IS_TIME = expects("a number of seconds", lambda seconds: seconds >= 0)
+IS_SEED = expects("a whole number from 0 to 4294967295", lambda seed: 0 <= seed < 2**32)
+IS_THREADS = expects("a number of threads, or -1 for all cores", lambda jobs: jobs != 0 and abs(jobs) <= MOST_JOBS)
 
 
-def check_file(path: Path, expected: str) -> None:
-    """Refuse a path at which there is no file that could be read."""
-    if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Check the path; it is taken relative to {Path.cwd()}.")
-    if not path.is_file():
-        raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
-    if path.stat().st_size == 0:
-        raise InvalidInputError(f"{path} is empty. Expected {expected}.")
+def _is_tolerance(text: str) -> bool:
+    tolerance = number_or_word(text)
+    return tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
 
 
-def check_model_file(path: Path) -> None:
-    """Refuse a path at which there is no model; what is in the file is judged when it is loaded."""
-    check_file(path, "a fitted model: .skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost")
+# --- data and files -----------------------------------------------------------------------------------------------------
 
+Table = Annotated[
+    Path | None,
+    argument(
+        metavar="DATA",
+        help="Table to learn from: .csv, .csv.gz or .parquet, with one label column. Texts are categories, empty fields "
+        "are missing values. Without it: scikit-learn's breast-cancer data.",
+    ),
+    IS_TABLE,
+]
+ModelArgument = Annotated[Path, argument(metavar="MODEL", help=f"The fitted classifier: {MODEL_FILES}."), IS_MODEL_FILE]
+Label = Annotated[
+    str | None,
+    data_option(metavar="COL", help="Label column. Without it: the column named label, target, class or y."),
+]
+Categorical = Annotated[
+    tuple[str, ...],
+    data_option(
+        metavar="COL", help="Column that holds categories although they look like numbers; may be given several times."
+    ),
+]
+Open = Annotated[bool, data_option("--open", help="Open the report in the browser.")]
+Title = Annotated[str | None, data_option(metavar="TEXT", help="Title of the report.")]
+AsJson = Annotated[bool, data_option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, data_option("--quiet", help="Print nothing but errors.")]
 
-def table_format(path: Path) -> str:
-    """The ending that tells the format of a table, one of INPUT_FORMATS."""
-    formats = ", ".join(INPUT_FORMATS)
-    check_file(path, f"a table with a header line of column names, and rows: one of {formats}")
-    suffix = next((suffix for suffix in INPUT_FORMATS if path.name.lower().endswith(suffix)), None)
-    if suffix is None:
-        raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {formats}.")
-    return suffix
+# --- model and tree -----------------------------------------------------------------------------------------------------
 
+MODEL_BY_NAME = model_option(
+    "--model",
+    metavar="NAME",
+    help=f"What to fit and distill: {ROUNDS} boosted stumps (gb, the default); a random forest of {ROUNDS} trees of "
+    f"depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
+    "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
+    show_default=False,
+)
+Depth = Annotated[
+    int,
+    model_option(help="Depth of the decision tree."),
+    expects("a whole number of at least 1", lambda depth: depth >= 1),
+]
+RandomState = Annotated[int, model_option(help="Seed of the split, the sample, the model and the tree."), IS_SEED]
+Jobs = Annotated[int, search_option(help="Threads, -1 for all cores; the result does not depend on it."), IS_THREADS]
 
-def check_streamable(path: Path | None) -> None:
-    """Refuse to stream what is no Parquet file, and say how to make one."""
-    if path is None:
-        raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
-    if table_format(path) != ".parquet":
-        made = path.name[: path.name.lower().index(".csv")] + ".parquet"
-        raise InvalidInputError(
-            f"--stream was given with {path.name}. Only Parquet files are read in pieces. pandas makes one: "
-            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). Where memory is short for that, pyarrow makes "
-            f"parts/part-0.parquet: from pyarrow.dataset import dataset, write_dataset; write_dataset(dataset({path.name!r}"
-            ", format='csv'), 'parts', format='parquet')."
-        )
-
-
-# --- values -------------------------------------------------------------------------------------------------------------
-
-
-def check(option: str, value: Any, fits: bool, expected: str) -> None:
-    """Refuse a value that does not fit."""
-    if not fits:
-        raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
-
-
-def chosen_rows(text: str) -> list[range]:
-    """``0,5,10-20`` as ranges; both ends of a range count."""
-    ranges = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise InvalidInputError(
-                f"--rows is {text}. Expected row numbers and ranges, the first row is 0, such as 0,5,10-20."
-            )
-        ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return ranges
-
-
-def chosen_levels(option: str, text: str) -> tuple[float, ...]:
-    """``0,0.7,0.9`` as numbers from 0 to 1, each once, the smallest first."""
-    try:
-        levels = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        levels = []
-    fits = bool(levels) and all(0 <= level <= 1 for level in levels)
-    check(option, text, fits, "numbers from 0 to 1 with commas between them, such as 0,0.7,0.9")
-    return tuple(levels)
-
-
-def not_installed(library: str) -> UnsupportedModelError:
-    """What to say where an optional library is missing."""
-    return UnsupportedModelError(f"{library} is not installed. Install it: pip install 'fcca[{library}]'.")
-
-
-def check_installed(model: TargetModel) -> None:
-    """Refuse a model whose library is not there."""
-    if model.library is not None and find_spec(model.library) is None:
-        raise not_installed(model.library)
-
-
-def check_depth(depth: int) -> None:
-    """Refuse a tree without a question."""
-    check("--depth", depth, depth >= 1, "a whole number of at least 1")
-
-
-def check_seed(seed: int) -> None:
-    """Refuse what numpy does not take for a seed."""
-    check("--seed", seed, 0 <= seed < 2**32, "a whole number from 0 to 4294967295")
+# --- groups of options --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """Costs, margin, threshold, threads and times; checked when made."""
+class Costs(Command):
+    """Costs of changes, and the decision that they turn."""
 
-    lambda0: float
-    lambda1: float
-    lambda2: float
-    margin: float
-    decision_threshold: float | None
-    jobs: int
-    time_limit: float | None
-    time_limit_per_row: float | None
-    rules: Path | None
-
-    def __post_init__(self) -> None:
-        for name in ("lambda0", "lambda1", "lambda2"):
-            value = getattr(self, name)
-            check(f"--{name}", value, 0 <= value <= 1e100, "a number of at least 0 and at most 1e100")
-        check("--margin", self.margin, 0 < self.margin <= 1e100, "a number above 0 and up to 1e100, such as 0.0001")
-        if self.decision_threshold is not None:
-            fits = 0 < self.decision_threshold < 1
-            check("--decision-threshold", self.decision_threshold, fits, "a probability between 0 and 1, such as 0.3")
-        fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
-        check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
-        if self.rules is not None:
-            check_file(self.rules, "rules in YAML, such as immutable: [age]")
-        for option, limit in (("--time-limit", self.time_limit), ("--time-limit-per-row", self.time_limit_per_row)):
-            if limit is not None:
-                check(option, limit, limit >= 0, "a number of seconds")
+    lambda0: Annotated[float, search_option("--lambda0", help="Cost of a change, per column moved."), IS_COST] = 0.1
+    lambda1: Annotated[
+        float, search_option("--lambda1", help="Cost per distance, in units of the column's range."), IS_COST
+    ] = 1.0
+    lambda2: Annotated[float, search_option("--lambda2", help="Cost per squared distance."), IS_COST] = 0.0
+    margin: Annotated[
+        float,
+        search_option(help="Score by which the model must answer the other class."),
+        expects("a number above 0 and up to 1e100, such as 0.0001", lambda margin: 0 < margin <= 1e100),
+    ] = 1e-4
+    decision_threshold: Annotated[
+        float | None,
+        search_option(
+            metavar="P", help="Two classes: answer the second from this probability on, instead of the model's own decision."
+        ),
+        IS_INNER_PROBABILITY,
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillSettings(SearchSettings):
-    """Everything that ``fcca distill`` can be told; checked when made."""
+class Merging(Command):
+    """How thresholds are merged and rounded."""
 
-    model: TargetModel | None  # None: the one in model_file
-    model_file: Path | None
-    categorical: tuple[str, ...]
-    q: float
-    p0: float
-    p1: float
-    merge_tolerance: str
-    round_thresholds: bool
-    test_size: float
-    seed: int
-    depth: int
-    regularization: float | None
-    fit_to: FitTo
-    thresholds: str | None = None
-    stream: bool | None = None  # None: as the size of the table suggests
-    sample: int | None = None  # None: all rows in memory, LARGEST_SAMPLE of a streamed table
-    counterfactuals: bool = True  # whether to write them
-    save_model: bool = False  # whether to write the black box
+    merge_tolerance: Annotated[
+        str,
+        search_option(metavar="auto|FLOAT", help="Merge thresholds closer than this share of the column's range."),
+        expects("'auto' or a share from 0 to 1, such as 0.01", _is_tolerance),
+    ] = "auto"
+    no_round: Annotated[bool, search_option("--no-round", help="Keep the model's own numbers as thresholds.")] = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sample is not None:
-            check("--sample", self.sample, self.sample >= 2, "a number of rows of at least 2, such as 100000")
-            if self.model_file is not None:
-                raise InvalidInputError("--sample was given with --model-file. That model is fitted already.")
-        if self.stream:
-            self.check_streamed()
-        if self.thresholds is not None:
-            fits = self.thresholds == "auto" or re.fullmatch(r"0*[1-9]\d{0,8}", self.thresholds) is not None
-            check("--thresholds", self.thresholds, fits, "'auto' or a whole number of at least 1, such as 5")
-        check("--q", self.q, 0 <= self.q <= 1, "a number from 0 to 1, such as 0.9")
-        check("--p0", self.p0, 0 <= self.p0 <= 1, "a probability, from 0 to 1")
-        check("--p1", self.p1, 0 <= self.p1 <= 1, "a probability, from 0 to 1")
-        check("--p0", f"{self.p0}, above --p1, which is {self.p1}", self.p0 <= self.p1, "--p0 to be the smaller one")
-        check("--test-size", self.test_size, 0 <= self.test_size < 1, "a share from 0 to below 1, such as 0.2")
-        check_seed(self.seed)
-        check_depth(self.depth)
-        if self.regularization is not None:
-            fits = 0 <= self.regularization < math.inf
-            expected = "the cost of a leaf, a finite number of at least 0, such as 0.01"
-            check("--regularization", self.regularization, fits, expected)
-        tolerance = self.tolerance()
-        fits = tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
-        check("--merge-tolerance", self.merge_tolerance, fits, "'auto' or a share from 0 to 1, such as 0.01")
-        if self.model is not None:
-            check_installed(self.model)
-        if self.model_file is not None:
-            check_model_file(self.model_file)
-        if self.save_model:
-            if self.model_file is not None:
-                raise InvalidInputError("--save-model was given with --model-file. That model is in a file already.")
-            if find_spec("skops") is None:
-                raise not_installed("skops")
-
-    def check_streamed(self, reason: str = "with --stream") -> None:
-        """Refuse what needs all rows in memory.
-
-        Parameters
-        ----------
-        reason : str
-            Why the table is streamed.
-        """
-        if self.thresholds == "auto":
-            raise InvalidInputError(
-                f"--thresholds auto was given {reason}. It is chosen by cross-validation, which needs all rows in memory: "
-                "give a number, or --no-stream."
-            )
+    @property
+    def round_thresholds(self) -> bool:
+        """Whether thresholds are rounded."""
+        return not self.no_round
 
     def tolerance(self) -> float | str:
-        """``merge_tolerance`` as the discretizer takes it; a text that is no number as it stands."""
-        try:
-            return float(self.merge_tolerance)
-        except ValueError:
-            return self.merge_tolerance
+        """``merge_tolerance`` as the discretizer takes it."""
+        return number_or_word(self.merge_tolerance)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainSettings(SearchSettings):
-    """Everything that ``fcca explain`` can be told; checked when made."""
+class Limits(Command):
+    """Limits of the searches: threads, times and rules."""
 
-    reference: Path | None
-    rows: str | None
-    label: str | None
-    target: str | None
-    target_probability: float | None
-    n: int
-    out: Path | None
+    jobs: Jobs = -1
+    time_limit: Annotated[
+        float | None,
+        search_option(
+            metavar="SECONDS",
+            help="Time for all searches of rows together, as much for the choice of --thresholds (with auto, in each of "
+            "five folds, too), and as much for the tree; the best found by then counts.",
+        ),
+        IS_TIME,
+    ] = None
+    time_limit_per_row: Annotated[
+        float | None, search_option(metavar="SECONDS", help="Time for each search of a row."), IS_TIME
+    ] = None
+    rules: Annotated[
+        Path | None,
+        search_option(
+            "--rules",
+            metavar="FILE",
+            help="Rules that the changes keep, in YAML: what may not change, bounds, steps, which columns hang together.",
+        ),
+        file_of("rules in YAML, such as immutable: [age]"),
+    ] = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rows is not None:
-            chosen_rows(self.rows)
-        if self.target_probability is not None:
-            fits = 0 < self.target_probability < 1
-            check("--target-probability", self.target_probability, fits, "a probability between 0 and 1, such as 0.8")
-        check("--n", self.n, 1 <= self.n <= MOST_ANSWERS, f"a number of answers per row, from 1 to {MOST_ANSWERS}")
-        if self.out is not None:
-            fits = self.out.name.lower().endswith(TABLE_FORMATS)
-            check("--out", self.out, fits, f"a file name that ends in {' or '.join(TABLE_FORMATS)}")
-        if self.reference is not None:
-            table_format(self.reference)
+
+class _OtherSettings:
+    """Settings of a distillation: options of some commands, fixed in others."""
+
+    model_file: Path | None
+    q: float
+    categorical: tuple[str, ...] = ()
+    test_size: float = 0.0
+    sample: int | None = None  # rows to fit the black box on; None: all in memory, LARGEST_SAMPLE of a streamed table
+
+    @property
+    def model(self) -> TargetModel | None:
+        """The model to fit; None for the one in ``model_file``."""
+        return None
+
+    @property
+    def counterfactuals(self) -> bool:
+        """Whether to write the counterfactuals."""
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifySettings:
-    """Everything that ``fcca verify`` can be told beside its files; checked when made."""
+class DistillSettings(_OtherSettings, Costs, Merging, Limits):
+    """Options of a distillation, which ``fcca distill`` and ``fcca report`` have."""
 
-    label: str | None
-    sample: int | None  # None: all
-    seed: int | None
-    time_limit: float
-    jobs: int
+    depth: Depth = 3
+    regularization: Annotated[
+        float | None,
+        model_option(
+            help="Price of a leaf, as a share of the rows: what it has to make right to be there; default: 10 / rows."
+        ),
+        expects("the cost of a leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
+    ] = None
+    fit_to: Annotated[FitTo, model_option(help="Whether the tree learns the labels or the black box's answers.")] = (
+        FitTo.labels
+    )
+    random_state: RandomState = 0
+    thresholds: Annotated[
+        str | None,
+        search_option(
+            metavar="INT|auto",
+            help="Give the tree so many of the thresholds that --q keeps: those of least inconsistency, proven. auto: as "
+            "few as cross-validation allows.",
+        ),
+        expects(
+            "'auto' or a whole number of at least 1, such as 5",
+            lambda text: text == "auto" or re.fullmatch(r"0*[1-9]\d{0,8}", text) is not None,
+        ),
+    ] = None
+    p0: Annotated[
+        float, search_option("--p0", help="Ask for rows predicted with at least this probability."), IS_PROBABILITY
+    ] = 0.5
+    p1: Annotated[
+        float, search_option("--p1", help="Ask for rows predicted with at most this probability."), IS_PROBABILITY
+    ] = 1.0
 
-    def __post_init__(self) -> None:
-        if self.seed is not None:
-            check_seed(self.seed)
-        check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
-        fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
-        check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
+    def check(self) -> None:
+        """Check that the probabilities are in order."""
+        if self.p0 > self.p1:
+            raise InvalidInputError(
+                f"--p0 is {self.p0}, above --p1, which is {self.p1}. Expected --p0 to be the smaller one."
+            )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkSettings:
-    """Everything that ``fcca benchmark`` can be told; checked when made."""
-
-    model: TargetModel
-    categorical: tuple[str, ...]
-    levels: tuple[float, ...]
-    folds: int
-    depth: int
-    seed: int
-    jobs: int
-    time_limit: float | None
-    methods: tuple[str, ...]
-    out: Path | None
-
-    def __post_init__(self) -> None:
-        check("--folds", self.folds, self.folds >= 2, "a whole number of at least 2, such as 5")
-        check_depth(self.depth)
-        check_seed(self.seed)
-        fits = self.jobs != 0 and abs(self.jobs) <= MOST_JOBS
-        check("--jobs", self.jobs, fits, "a number of threads, or -1 for all cores")
-        if self.time_limit is not None:
-            check("--time-limit", self.time_limit, self.time_limit >= 0, "a number of seconds")
-        fits = bool(self.methods) and all(method in METHODS for method in self.methods)
-        check("--methods", ",".join(self.methods), fits, f"some of {', '.join(METHODS)}, with commas between them")
-        if self.out is not None:
-            fits = self.out.name.lower().endswith(".csv")
-            check("--out", self.out, fits, "a file name that ends in .csv")
-        check_installed(self.model)
+def check_label(command: str, data: Path | None, label: str | None) -> None:
+    """Check that a label column comes with a table."""
+    if data is None and label is not None:
+        raise InvalidInputError(f"--label {label} was given without a file. Expected {command} DATA --label {label}.")

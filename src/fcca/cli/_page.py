@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-from fcca._progress import progress_bar
-from fcca.cli._found import Distillation
+from fcca.cli._distillation_result import Distillation
 from fcca.cli._options import DistillSettings
 from fcca.cli._summary import facts_of_data
+from fcca.utils import progress_bar
 
 TREE_SECONDS = 10.0  # for the tree of each step of the slider, unless less was allowed
 

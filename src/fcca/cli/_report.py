@@ -1,161 +1,107 @@
 """``fcca report``."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-import typer
-
-from fcca._files import atomic_outputs
-from fcca.cli import _arguments as arguments
-from fcca.cli import interrupts_deferred
-from fcca.cli._options import STREAMED_FROM, DistillSettings, FitTo, check, check_model_file, chosen_levels, table_format
-from fcca.cli._running import EXIT_UNVERIFIED, Output, open_in_browser, run_command
-
-PAGE_SUFFIXES = (".html", ".htm")
+from fcca.cli import _options as options, interrupts_deferred
+from fcca.cli._checks import Check, chosen_levels, expects_name
+from fcca.cli._command import EPILOG
+from fcca.cli._options import STREAMED_FROM, data_option, search_option
+from fcca.cli._running import EXIT_UNVERIFIED, Output, open_in_browser
+from fcca.utils import atomic_outputs
 
 
-def report(
-    model_file: arguments.ModelArgument,
+@dataclass(frozen=True, kw_only=True)
+class Report(options.DistillSettings):
+    """Write the report of a fitted model: one page with thresholds, trees and counterfactuals to look at.
+
+    The same page that [italic]fcca distill[/] writes, without the other files: the model is taken as it is, all rows
+    of DATA make the thresholds and the tree, and those of --test are held out. The page needs no network and can be
+    sent as it is.
+
+    [bold]Examples[/]
+
+    [dim]# a model and the rows it was trained on[/]
+    [cyan]fcca report loans.skops loans.csv --open[/]
+
+    [dim]# with rows to test on, and the slider at the most frequent tenth[/]
+    [cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
+    """
+
+    epilog: ClassVar[str] = EPILOG
+
+    model_file: options.ModelArgument
     data: Annotated[
         Path,
-        typer.Argument(
+        options.argument(
             metavar="DATA",
             help="Table with the columns that the model was fitted on, and the label: .csv, .csv.gz or .parquet.",
-            show_default=False,
         ),
-    ],
-    label: arguments.Label = None,
+        options.IS_TABLE,
+    ]
+    label: options.Label = None
     test: Annotated[
         Path | None,
-        typer.Option(
+        data_option(
             metavar="FILE",
             help="Table of rows to test on, which neither thresholds nor tree are made from. Without it: none.",
-            show_default=False,
-            rich_help_panel=arguments.DATA,
         ),
-    ] = None,
+        options.IS_TABLE,
+    ] = None
     out: Annotated[
         Path,
-        typer.Option(
-            metavar="FILE", help="The page; an older one of that name is replaced.", rich_help_panel=arguments.DATA
-        ),
-    ] = Path("report.html"),
-    open_report: arguments.Open = False,
-    title: arguments.Title = None,
-    quiet: arguments.Quiet = False,
-    depth: arguments.Depth = 3,
-    regularization: arguments.Regularization = None,
-    fit_to: arguments.Fit = FitTo.labels,
+        data_option(metavar="FILE", help="The page; an older one of that name is replaced."),
+        expects_name(".html", ".htm"),
+    ] = Path("report.html")
+    open_report: options.Open = False
+    title: options.Title = None
+    quiet: options.Quiet = False
     q: Annotated[
         float,
-        typer.Option(
+        search_option(
             "--q",
             help="Where the slider of frequency stands at first: thresholds crossed at least as often as this quantile of "
             "all counts.",
-            rich_help_panel=arguments.SEARCH,
         ),
-    ] = 0.0,
+        options.IS_SHARE,
+    ] = 0.0
     levels: Annotated[
         str | None,
-        typer.Option(
+        search_option(
             metavar="Q,Q,…",
             help="The steps of the slider of frequency, such as 0,0.5,0.9. Without it: 0, 0.1, … 0.9, 0.95.",
-            show_default=False,
-            rich_help_panel=arguments.SEARCH,
         ),
-    ] = None,
-    thresholds: arguments.Thresholds = None,
-    p0: arguments.P0 = 0.5,
-    p1: arguments.P1 = 1.0,
-    lambda0: arguments.Lambda0 = 0.1,
-    lambda1: arguments.Lambda1 = 1.0,
-    lambda2: arguments.Lambda2 = 0.0,
-    margin: arguments.Margin = 1e-4,
-    decision_threshold: arguments.DecisionThreshold = None,
-    merge_tolerance: arguments.MergeTolerance = "auto",
-    no_round: arguments.NoRound = False,
-    jobs: arguments.Jobs = -1,
-    time_limit: arguments.TimeLimit = None,
-    time_limit_per_row: arguments.TimeLimitPerRow = None,
-    rules: arguments.RulesFile = None,
-) -> None:
-    """Run ``fcca report``; its help is in _help."""
+        Check(chosen_levels),
+    ] = None
+    random_state: int = field(default=0, init=False)
 
-    def work(output: Output) -> int:
-        check_model_file(model_file)
-        table_format(data)
-        if test is not None:
-            table_format(test)
-        fits = out.name.lower().endswith(PAGE_SUFFIXES)
-        check("--out", out, fits, f"a file name that ends in {' or '.join(PAGE_SUFFIXES)}")
-        steps = None if levels is None else chosen_levels("--levels", levels)
-        settings = DistillSettings(
-            model=None,
-            model_file=model_file,
-            categorical=(),
-            q=q,
-            p0=p0,
-            p1=p1,
-            lambda0=lambda0,
-            lambda1=lambda1,
-            lambda2=lambda2,
-            margin=margin,
-            decision_threshold=decision_threshold,
-            merge_tolerance=merge_tolerance,
-            round_thresholds=not no_round,
-            test_size=0.0,
-            seed=0,
-            depth=depth,
-            regularization=regularization,
-            fit_to=fit_to,
-            thresholds=thresholds,
-            jobs=jobs,
-            time_limit=time_limit,
-            time_limit_per_row=time_limit_per_row,
-            rules=rules,
-        )
-        code = _report(data, label, test, settings, steps, out, title, output)
-        if open_report:
-            open_in_browser(out, output)
-        return code
+    def run(self, output: Output) -> int:
+        """Read, compute, write and print; returns the exit code."""
+        with atomic_outputs(self.out.parent) as outputs:
+            path = outputs.path(self.out.name)  # checks the target before any work
+            with interrupts_deferred():
+                from fcca.cli._data import n_values, read_data
+                from fcca.cli._distillation import distillation
+                from fcca.cli._page import write_page
+                from fcca.cli._sources import MemorySource
+                from fcca.cli._summary import report_summary
 
-    run_command(work, quiet=quiet)
+            if n_values(self.data) >= STREAMED_FROM:
+                output.note(
+                    f"A report needs all of {self.data.name} in memory, and a tree for every step of the slider. A sample "
+                    "of the rows, in a file of its own, makes a page that is as good to look at."
+                )
+            with output.progress():
+                data = read_data(self.data, self.label)
+                held_out = None if self.test is None else read_data(self.test, data.label, to_learn_from=False)
+                found = distillation(MemorySource(data, held_out), self)
+                levels = None if self.levels is None else chosen_levels("--levels", self.levels)
+                write_page(found, self, path, title=self.title, levels=levels)
 
-
-def _report(
-    path: Path,
-    label: str | None,
-    test: Path | None,
-    settings: DistillSettings,
-    levels: tuple[float, ...] | None,
-    out: Path,
-    title: str | None,
-    output: Output,
-) -> int:
-    """Read, compute, write and print; returns the exit code."""
-    with atomic_outputs(out.parent) as outputs:
-        outputs.path(out.name)  # refuses a name that is taken by a directory, before any work
-        with interrupts_deferred():
-            from fcca.cli._data import n_values, read_data
-            from fcca.cli._distillation import distillation
-            from fcca.cli._page import write_page
-            from fcca.cli._summary import report_summary
-
-        if n_values(path) >= STREAMED_FROM:
-            output.note(
-                f"A report needs all of {path.name} in memory, and a tree for every step of the slider. A sample "
-                "of the rows, in a file of its own, makes a page that is as good to look at."
-            )
-        with output.progress():
-            data = read_data(path, label)
-            held_out = None if test is None else read_data(test, data.label, to_learn_from=False)
-            found = distillation(data, settings, held_out)
-            write_page(found, settings, outputs.path(out.name), title=title, levels=levels)
-
-    output.result(lambda: report_summary(found, out), dict, found.notes)
-    if found.n_unverified:
-        output.error(found.on_unverified())
-        return EXIT_UNVERIFIED
-    return 0
+        output.result(lambda: report_summary(found, self.out), dict, found.notes)
+        if found.n_unverified:
+            output.error(found.on_unverified())
+        if self.open_report:
+            open_in_browser(self.out, output)
+        return EXIT_UNVERIFIED if found.n_unverified else 0

@@ -1,4 +1,4 @@
-"""The file of rules that an option names."""
+"""The option ``--rules``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """The rules in a YAML file, none without a file; an InvalidInputError that says what to do where it has none."""
+    """Read the rules of a YAML file, which must have some; no rules without a file."""
     if path is None:
         return ()
     rules = load_rules(path)

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from fcca._progress import PlainDisplay, TerminalDisplay, shown_on
 from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, is_out_of_memory, out_of_memory
 from fcca.cli._words import printable
 from fcca.exceptions import FCCAError
-from fcca.export._escapes import with_escapes
+from fcca.export import with_escapes
+from fcca.utils import PlainDisplay, TerminalDisplay, shown_on
 
 EXIT_CANNOT_WRITE = EXIT_FAILED
 EXIT_INVALID = 2
@@ -91,11 +91,10 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
     return with_escapes(text)
 
 
-def run_command(work: Callable[[Output], int], *, quiet: bool = False, as_json: bool = False) -> None:
-    """Do the work of a command and leave with its exit code, or with that of what went wrong."""
-    output = Output(quiet, as_json)
+def run_command(work: Callable[[], int], output: Output) -> None:
+    """Do the work of a command and exit with its code, or with that of an error."""
     try:
-        code = work(output)
+        code = work()
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED  # main says so
     except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters

@@ -31,19 +31,19 @@ class Split:
     n_rows : int
     test_size : float
         Share of rows held out.
-    seed : int
+    random_state : int
     drawn : ndarray or None
         The rows to learn from, in the order in which they were drawn; None where the hold-out is decided row by row.
     """
 
     n_rows: int
     test_size: float
-    seed: int
+    random_state: int
     drawn: RowNumbers | None = None
 
     @classmethod
     def of(
-        cls, labels: NDArray[np.generic] | None, counts: dict[Any, int], label: str, test_size: float, seed: int
+        cls, labels: NDArray[np.generic] | None, counts: dict[Any, int], label: str, test_size: float, random_state: int
     ) -> Split:
         """Split a table.
 
@@ -57,19 +57,19 @@ class Split:
         label : str
             Name of the label column, for messages.
         test_size : float
-        seed : int
+        random_state : int
         """
         n_rows = sum(counts.values())
         if test_size == 0:
-            return cls(n_rows, 0.0, seed)
+            return cls(n_rows, 0.0, random_state)
         check_split(counts, label, test_size)
         drawn = None
         if n_rows <= MOST_STRATIFIED:
-            drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=seed)
-        split = cls(n_rows, test_size, seed, drawn)
+            drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=random_state)
+        split = cls(n_rows, test_size, random_state, drawn)
         if labels is not None:
             learned = set(np.unique(labels[split.training_rows()]).tolist())
-            check_learned(counts, learned, label, test_size, seed)
+            check_learned(counts, learned, label, test_size, random_state)
         return split
 
     def held_out(self, begin: int, end: int) -> Bools:
@@ -79,7 +79,7 @@ class Split:
         if self._is_held_out is not None:
             return self._is_held_out[begin:end]
         first, last = begin // BLOCK, -(-end // BLOCK)
-        blocks = [_numbers(self.seed, block) for block in range(first, last)]
+        blocks = [_numbers(self.random_state, block) for block in range(first, last)]
         held_out: Bools = (
             np.concatenate([*blocks, np.empty(0)])[begin - first * BLOCK : end - first * BLOCK] < self.test_size
         )
@@ -112,7 +112,7 @@ class Split:
         """So many of the rows to learn from, sorted; None where that is all of them."""
         if n is None or n >= self.n_training:
             return None
-        random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(SAMPLE,)))
+        random = np.random.default_rng(np.random.SeedSequence(self.random_state, spawn_key=(SAMPLE,)))
         chosen = np.sort(random.choice(self.n_training, n, replace=False, shuffle=False))
         rows, before = [], 0
         for begin, held_out in self._blocks():
@@ -128,6 +128,6 @@ class Split:
 
 
 @lru_cache(maxsize=2)
-def _numbers(seed: int, block: int) -> NDArray[np.float64]:
+def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
     """Random numbers of the rows of a block."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(HOLD_OUT, block))).random(BLOCK)
+    return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

@@ -1,25 +1,35 @@
-"""What ``fcca distill`` prints. Names of columns and classes come from a file, so they are only ever put in a Text."""
+"""The result of ``fcca distill`` and ``fcca report`` as they print it, as tables or as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from fcca._proof import proof_in_words
-from fcca.cli._found import Distillation
+from fcca.cli._distillation_result import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
 from fcca.cli._running import file_link
-from fcca.cli._words import classes_in_words, number, percent, printable, seconds, status_counts
-from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
+from fcca.cli._words import (
+    add_numbers,
+    classes_in_words,
+    number,
+    panel,
+    percent,
+    plain_table,
+    printable,
+    seconds,
+    status_counts,
+)
+from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
+from fcca.utils import proof_in_words
 
 THRESHOLDS_SHOWN = 10
 SMALL_TREE = 2  # leaves up to which it is said why there are not more
@@ -45,16 +55,6 @@ def summary(found: Distillation, written: Sequence[Path]) -> RenderableType:
 def report_summary(found: Distillation, path: Path) -> RenderableType:
     """What a report is about, and where it is."""
     return Group(panel("fcca report", facts(found)), _scores_table(found), Text(), _report_line(path))
-
-
-def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Titles and texts in a frame."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, text in lines:
-        grid.add_row(name, Text(text))
-    return Panel(grid, title=title, title_align="left", box=box.ROUNDED, border_style="cyan")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
@@ -119,10 +119,8 @@ def _answers(found: Distillation) -> str:
 
 
 def _scores_table(found: Distillation) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("Rates", overflow="fold")
-    table.add_column("training", justify="right", no_wrap=True)
-    table.add_column("held out", justify="right", no_wrap=True)
+    table = plain_table(["Rates"])
+    add_numbers(table, "training", "held out")
     lines = (
         ("Accuracy of the black box", "target_accuracy"),
         ("Accuracy of the tree", "tree_accuracy"),
@@ -144,12 +142,8 @@ def _thresholds_table(found: Distillation) -> Table:
     kept = found.discretizer.thresholds_
     n_optimal = found.statuses["optimal"]
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column(
-        "Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds", overflow="fold"
-    )
-    table.add_column("crossed", justify="right", no_wrap=True)
-    table.add_column("of counterfactuals", justify="right", no_wrap=True)
+    table = plain_table(["Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds"])
+    add_numbers(table, "crossed", "of counterfactuals")
     names = kept.names()
     for at in order:
         count = kept.count[at]
@@ -237,3 +231,68 @@ def _written(paths: Sequence[Path]) -> Text:
 
 def _report_line(path: Path) -> Text:
     return Text("Report: ", style="bold", overflow="fold").append_text(file_link(path))
+
+
+# --- JSON ----------------------------------------------------------------------------------------------------------------
+
+
+def distill_document(found: Distillation, written: Sequence[Path]) -> dict[str, Any]:
+    """Everything that was found, as JSON has it."""
+    kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
+    classifier, statuses = found.classifier, found.statuses
+    nodes = classifier.structure_
+    return {
+        "data": {"name": found.data.name, "label": found.data.label, "columns": found.data.n_columns},
+        "streamed": found.streamed,
+        "sample": found.sample,
+        "rows": {
+            "total": found.data.n_rows,
+            "training": found.training.rows,
+            "held_out": 0 if found.held_out is None else found.held_out.rows,
+        },
+        "classes": [{"class": label, "rows": count} for label, count in found.data.class_counts.items()],
+        "model": {
+            "description": described(found.target),
+            "file": None if found.model_file is None else str(found.model_file),
+        },
+        "counterfactuals": {
+            "asked": sum(statuses.values()),
+            "statuses": statuses,
+            "median_cost": found.median_cost,
+        },
+        "thresholds": {
+            "Q": float(found.discretizer.Q),
+            "found": len(every),
+            "selection": _selection_document(found),
+            "columns_used": kept.features_used,
+            "kept": [
+                {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
+            ],
+        },
+        "commonest_class": found.commonest,
+        "rates": {
+            "training": _rates(asdict(found.training)),
+            "held_out": None if found.held_out is None else _rates(asdict(found.held_out)),
+        },
+        "tree": {
+            "depth": nodes.depth,
+            "leaves": nodes.n_leaves,
+            "rules": nodes.rules(kept.feature_names, np.asarray(classifier.classes_, dtype=object), found.shown_columns()),
+        },
+        "certificate": asdict(as_distilled(classifier).certificate),
+        "files": {path.name: str(path) for path in written},
+        "seconds": found.seconds,
+        "notes": list(found.notes),
+    }
+
+
+def _selection_document(found: Distillation) -> dict[str, Any] | None:
+    chosen = getattr(found.discretizer, "selection_", None)
+    if chosen is None:
+        return None
+    names = ("n_thresholds", "inconsistency", "lower_bound", "is_optimal", "proof")
+    return {"candidates": len(chosen.candidates)} | {name: getattr(chosen, name) for name in names}
+
+
+def _rates(scores: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in scores.items() if name != "rows"}

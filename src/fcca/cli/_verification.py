@@ -1,29 +1,46 @@
-"""What ``fcca verify`` computes: a certificate's checks against a table and a model from files."""
+"""The result of ``fcca verify``: a certificate's checks against a table and a model from files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from fcca._progress import step
+from fcca.certificates import (
+    FAILED,
+    PASSED,
+    CertificateDocument,
+    Check,
+    Verification,
+    data_fingerprint,
+    positions_of_categories,
+    read_certificate,
+    verify,
+)
+from fcca.cli._black_box import training_table
 from fcca.cli._columns import as_known, listed
+from fcca.cli._command import Result
 from fcca.cli._data import Dataset, bundled_data, read_data
-from fcca.cli._distillation import collected_notes, training_table
 from fcca.cli._models import described, model_from_file
-from fcca.cli._options import VerifySettings
+from fcca.cli._notes import collected_notes
+from fcca.cli._verify import Verify
+from fcca.cli._words import number, panel, percent, plain_table, printable, seconds, status_counts
 from fcca.exceptions import InvalidInputError
-from fcca.export import CertificateDocument, data_fingerprint, from_json, read_certificate, to_json
-from fcca.export._certificate_fingerprints import positions_of_categories
-from fcca.verification import Check, Verification, verify
-from fcca.verification._result import FAILED, PASSED
+from fcca.export import from_json, to_json
+from fcca.utils import proof_in_words, step
+
+EXIT_REJECTED = 1
+STYLES = {"passed": "green", "failed": "bold red", "not checked": "yellow"}
 
 
 @dataclass(frozen=True)
-class Verified:
-    """All that ``fcca verify`` found."""
+class Verified(Result):
+    """The result of ``fcca verify``."""
 
     certificate: Path
     data: str
@@ -34,9 +51,46 @@ class Verified:
     seconds: float
     notes: tuple[str, ...]
 
+    def summary(self, written: Path | None) -> RenderableType:
+        """The claims of the certificate, every check, and the verdict."""
+        stated, result = self.stated, self.result
+        proof = stated.proof
+        in_words = proof_in_words(proof.objective, proof.lower_bound, proof.optimal)
+        facts = [
+            (
+                "Certificate",
+                f"{printable(self.certificate)}, by its own words of fcca {printable(stated.versions.get('fcca', '?'))}",
+            ),
+            ("Data", printable(self.data)),
+            ("Black box", f"{printable(self.model)}: {printable(self.described)}"),
+            ("Counterfactuals", status_counts(stated.statuses)),
+            ("Thresholds", f"{number(len(stated.kept))} kept of {number(len(stated.found))} found"),
+            ("Tree", f"objective {percent(proof.objective, 2)}, {in_words}"),
+            ("Time", seconds(self.seconds)),
+        ]
+        table = plain_table()
+        table.add_column("", no_wrap=True)
+        table.add_column("Check", no_wrap=True)
+        table.add_column("What was found", overflow="fold")
+        for check in result.checks:
+            style = STYLES[check.outcome]
+            table.add_row(Text(check.sign, style=style), Text(check.name), Text(printable(check.words)))
+        verdict = Text(printable(result.in_words()), style="bold green" if result.accepted else "bold red")
+        return Group(panel("fcca verify", facts), table, Text(), verdict)
 
-def verification(certificate: Path, data: Path | None, model: Path, tree: Path | None, settings: VerifySettings) -> Verified:
+    def document(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+        files = {"certificate": str(self.certificate), "data": self.data, "model": str(self.model)}
+        return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
+
+    def verdict(self) -> tuple[int, str]:
+        """Whether the certificate is accepted; the summary says why not."""
+        return (0 if self.result.accepted else EXIT_REJECTED), ""
+
+
+def verification(settings: Verify) -> Verified:
     """Read, and check all that the certificate says."""
+    certificate, data, model = settings.certificate, settings.data, settings.model
     began = perf_counter()
     try:
         stated = read_certificate(certificate.read_bytes())
@@ -57,12 +111,12 @@ def verification(certificate: Path, data: Path | None, model: Path, tree: Path |
             table.y[rows],
             black_box,
             rows=rows,
-            sample=settings.sample,
-            seed=settings.seed,
+            sample=None if settings.sample == "all" else int(settings.sample),
+            random_state=settings.random_state,
             time_limit=settings.time_limit,
             n_jobs=settings.jobs,
         )
-    result = Verification((*_of_file(stated, table), *_of_tree(stated, tree), *result.checks))
+    result = Verification((*_of_file(stated, table), *_of_tree(stated, settings.tree), *result.checks))
     return Verified(
         certificate,
         table.name if data is None else str(data),

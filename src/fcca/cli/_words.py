@@ -1,16 +1,60 @@
-"""Words and numbers that every command prints in the same way."""
+"""Words, numbers and tables that every command prints in the same way.
+
+Names of columns and classes come from files, so they are only ever put in a Text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from fcca._text import printable
+from rich import box
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from fcca.utils import printable
 
 __all__ = ["classes_in_words", "number", "percent", "printable", "seconds", "status_counts"]
 
 
 CLASSES_SHOWN = 8
+
+
+def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
+    """Titles and texts in a frame."""
+    grid = titled_grid()
+    for name, text in lines:
+        grid.add_row(name, Text(text))
+    return Panel(grid, title=title, title_align="left", box=box.ROUNDED, border_style="cyan")
+
+
+def titled_grid() -> Table:
+    """An empty table of titles and texts, without lines."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    return grid
+
+
+def plain_table(texts: Sequence[str] = (), **options: Any) -> Table:
+    """An empty table with a line below its head; ``texts`` are the heads of columns that may be wrapped."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, **options)
+    for name in texts:
+        table.add_column(Text(name), overflow="fold")
+    return table
+
+
+def add_numbers(table: Table, *names: str) -> None:
+    """Add columns of numbers to a table."""
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+
+
+def written_to(path: Path | None) -> list[Text]:
+    """Lines that name the file that was written, if any."""
+    return [] if path is None else [Text(), Text("Written to ", style="bold").append(printable(path), style="not bold")]
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:
@@ -26,7 +70,7 @@ def number(n: int) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """``72.9 %``; what is not nothing and not everything is not said to be."""
+    """``72.9 %``; never rounds to 0 % or 100 %."""
     least = 10.0**-digits / 2
     if 0 < 100 * share < least:
         return f"< {2 * least:g} %"

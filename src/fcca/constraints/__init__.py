@@ -1,6 +1,6 @@
 """The rules a counterfactual must keep.
 
-What a rule says is about what changes: a value that stays where it is breaks none, even where it is outside the bounds.
+A rule is about changes: a value that does not change breaks no rule, even outside of the bounds.
 
 Examples
 --------
@@ -29,55 +29,34 @@ True
 (Linear({'income': -1, 'rent': 1}, upper=0),)
 """
 
+# Every rule, a line each. The import registers the rule: YAML, JSON, the searches and the checks know it from here.
+from fcca.constraints._bounds import Bounds as Bounds
+from fcca.constraints._categories import Allowed as Allowed, Forbidden as Forbidden
+from fcca.constraints._cost import Cost as Cost
+from fcca.constraints._directions import Decreasing as Decreasing, Increasing as Increasing
+from fcca.constraints._fillable import Fillable as Fillable
+from fcca.constraints._grid import Grid as Grid, Integer as Integer
+from fcca.constraints._immutable import Immutable as Immutable
+from fcca.constraints._implies import Implies as Implies
+from fcca.constraints._linear import Linear as Linear, Rule as Rule
+from fcca.constraints._max_changes import MaxChanges as MaxChanges
+from fcca.constraints._one_hot import OneHot as OneHot
+
+# isort: split
 from fcca.constraints._check import broken_by, holds
-from fcca.constraints._compile import compile_rules, limits_for
-from fcca.constraints._limits import Implication, Limits, LinearRule
-from fcca.constraints._lookup import check_rules
-from fcca.constraints._rules import (
-    Allowed,
-    Bounds,
-    Constraint,
-    Cost,
-    Decreasing,
-    Fillable,
-    Forbidden,
-    Grid,
-    Immutable,
-    Implies,
-    Increasing,
-    Integer,
-    Linear,
-    MaxChanges,
-    OneHot,
-    Rule,
-)
+from fcca.constraints._constraint import Constraint, check_rules
 from fcca.constraints._yaml import load_rules, rules_from_yaml
 
-__all__ = [
-    "Allowed",
-    "Bounds",
-    "Constraint",
-    "Cost",
-    "Decreasing",
-    "Fillable",
-    "Forbidden",
-    "Grid",
-    "Immutable",
-    "Implication",
-    "Implies",
-    "Increasing",
-    "Integer",
-    "Limits",
-    "Linear",
-    "LinearRule",
-    "MaxChanges",
-    "OneHot",
-    "Rule",
-    "broken_by",
-    "check_rules",
-    "compile_rules",
-    "holds",
-    "limits_for",
-    "load_rules",
-    "rules_from_yaml",
-]
+# isort: split
+# Internals for other rooms.
+from fcca.constraints._compile import compile_rules as compile_rules
+from fcca.constraints._limits import (
+    Implication as Implication,
+    Limits as Limits,
+    LinearRule as LinearRule,
+    limits_for as limits_for,
+)
+from fcca.constraints._lookup import close_to as close_to
+
+__all__ = ["Constraint", "broken_by", "check_rules", "holds", "load_rules", "rules_from_yaml"]
+__all__ += sorted(kind.__name__ for kind in Constraint.kinds.values())

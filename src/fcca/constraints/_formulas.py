@@ -1,9 +1,9 @@
-"""Rules written as text: formulas of columns and numbers, and directions."""
+"""Parse formulas of columns and numbers, such as ``x + 2*y <= 10``."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, NoReturn
+from typing import NoReturn
 
 from fcca.exceptions import InvalidInputError
 
@@ -15,36 +15,15 @@ TOKEN = re.compile(
 )
 COMPARISONS = {"<=": "<=", "≤": "<=", ">=": ">=", "≥": ">=", "==": "=="}
 MOST_PARENTHESES = 50
-DIRECTION = re.compile(r"\s*(?:`(?P<quoted>[^`]+)`|(?P<name>.*\S))\s+(?P<word>rises|falls)\s*", re.DOTALL)
 
 
-class Direction(NamedTuple):
-    """A column that moves up or down."""
-
-    name: str
-    rises: bool
-
-    def __str__(self) -> str:
-        return f"{self.name} {'rises' if self.rises else 'falls'}"
-
-
-def parsed_direction(text: Any) -> Direction:
-    """``"age rises"`` or ``"age falls"``; a name in backticks is taken without them."""
-    found = DIRECTION.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        raise InvalidInputError(f"Expected a column and where it goes, such as 'age rises' or 'age falls', got {text!r}.")
-    return Direction(found["quoted"] or found["name"], found["word"] == "rises")
-
-
-def parsed_formula(text: Any) -> tuple[Sum, ...]:
-    """Coefficients and upper ends of the sums that a formula says are not above them."""
-    if not isinstance(text, str):
-        raise InvalidInputError(f"Rule takes a formula such as 'a <= b' or 'x + 2*y <= 10', got {text!r}.")
+def parsed_formula(text: str) -> tuple[Sum, ...]:
+    """Parse a formula into sums with an upper limit: coefficients by column, and the limit."""
     return _Parser(text).sums()
 
 
 class _Parser:
-    """Reads one formula from left to right."""
+    """A parser that reads one formula from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -64,7 +43,7 @@ class _Parser:
         raise InvalidInputError(f"Rule({self.text!r}) {why}. Write it like 'a <= b' or 'x + 2*y <= 10'.")
 
     def _next(self, *signs: str) -> str | None:
-        """The next token if it is one of these signs."""
+        """Take the next token if it is one of these signs."""
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in signs:
             self.at += 1
             return self.tokens[self.at - 1][1]

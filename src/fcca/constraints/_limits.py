@@ -1,4 +1,4 @@
-"""What rules come to for the points that a search is asked about: bounds, grids, costs and rows."""
+"""Compiled rules: bounds, grids, costs and rows for the points of a search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Limits:
     low, high : ndarray of shape (n_points, n_features) or None
         Bounds that a number keeps once it moves; infinite where there is none.
     frozen : ndarray of shape (n_points, n_features) or None
-        What may not move.
+        Values that may not move.
     step, origin : ndarray of shape (n_features,) or None
         A number that moves is ``origin + k · step`` for a whole k; a step of 0 is no grid.
     weight : ndarray of shape (n_features,) or None
@@ -70,9 +70,18 @@ class Limits:
     implications: tuple[Implication, ...] = ()
 
     def of_points(self, points: NDArray[Any]) -> Limits:
-        """The limits of some of the points, in this order."""
+        """Limits of some of the points, in this order."""
 
         def taken(values: Any) -> Any:
             return None if values is None else values[points]
 
         return replace(self, low=taken(self.low), high=taken(self.high), frozen=taken(self.frozen))
+
+
+def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
+    """Limits of some of the points, in this order, with more values frozen."""
+    if limits is None:
+        return None if frozen is None else Limits(frozen=frozen)
+    mine = limits.of_points(points)
+    both = mine.frozen if frozen is None else frozen if mine.frozen is None else mine.frozen | frozen
+    return replace(mine, frozen=both)

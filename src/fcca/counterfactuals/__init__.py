@@ -1,28 +1,23 @@
 """Exact counterfactuals: the problem, the engine that solves it and what it returns."""
 
-from fcca.counterfactuals._cells import Cells
-from fcca.counterfactuals._engine import CounterfactualEngine
+from fcca.counterfactuals._engine import CounterfactualEngine as CounterfactualEngine
 from fcca.counterfactuals._explainer import CounterfactualExplainer
 from fcca.counterfactuals._explanations import Explanations
-from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
-from fcca.counterfactuals._observations import Observations
-from fcca.counterfactuals._problem import CounterfactualProblem
+from fcca.counterfactuals._margins import (
+    DEFAULT_MARGIN as DEFAULT_MARGIN,
+    as_share as as_share,
+    margin_of_share as margin_of_share,
+)
+from fcca.counterfactuals._observations import Observations as Observations
+from fcca.counterfactuals._problem import CounterfactualProblem as CounterfactualProblem
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
-from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
+from fcca.counterfactuals._sentences import (
+    Move as Move,
+    feature_in_words as feature_in_words,
+    grouped as grouped,
+    shown_landing as shown_landing,
+    shown_origin as shown_origin,
+)
+from fcca.counterfactuals._tables import AdditiveTables as AdditiveTables, EnsembleTables as EnsembleTables
 
-__all__ = [
-    "DEFAULT_MARGIN",
-    "STATUSES",
-    "AdditiveTables",
-    "Cells",
-    "CounterfactualEngine",
-    "CounterfactualExplainer",
-    "CounterfactualProblem",
-    "Counterfactuals",
-    "EnsembleTables",
-    "Explanations",
-    "Moves",
-    "Observations",
-    "as_share",
-    "margin_of_share",
-]
+__all__ = ["STATUSES", "CounterfactualExplainer", "Counterfactuals", "Explanations", "Moves"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,29 +12,27 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.constraints._limits import Limits
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells, TrainingValues
+from fcca.constraints import Limits
+from fcca.counterfactuals._batch import Batch, Progress
 from fcca.counterfactuals._examples import Examples
 from fcca.counterfactuals._forest import Forest
 from fcca.counterfactuals._observations import Observations
 from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._problem import CounterfactualProblem
-from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
+from fcca.counterfactuals._result import Counterfactuals, Moves
 from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits, ungrouped
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
-from fcca.counterfactuals._training_values import TrainingValues
 from fcca.counterfactuals._workers import answered_alone, n_worker_processes, solve_by_workers
 from fcca.exceptions import UnsupportedModelError
-from fcca.models import LinearModel, TreeEnsemble, as_fitted_on, read_model
-from fcca.models._labels import labelled
+from fcca.milp import ANY_OTHER_CLASS, solve_milp
+from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled, read_model
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Progress = Callable[[int], None]
 
 # predict may copy its input and cast it; in pieces of this size that stays small beside the data itself.
 ROWS_PER_PREDICT = 65_536
-ANY_OTHER_CLASS = -1
 MOST_THREADS = 256
 # The boundary of a classifier that answers one class only may be infinite.
 BEYOND_ANY_SCORE = 1e300
@@ -62,6 +60,8 @@ class CounterfactualEngine:
     like : array-like or data frame, optional
         A table of raw values like those that the classifier was fitted on: labels of categories that the classifier itself
         does not keep are taken from it.
+    model : Model, optional
+        What :func:`fcca.read_model` gives for the classifier, where it was read already.
 
     Notes
     -----
@@ -77,11 +77,12 @@ class CounterfactualEngine:
         *,
         method: Literal["search", "milp"] = "search",
         like: Any = None,
+        model: Model | None = None,
     ) -> None:
         self.estimator = estimator
         self.problem = problem
         self.method = method
-        self.model = read_model(estimator)
+        self.model = read_model(estimator) if model is None else model
         if like is not None:
             self.model = labelled(self.model, like)
         self.tables: AdditiveTables | EnsembleTables | None = None
@@ -163,7 +164,9 @@ class CounterfactualEngine:
         codes = {j: np.empty(0) for j in self._linear_categories}
         return self.knowing(Observations(nowhere, nowhere.copy(), nothing, codes, np.empty(0, dtype=np.uint64), none))
 
-    def knowing(self, seen: Observations, medians: Mapping[int, float] | None = None) -> CounterfactualEngine:
+    def knowing(
+        self, seen: Observations, medians: Mapping[int, float] | None = None, rows: Floats | None = None
+    ) -> CounterfactualEngine:
         """The same engine for the training rows that these observations were made on.
 
         Parameters
@@ -171,12 +174,15 @@ class CounterfactualEngine:
         seen : Observations
         medians : mapping of int to float, optional
             Of columns of numbers in which values are missing.
+        rows : ndarray of shape (n_rows, n_features), optional
+            The rows themselves, kept by reference.
         """
         engine = copy(self)
         engine.cells = replace(self.cells, smallest=seen.smallest, largest=seen.largest, code_count=dict(seen.code_count))
         engine.examples = Examples(self.model.n_features)
         engine.examples.take(seen.example_numbers, seen.example_rows)
-        engine.training = TrainingValues(None, dict(medians or {}), dict(seen.codes))
+        kept = None if rows is None else [self._coded(rows)]
+        engine.training = TrainingValues(kept, dict(medians or {}), dict(seen.codes))
         return engine
 
     def scores(self, X: Floats) -> Floats:
@@ -264,7 +270,7 @@ class CounterfactualEngine:
         plausibility: Plausibility | None = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        time_limit_per_point: float | None = None,
+        time_limit_per_row: float | None = None,
         progress: Progress | None = None,
     ) -> Counterfactuals:
         """Cheapest change to another class for the rows ``points`` of X, which the model answers with ``own_class``.
@@ -287,59 +293,43 @@ class CounterfactualEngine:
             How much like the training rows the changed ones must look.
         n_jobs : int, optional
             Threads; worker processes where such a joblib backend is active.
-        time_limit, time_limit_per_point : float, optional
+        time_limit, time_limit_per_row : float, optional
             Seconds for all points together and for each. What is not proven by then says so in its status.
         progress : callable, optional
             Called with the number of points done.
         """
         n = len(points)
         limits = NO_LIMITS if limits is None else limits
-        search: dict[str, Any] = {
-            "points": points,
-            "own_class": own_class,
-            "target": np.full(n, ANY_OTHER_CLASS, dtype=np.int32) if target is None else target.astype(np.int32),
-            "margin": np.full(n, self.problem.margin) if margin is None else np.asarray(margin, dtype=np.float64),
-            "lambda0": self.problem.lambda0,
-            "lambda1": self.problem.lambda1,
-            "lambda2": self.problem.lambda2,
-            "time_limit": np.inf if time_limit is None else time_limit,
-            "time_limit_per_point": np.inf if time_limit_per_point is None else time_limit_per_point,
-            "progress": progress,
-        }
-        shared: dict[str, Any] = {
-            "limits": limits,
-            "plausibility": plausibility,
-            "space": self._prepared(X, points, limits, plausibility),
-            "feature_names": feature_names,
-        }
-        if n > 1 and n_worker_processes(n_jobs) > 1:
-            return solve_by_workers(self, X, search, n_jobs=n_jobs, **shared)
-        return self.solve_here(X, search, n_threads=min(MOST_THREADS, effective_n_jobs(n_jobs)), **shared)
+        batch = Batch(
+            X,
+            points,
+            own_class,
+            np.full(n, ANY_OTHER_CLASS, dtype=np.int32) if target is None else target.astype(np.int32),
+            np.full(n, self.problem.margin) if margin is None else np.asarray(margin, dtype=np.float64),
+            limits,
+            self.problem,
+            plausibility,
+            self._prepared(X, points, limits, plausibility),
+            np.inf if time_limit is None else time_limit,
+            np.inf if time_limit_per_row is None else time_limit_per_row,
+            min(MOST_THREADS, effective_n_jobs(n_jobs)),
+            progress,
+        )
+        by_workers = n > 1 and n_worker_processes(n_jobs) > 1
+        found = solve_by_workers(self, batch, n_jobs) if by_workers else self.solve_here(batch)
+        return replace(found, feature_names=tuple(feature_names))
 
-    def solve_here(
-        self,
-        X: Floats,
-        search: dict[str, Any],
-        *,
-        limits: Limits,
-        plausibility: Plausibility | None,
-        space: SearchSpace | None,
-        feature_names: Sequence[str],
-        n_threads: int,
-    ) -> Counterfactuals:
+    def solve_here(self, batch: Batch) -> Counterfactuals:
         """The part of :meth:`solve` that this process does by threads: all points, or the piece that it was sent."""
-        points, coded = search["points"], self._coded(X)
-        groups: tuple[Group, ...] = () if space is None else space.groups
-        if self.method == "milp":
-            results = self._solve_by_milp(search | {"rows": X}, limits)
-        else:
-            results = self._search(search | {"n_threads": n_threads}, coded, limits, plausibility, space)
+        X, points, limits = batch.rows, batch.points, batch.limits
+        groups: tuple[Group, ...] = () if batch.space is None else batch.space.groups
+        results = self._solve_by_milp(batch) if self.method == "milp" else self._search(batch)
         cost, bound, status, target_code, nodes, first_move, feature, landing, cut, seconds = results
         point = np.repeat(np.arange(len(points)), np.diff(first_move))
         if groups:
             point, feature, landing, cut = ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
-        if self.has_cuts and (limits.linear or limits.implications or limits.groups or plausibility is not None):
+        if self.has_cuts and (limits.linear or limits.implications or limits.groups or batch.plausibility is not None):
             moves = moves._replace(cut=self.cells.last_crossed(*moves[1:]))
         found = Counterfactuals(
             rows=points,
@@ -351,7 +341,7 @@ class CounterfactualEngine:
             nodes=nodes,
             seconds=seconds,
             moves=moves,
-            feature_names=tuple(feature_names),
+            feature_names=(),
             columns=self.model.columns,
         )
         return self._verified(X, found)
@@ -368,37 +358,32 @@ class CounterfactualEngine:
             return None
         return self._space(self._coded(X), points, limits, plausibility)
 
-    def _search(
-        self,
-        search: dict[str, Any],
-        X: Floats,
-        limits: Limits,
-        plausibility: Plausibility | None,
-        space: SearchSpace | None,
-    ) -> Any:
+    def _search(self, batch: Batch) -> Any:
         """Run the search of the core that fits the model."""
         # The core's boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            return self._search_linear(search | {"rows": X}, boundary, limits)
+            from fcca.counterfactuals._linear import LinearSolver
+
+            return LinearSolver(self.model, self.cells, self.training, boundary).solve(batch)
+        space, limits, coded = batch.space, batch.limits, self._coded(batch.rows)
         assert space is not None
         tables = space.tables
         base = tables.base.copy()
         base[: self.model.n_outputs] -= boundary
-        rows = X
-        if space.groups:  # what a column of a group may do differs from point to point
-            rows = space.rows(X[search["points"]], limits.frozen)
-            search["points"] = np.arange(len(rows))
-        search |= {
-            "rows": rows,
+        search = batch.arguments() | {
+            "rows": coded,
+            "n_threads": batch.n_threads,
             "cells": space.cells.as_core(),
             "limits": core_limits(space.cells, limits, space.groups, self._fill_near(limits)),
             "values": tables.values,
             "base": base,
         }
+        if space.groups:  # what a column of a group may do differs from point to point
+            search["rows"] = space.rows(coded[batch.points], limits.frozen)
+            search["points"] = np.arange(len(batch))
         if isinstance(tables, AdditiveTables):
             return _core.solve_additive(**search)
-        examples = space.cells.of(space.rows(self.examples.rows))
         return _core.solve_ensemble(
             **search,
             roots=tables.roots,
@@ -406,8 +391,8 @@ class CounterfactualEngine:
             cut=tables.cut,
             left=tables.left,
             right=tables.right,
-            side_least=np.array([] if plausibility is None else [plausibility.least]),
-            examples=examples,
+            side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
+            examples=space.cells.of(space.rows(self.examples.rows)),
         )
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
@@ -444,34 +429,26 @@ class CounterfactualEngine:
                 near[j] = self.training.median(j)
         return near
 
-    def _search_linear(self, search: dict[str, Any], boundary: float, limits: Limits) -> Any:
-        assert isinstance(self.model, LinearModel)
-        from fcca.counterfactuals._linear import solve_linear
-
-        return solve_linear(self.model, self.cells, self.training, limits, boundary, **search)
-
     def _check_milp(self, plausibility: Plausibility | None) -> None:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
         if plausibility is not None:
             raise UnsupportedModelError("method='milp' does not know plausibility. Leave it out, or use method='search'.")
 
-    def _solve_by_milp(self, search: dict[str, Any], limits: Limits) -> Any:
+    def _solve_by_milp(self, batch: Batch) -> Any:
         assert isinstance(self.model, TreeEnsemble)
-        from fcca.counterfactuals._milp import solve_milp
-
-        cells, cuts = self.cells, self._rule_cuts(limits)
+        cells, cuts = self.cells, self._rule_cuts(batch.limits)
         if cuts:
             cells, _ = self.forest.cells(cuts)
             for rows in self.training.rows():
                 cells.observe(rows)
-        return solve_milp(**search, model=self.model, cells=cells, limits=limits, training=self.training)
+        return solve_milp(**batch.arguments(), model=self.model, cells=cells, limits=batch.limits, training=self.training)
 
     # --- from what was searched to what was asked ---------------------------------------------------------------------
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
         """The same, those that do not flip the classifier's own predict labelled as unverified."""
-        status = found.status_code.copy()
+        wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         for piece in _pieces(len(answered)):
             chosen = answered[piece]
@@ -480,6 +457,5 @@ class CounterfactualEngine:
             end = np.searchsorted(found.moves.point, chosen[-1], side="right")
             within = np.searchsorted(chosen, found.moves.point[begin:end])
             changed[within, found.moves.feature[begin:end]] = found.moves.landing[begin:end]
-            flipped = self._answers(changed) == self.model.classes[found.target_code[chosen]]
-            status[chosen[~flipped]] = STATUSES.index("unverified")
-        return replace(found, status_code=status)
+            wrong[chosen] = self._answers(changed) != self.model.classes[found.target_code[chosen]]
+        return found.unverified(np.flatnonzero(wrong))

@@ -13,21 +13,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._columns import Columns
-from fcca._frames import check_column_names, check_columns, column_names, shown_names
-from fcca._progress import progress_bar
 from fcca.constraints import Constraint, Limits, broken_by, check_rules, compile_rules, holds, limits_for
 from fcca.counterfactuals._alternatives import cheapest_alternatives
-from fcca.counterfactuals._engine import ANY_OTHER_CLASS, CounterfactualEngine, Progress
+from fcca.counterfactuals._batch import Progress
+from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem
-from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, without_moves
+from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._workers import answered_alone
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
-from fcca.models import decide_at
-from fcca.models._native import as_classifier
+from fcca.milp import ANY_OTHER_CLASS
+from fcca.models import as_classifier, decide_at, read_model
+from fcca.tables import Columns, check_column_names, check_columns, column_names, shown_names
+from fcca.utils import progress_bar
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -42,7 +42,7 @@ class CounterfactualExplainer:
 
     Parameters
     ----------
-    estimator : fitted classifier
+    classifier : fitted classifier
         Anything that :func:`fcca.read_model` reads, and boosters of XGBoost, LightGBM and CatBoost themselves. It is used
         as it is.
     X : array-like or data frame of shape (n_rows, n_features)
@@ -70,7 +70,7 @@ class CounterfactualExplainer:
         ``"loky"`` or ``"dask"``, these. The result does not depend on it.
     time_limit : float, default=None
         Seconds for all searches of a call of :meth:`explain` together. What is not proven by then says so in its status.
-    time_limit_per_point : float, default=None
+    time_limit_per_row : float, default=None
         Seconds for each search: one per row and, for more answers than one, a few for each answer.
     verbose : int, default=0
         1 shows a progress bar.
@@ -100,7 +100,7 @@ class CounterfactualExplainer:
 
     def __init__(
         self,
-        estimator: Any,
+        classifier: Any,
         X: Any,
         *,
         lambda0: float = 0.1,
@@ -112,7 +112,7 @@ class CounterfactualExplainer:
         plausibility: float | None = None,
         n_jobs: int | None = None,
         time_limit: float | None = None,
-        time_limit_per_point: float | None = None,
+        time_limit_per_row: float | None = None,
         verbose: int = 0,
     ) -> None:
         share = as_share(margin) if isinstance(margin, str) else None
@@ -120,7 +120,7 @@ class CounterfactualExplainer:
         for name, number in (("lambda0", lambda0), ("lambda1", lambda1), ("lambda2", lambda2), ("margin", least)):
             _check_real(name, number)
         problem = CounterfactualProblem(float(lambda0), float(lambda1), float(lambda2), float(least))
-        for name, limit in (("time_limit", time_limit), ("time_limit_per_point", time_limit_per_point)):
+        for name, limit in (("time_limit", time_limit), ("time_limit_per_row", time_limit_per_row)):
             if limit is not None:
                 _check_real(name, limit)
                 if not limit >= 0:
@@ -129,27 +129,25 @@ class CounterfactualExplainer:
             raise InvalidInputError(
                 f"n_jobs must be None for one thread, a number of threads or -1 for all, got {n_jobs!r}."
             )
-        if isinstance(estimator, type):
-            raise UnsupportedModelError(f"estimator is the class {estimator.__name__}; expected a fitted one of it.")
-        self.estimator = as_classifier(estimator)
+        if isinstance(classifier, type):
+            raise UnsupportedModelError(f"classifier is the class {classifier.__name__}; expected a fitted one of it.")
+        self.classifier = as_classifier(classifier)
         if decision_threshold is not None:
             _check_real("decision_threshold", decision_threshold)
-            self.estimator = decide_at(self.estimator, float(decision_threshold))
+            self.classifier = decide_at(self.classifier, float(decision_threshold))
         self.n_jobs = n_jobs
         self.time_limit = time_limit
-        self.time_limit_per_point = time_limit_per_point
+        self.time_limit_per_row = time_limit_per_row
         self.verbose = verbose
         check_column_names(X, numbers=True)
-        known = getattr(self.estimator, "feature_names_in_", None)
+        known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
-        n_known = getattr(self.estimator, "n_features_in_", None)
-        if n_given is not None and isinstance(n_known, Integral):
-            check_columns(names, n_given, None if known is None else list(known), int(n_known), knower=FITTED_ON)
-        self.engine = CounterfactualEngine(self.estimator, problem, like=X)
-        self.classes = self.engine.model.classes
-        n = self.engine.model.n_features
+        model = read_model(self.classifier)
+        n = model.n_features  # n_features_in_ of a refitted CatBoost model is that of its first fit
         if n_given is not None:
             check_columns(names, n_given, None if known is None else list(known), n, knower=FITTED_ON)
+        self.engine = CounterfactualEngine(self.classifier, problem, like=X, model=model)
+        self.classes = model.classes
         self._given_names = names if names is not None or known is None else list(known)
         self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
         self._coding = self.engine.model.columns or Columns.numbers(n)
@@ -202,7 +200,7 @@ class CounterfactualExplainer:
         -------
         Explanations
         """
-        table, labels = self._rows(X)
+        table, labels = self.encode_rows(X)
         if not isinstance(n, Integral) or n < 1:
             raise InvalidInputError(f"n must be a number of answers of at least 1, got {n!r}.")
         began = perf_counter()
@@ -231,11 +229,10 @@ class CounterfactualExplainer:
                 plausibility=self._plausibility,
                 n_jobs=self.n_jobs,
                 time_limit=left,
-                time_limit_per_point=self.time_limit_per_point,
+                time_limit_per_row=self.time_limit_per_row,
                 progress=progress,
             )
-            found = self._with_rules_checked(table, found, rules)
-            return self._with_probability_checked(table, found, target_probability)
+            return self._checked(table, found, rules, target_probability)
 
         if len(open_rows):
             with progress_bar("Counterfactuals", len(open_rows), bool(self.verbose)) as progress:
@@ -258,8 +255,8 @@ class CounterfactualExplainer:
 
     # --- what is given ------------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
-        """The rows as a table of float64, categories as codes, and what they are called."""
+    def encode_rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
+        """Encode rows: a table of float64 with categories as codes, and the labels of the rows."""
         check_column_names(X, numbers=True)
         labels, names = _row_labels(X), column_names(X)
         if isinstance(X, pd.Series):
@@ -307,17 +304,17 @@ class CounterfactualExplainer:
 
     @property
     def _has_probabilities(self) -> bool:
-        return hasattr(self.estimator, "predict_proba")
+        return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
         """What ``predict_proba`` says or, where there is none, the logistic of the decision function."""
         given = self.engine.given(X)
         if self._has_probabilities:
             with answered_alone():
-                return np.asarray(self.estimator.predict_proba(given), dtype=np.float64)
+                return np.asarray(self.classifier.predict_proba(given), dtype=np.float64)
         score = (
-            self.estimator.decision_function(given)
-            if hasattr(self.estimator, "decision_function")
+            self.classifier.decision_function(given)
+            if hasattr(self.classifier, "decision_function")
             else self.engine.scores(X)
         )
         return probabilities(self.engine.model.link, np.asarray(score, dtype=np.float64).ravel())
@@ -342,27 +339,21 @@ class CounterfactualExplainer:
             there[rows] = self._own_probabilities(table[rows])[np.arange(len(rows)), wanted[rows]] >= probability
         return there
 
-    def _with_rules_checked(self, table: Floats, found: Counterfactuals, rules: tuple[Constraint, ...]) -> Counterfactuals:
-        """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves."""
+    def _checked(
+        self, table: Floats, found: Counterfactuals, rules: tuple[Constraint, ...], probability: float | None
+    ) -> Counterfactuals:
+        """Label answers as unverified that break a rule, or whose probability the classifier itself puts lower."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        if not rules or len(answered) == 0:
+        if len(answered) == 0 or (not rules and probability is None):
             return found
         points = found.take(answered).changed_table(table)
-        kept = holds(rules, self.columns, table[found.rows[answered]], points)
-        status = found.status_code.copy()
-        status[answered[~kept]] = STATUSES.index("unverified")
-        return replace(found, status_code=status)
-
-    def _with_probability_checked(self, table: Floats, found: Counterfactuals, probability: float | None) -> Counterfactuals:
-        """The same, those whose probability the classifier itself puts lower labelled as unverified."""
-        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        if probability is None or len(answered) == 0:
-            return found
-        points = found.take(answered).changed_table(table)
-        reached = self._own_probabilities(points)[np.arange(len(answered)), found.target_code[answered]]
-        status = found.status_code.copy()
-        status[answered[reached < probability - PROBABILITY_TOLERANCE]] = STATUSES.index("unverified")
-        return replace(found, status_code=status)
+        good = np.ones(len(answered), dtype=bool)
+        if rules:
+            good &= holds(rules, self.columns, table[found.rows[answered]], points)
+        if probability is not None:
+            reached = self._own_probabilities(points)[np.arange(len(answered)), found.target_code[answered]]
+            good &= ~(reached < probability - PROBABILITY_TOLERANCE)
+        return found.unverified(answered[~good])
 
     # --- answers ------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._html import html_table, paragraph
-from fcca._text import printable
 from fcca.counterfactuals._result import ANSWERS_SHOWN, Counterfactuals, number_in_short
 from fcca.counterfactuals._sentences import feature_in_words, grouped
+from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 

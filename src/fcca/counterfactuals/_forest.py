@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells
 from fcca.models import TreeEnsemble
 
 Floats = NDArray[np.float64]
@@ -62,14 +63,9 @@ class Forest:
             goes_left[codes] = True
             goes_left[-1] = missing_left[node]
             sets[node] = goes_left
+        same = ("n_features", "roots", "feature", "threshold", "native_threshold", "left", "right")
         return cls(
-            n_features=model.n_features,
-            roots=model.roots,
-            feature=model.feature,
-            threshold=model.threshold,
-            native_threshold=model.native_threshold,
-            left=model.left,
-            right=model.right,
+            **{name: getattr(model, name) for name in same},
             missing_left=np.asarray(missing_left, dtype=bool),
             values=model.shares(),
             base=model.base / model.divisor,
@@ -85,22 +81,20 @@ class Forest:
         def shifted(children: NDArray[np.int32]) -> NDArray[np.int32]:
             return np.where(children >= 0, children + shift, children).astype(np.int32)
 
+        names = ("feature", "threshold", "native_threshold", "missing_left", "base")
+        chained: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
         return replace(
             self,
+            **chained,
             roots=np.concatenate([self.roots, other.roots + shift]),
-            feature=np.concatenate([self.feature, other.feature]),
-            threshold=np.concatenate([self.threshold, other.threshold]),
-            native_threshold=np.concatenate([self.native_threshold, other.native_threshold]),
             left=np.concatenate([self.left, shifted(other.left)]),
             right=np.concatenate([self.right, shifted(other.right)]),
-            missing_left=np.concatenate([self.missing_left, other.missing_left]),
             values=np.block(
                 [
                     [self.values, np.zeros((shift, outputs[1]))],
                     [np.zeros((len(other.feature), outputs[0])), other.values],
                 ]
             ),
-            base=np.concatenate([self.base, other.base]),
             sets=self.sets | {node + shift: goes_left for node, goes_left in other.sets.items()},
             n_codes=self.n_codes | other.n_codes,
         )

@@ -3,160 +3,204 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.constraints._limits import Limits
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells, TrainingValues
+from fcca.constraints import Limits
+from fcca.counterfactuals._batch import Batch
 from fcca.counterfactuals._linear_many import beat_own_class
-from fcca.counterfactuals._linear_program import Task
-from fcca.counterfactuals._linear_search import ANY_OTHER_CLASS, INFEASIBLE, OPTIMAL, LinearSearch, Outcome
 from fcca.counterfactuals._space import core_limits
-from fcca.counterfactuals._training_values import TrainingValues
 from fcca.exceptions import UnsupportedModelError
+from fcca.milp import ANY_OTHER_CLASS, INFEASIBLE, OPTIMAL, Answers, LinearSearch, Outcome, Task, solve_each
 from fcca.models import LinearModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Progress = Callable[[int], None]
-Results = tuple[Any, ...]
+Positions = NDArray[np.intp]
 
 MOST_COMBINATIONS = 4_096  # of categories, for one point
 ROWS_AT_ONCE = 65_536
 
 
-def solve_linear(
-    model: LinearModel,
-    cells: Cells,
-    observed: TrainingValues,
-    limits: Limits,
-    boundary: float,
-    *,
-    rows: Floats,
-    points: NDArray[np.int64],
-    own_class: NDArray[np.int32],
-    target: NDArray[np.int32],
-    margin: Floats,
-    lambda0: float,
-    lambda1: float,
-    lambda2: float,
-    time_limit: float,
-    time_limit_per_point: float,
-    n_threads: int,
-    progress: Progress | None,
-) -> Results:
+@dataclass(frozen=True)
+class LinearSolver:
     """Cheapest changes of points of a linear model, each by the fastest way there is for it.
 
-    Parameters
+    Attributes
     ----------
     model : LinearModel
     cells : Cells
         For the box of the training rows.
     observed : TrainingValues
         Of the training rows.
-    limits : Limits
-        One line per point.
     boundary : float
         The largest score of the first class, for models with one score.
-    rows : ndarray of shape (n_rows, n_features)
-    points : ndarray of shape (n_points,)
-        Which rows are asked about.
-    own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes``; a target of -1 is whichever other class is the cheapest.
-    margin : ndarray of shape (n_points,)
-        By how much of the score the target must win.
-    lambda0, lambda1, lambda2 : float
-        Costs per feature moved, per distance and per squared distance.
-    time_limit, time_limit_per_point : float
-        Seconds for all points and for each.
-    n_threads : int
-        For the points that need no program.
-    progress : callable or None
-        Told the number of points done.
-
-    Returns
-    -------
-    tuple of ndarray
-        cost, bound, status (0 optimal, 1 feasible, 2 infeasible, 3 unknown), target, nodes, first_move, and per move its
-        feature, its landing and again its landing (NaN for categories); then the seconds per point.
     """
-    table = rows[points]
-    # What is cheapest without the rules between columns, and keeps them, is cheapest with them.
-    relaxed = replace(limits, max_changes=None, linear=(), implications=())
-    between = limits.max_changes is not None or bool(limits.linear or limits.implications)
-    plain = _plain_points(model, relaxed, table)
-    if lambda2 > 0 and (model.effects or not _plain_points(model, limits, table).all()):
-        raise UnsupportedModelError(
-            f"lambda2 = {lambda2:g} was given, but squared distances are only searched for linear models with two classes "
-            "and columns of numbers, under rules that are bounds around the present value, costs and columns that stay. Use "
-            "lambda2=0."
-        )
-    began = time.monotonic()
-    settings: dict[str, Any] = {
-        "lambda0": lambda0, "lambda1": lambda1, "lambda2": lambda2, "time_limit_per_point": time_limit_per_point,
-        "n_threads": n_threads,
-    }  # fmt: skip
-    parts = []
-    any_other = np.flatnonzero(target == ANY_OTHER_CLASS) if model.n_outputs > 1 else np.empty(0, dtype=np.intp)
-    if len(any_other):
 
-        def solve_pair(pair: LinearModel, which: NDArray[np.intp], left: float) -> Results:
-            mine = any_other[which]
-            return solve_linear(
-                pair, cells, observed, limits.of_points(mine), 0.0,
-                rows=table, points=mine, own_class=np.zeros(len(mine), dtype=np.int32),
-                target=np.ones(len(mine), dtype=np.int32), margin=margin[mine], time_limit=left, progress=None, **settings,
-            )  # fmt: skip
+    model: LinearModel
+    cells: Cells
+    observed: TrainingValues
+    boundary: float
 
-        certain, found = beat_own_class(
-            model, table[any_other], own_class[any_other], margin[any_other], time_limit, solve_pair
+    def solve(self, batch: Batch) -> Answers:
+        """Solve all points of a batch; the cut of a move is its landing, NaN for categories."""
+        batch = batch.of(np.arange(len(batch)))
+        lambda2 = batch.problem.lambda2
+        if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
+            raise UnsupportedModelError(
+                f"lambda2 = {lambda2:g} was given, but squared distances are only searched for linear models with two "
+                "classes and columns of numbers, under rules that are bounds around the present value, costs and columns "
+                "that stay. Use lambda2=0."
+            )
+        ends = time.monotonic() + batch.time_limit
+        easy, found = self._any_other_class(batch) if self.model.n_outputs > 1 else self._without_rules_between(batch, ends)
+        parts = [] if found is None else [(easy, found)]
+        if batch.progress is not None and len(easy):
+            batch.progress(len(easy))
+        hard = np.setdiff1d(np.arange(len(batch)), easy)
+        if len(hard) or not parts:
+            parts.append((hard, self._by_programs(batch, hard, ends)))
+        return Answers.joined(parts)
+
+    def _task(self, batch: Batch) -> Task:
+        box, problem = (self.cells.box_low, self.cells.box_high), batch.problem
+        return Task(self.model, *box, self.observed, batch.limits, problem.lambda0, problem.lambda1)
+
+    def _cuts(self, point: NDArray[np.int64], feature: NDArray[np.int32], landing: Floats) -> Floats:
+        return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
+
+    def _by_programs(self, batch: Batch, which: Positions, ends: float) -> Answers:
+        """Solve some points by mixed-integer programs, the others being done."""
+        search, n_before, progress = LinearSearch(self._task(batch), self.boundary), len(batch) - len(which), batch.progress
+
+        def solve(i: int, deadline: float) -> Outcome:
+            own_class, target = int(batch.own_class[i]), int(batch.target[i])
+            return search.solve(i, batch.rows[i], own_class, target, float(batch.margin[i]), deadline)
+
+        outcomes = solve_each(
+            which.tolist(),
+            solve,
+            ends=ends,
+            time_limit_per_row=batch.time_limit_per_row,
+            progress=None if progress is None else lambda done: progress(n_before + done),
         )
-        parts.append((any_other[certain], _selected(found, certain)))
-        plain[any_other[certain]] = True
-        if progress is not None and certain.any():
-            progress(int(certain.sum()))
-    reached = np.where(target == ANY_OTHER_CLASS, 1 - own_class, target)
-    if model.n_outputs == 1 and plain.any():
-        numbers = _Numbers(
-            model, cells, boundary, **settings,
-        )  # fmt: skip
-        which = np.flatnonzero(plain)
-        found = numbers.solve(
-            table[which], relaxed.of_points(which), own_class[which], reached[which], margin[which], time_limit,
-            None if between or model.effects else progress,
-        )  # fmt: skip
-        if model.effects:
-            task = Task(model, cells.box_low, cells.box_high, observed, relaxed, lambda0, lambda1)
-            tried = _with_categories(task, numbers, found, table, which, own_class, reached, margin, began + time_limit)
-            plain[which] = [outcome is not None for outcome in tried]
-            which = np.flatnonzero(plain)
-            found = _results([outcome for outcome in tried if outcome is not None], model)
+        return Answers.of(outcomes, self._cuts)
+
+    def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
+        """Points of many classes that pairs of classes settle, and their answers."""
+        which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
+        if not len(which):
+            return which, None
+
+        def solve_pair(pair: LinearModel, mine: Batch) -> Answers:
+            return replace(self, model=pair, boundary=0.0).solve(mine)
+
+        certain, found = beat_own_class(self.model, batch.of(which), solve_pair)
+        return which[certain], found.take(np.flatnonzero(certain))
+
+    def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
+        """Points of one score whose cheapest change keeps the rules between columns by itself, and their answers."""
+        limits, effects = batch.limits, self.model.effects
+        relaxed = replace(limits, max_changes=None, linear=(), implications=())
+        between = limits.max_changes is not None or bool(limits.linear or limits.implications)
+        which = np.flatnonzero(_plain_points(self.model, relaxed, batch.rows))
+        if not len(which):
+            return which, None
+        target = np.where(batch.target == ANY_OTHER_CLASS, 1 - batch.own_class, batch.target)
+        progress = None if between or effects else batch.progress
+        asked = replace(batch, limits=relaxed, target=target.astype(np.int32), progress=progress).of(which)
+        found = self._by_numbers(asked)
+        if effects:
+            tried = self._with_categories(asked, found, ends)
+            which = which[[outcome is not None for outcome in tried]]
+            found = Answers.of([outcome for outcome in tried if outcome is not None], self._cuts)
         if between:
-            kept = _keeps_rules(limits, table[which], found)
-            plain[which] = kept
-            which, found = which[kept], _selected(found, kept)
-        parts.append((which, found))
-        if progress is not None and len(which):
-            progress(len(which))
-    hard = np.flatnonzero(~plain)
-    if len(hard) or not len(points):
-        search = LinearSearch(Task(model, cells.box_low, cells.box_high, observed, limits, lambda0, lambda1), boundary)
-        outcomes = []
-        for done, i in enumerate(hard.tolist()):
-            start = time.monotonic()
-            deadline = min(began + time_limit, start + time_limit_per_point)
-            outcome = search.solve(i, table[i], int(own_class[i]), int(target[i]), float(margin[i]), deadline)
-            outcome.seconds = time.monotonic() - start
-            outcomes.append(outcome)
-            if progress is not None:
-                progress(len(points) - len(hard) + done + 1)
-        parts.append((hard, _results(outcomes, model)))
-    return _merged(parts)
+            kept = np.flatnonzero(_keeps_rules(limits, batch.rows[which], found))
+            which, found = which[kept], found.take(kept)
+        return which, found
+
+    def _by_numbers(self, batch: Batch) -> Answers:
+        """Solve rows by the fixed-charge search for numbers; missing values and categories stay as they are."""
+        model, table, limits = self.model, batch.rows, batch.limits
+        held = np.isnan(table)
+        share = np.zeros(len(table))  # what stays adds to the score
+        if held.any() and model.missing is not None:
+            share += np.where(held, model.missing[:, 0], 0.0).sum(axis=1)
+        for j, effect in model.effects.items():
+            code = np.where(held[:, j], 0, table[:, j]).astype(np.intp)
+            share += np.where(held[:, j], 0.0, effect[code, 0])
+            held[:, j] = True
+        if held.any():
+            limits = replace(limits, frozen=held if limits.frozen is None else held | limits.frozen)
+            table = np.where(held, model.centre, table)
+        search = batch.arguments() | {
+            "rows": np.ascontiguousarray(table),
+            "margin": batch.margin - np.where(batch.target == 1, share, -share),
+        }
+        return Answers(
+            *_core.solve_linear(
+                **search,
+                n_threads=batch.n_threads,
+                limits=core_limits(self.cells, replace(limits, fillable=None, moves={}), (), None),
+                box_low=self.cells.box_low,
+                box_high=self.cells.box_high,
+                coef=model.coef[0],
+                centre=model.centre,
+                intercept=float(model.intercept[0] - self.boundary),
+            )
+        )
+
+    # --- categories, where there is one score -----------------------------------------------------------------------------
+
+    def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
+        """Add changes of categories to the changes of numbers alone; None where these are too many to try."""
+        outcomes: list[Outcome | None] = []
+        tried: list[tuple[int, tuple[_Entry, ...]]] = []
+        for at, (outcome, choices) in enumerate(zip(found.outcomes(), self._choices(batch, found.cost), strict=True)):
+            outcomes.append(None if choices is None else outcome)
+            tried += [(at, chosen) for chosen in choices or ()]
+        for begin in range(0, len(tried), ROWS_AT_ONCE):
+            some = tried[begin : begin + ROWS_AT_ONCE]
+            entered = batch.of(np.array([at for at, _ in some]))
+            for row, (_, chosen) in zip(entered.rows, some, strict=True):
+                for entry in chosen:
+                    row[entry.feature] = entry.code
+            more = self._by_numbers(replace(entered, time_limit=max(0.0, ends - time.monotonic())))
+            for (at, chosen), other in zip(some, more.outcomes(), strict=True):
+                best = outcomes[at]
+                assert best is not None
+                spent = sum(entry.cost for entry in chosen)
+                best.bound, best.nodes = min(best.bound, other.bound + spent), best.nodes + other.nodes
+                best.seconds += other.seconds
+                if other.cost + spent < best.cost:
+                    best.cost = other.cost + spent
+                    best.moves = tuple(sorted([*other.moves, *((entry.feature, float(entry.code)) for entry in chosen)]))
+        for one in outcomes:
+            if one is not None:
+                one.close()
+        return outcomes
+
+    def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
+        """Categories that each row could enter for less than its cost; None where they are too many to try."""
+        task, frozen = self._task(batch), batch.limits.frozen
+        sign = np.where(batch.target == 1, 1.0, -1.0)
+        needed = batch.margin - sign * (self.model.scores(batch.rows)[:, 0] - self.boundary)
+        known: dict[tuple[Any, ...], list[_Entry]] = {}
+        for i, row in enumerate(batch.rows):
+            entries = []
+            for j in self.model.effects:
+                key = (j, "" if np.isnan(row[j]) else float(row[j]), float(sign[i]))
+                if key not in known:
+                    known[key] = _entries(task, j, float(row[j]), float(sign[i]))
+                if known[key] and (frozen is None or not frozen[i, j]):
+                    entries.append(known[key])
+            yield _combinations(entries, float(cost[i]), float(needed[i]))
 
 
 def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
@@ -177,15 +221,13 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
     return plain
 
 
-def _keeps_rules(limits: Limits, table: Floats, found: Results) -> Bools:
+def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
     """Which answers keep the rules between columns; where there is none at all, there is none that keeps them either."""
-    status, first_move = found[2], found[5]
-    point = np.repeat(np.arange(len(table)), np.diff(first_move))
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
-    after[point, found[6]], moved[point, found[6]] = found[7], True
+    after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)
     if limits.max_changes is not None:
-        kept &= np.diff(first_move) <= limits.max_changes
+        kept &= np.diff(found.first_move) <= limits.max_changes
     for rule in limits.linear:
         features = list(rule.coefficients)
         total = sum(a * after[:, j] for j, a in rule.coefficients.items())
@@ -194,68 +236,8 @@ def _keeps_rules(limits: Limits, table: Floats, found: Results) -> Bools:
         j = implication.feature
         # Whether the other one goes far enough is left to the program.
         kept &= ~(after[:, j] > table[:, j] if implication.rises else after[:, j] < table[:, j])
-    keeps: Bools = (kept & (status == OPTIMAL)) | (status == INFEASIBLE)
+    keeps: Bools = (kept & (found.status == OPTIMAL)) | (found.status == INFEASIBLE)
     return keeps
-
-
-def _selected(found: Results, kept: Bools) -> Results:
-    """Results of some of the points."""
-    counts = np.diff(found[5])
-    of_move = np.repeat(kept, counts)
-    first_move = np.concatenate([[0], np.cumsum(counts[kept])]).astype(np.int64)
-    per_point = [values[kept] for values in found[:5]]
-    return (*per_point, first_move, *(values[of_move] for values in found[6:9]), found[9][kept])
-
-
-class _Numbers:
-    """The fixed-charge search for the numbers of a model with one score; gaps and categories stay as they are."""
-
-    def __init__(self, model: LinearModel, cells: Cells, boundary: float, **settings: Any) -> None:
-        self.model, self.cells, self.boundary, self.settings = model, cells, boundary, settings
-
-    def solve(
-        self,
-        table: Floats,
-        limits: Limits,
-        own_class: NDArray[np.int32],
-        target: NDArray[np.int32],
-        margin: Floats,
-        time_limit: float,
-        progress: Progress | None,
-    ) -> Results:
-        """Cheapest changes of the rows of a table, one line of the limits and of all else for each."""
-        model = self.model
-        held = np.isnan(table)
-        share = np.zeros(len(table))  # what stays adds to the score
-        if held.any() and model.missing is not None:
-            share += np.where(held, model.missing[:, 0], 0.0).sum(axis=1)
-        for j, effect in model.effects.items():
-            code = np.where(held[:, j], 0, table[:, j]).astype(np.intp)
-            share += np.where(held[:, j], 0.0, effect[code, 0])
-            held[:, j] = True
-        if held.any():
-            limits = replace(limits, frozen=held if limits.frozen is None else held | limits.frozen)
-            table = np.where(held, model.centre, table)
-        found: Results = _core.solve_linear(
-            **self.settings,
-            rows=np.ascontiguousarray(table),
-            points=np.arange(len(table), dtype=np.int64),
-            own_class=own_class,
-            target=target.astype(np.int32),
-            margin=margin - np.where(target == 1, share, -share),
-            time_limit=time_limit,
-            progress=progress,
-            limits=core_limits(self.cells, replace(limits, fillable=None, moves={}), (), None),
-            box_low=self.cells.box_low,
-            box_high=self.cells.box_high,
-            coef=model.coef[0],
-            centre=model.centre,
-            intercept=float(model.intercept[0] - self.boundary),
-        )
-        return found
-
-
-# --- categories, where there is one score ---------------------------------------------------------------------------------
 
 
 class _Entry(NamedTuple):
@@ -293,104 +275,3 @@ def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> 
                 if gain + entry.gain < needed:
                     begun.append((column + 1, found[-1], cost + entry.cost, gain + entry.gain))
     return sorted(found, key=lambda chosen: sum(entry.cost for entry in chosen))
-
-
-def _with_categories(
-    task: Task,
-    numbers: _Numbers,
-    found: Results,
-    table: Floats,
-    which: NDArray[np.intp],
-    own_class: NDArray[np.int32],
-    target: NDArray[np.int32],
-    margin: Floats,
-    deadline: float,
-) -> list[Outcome | None]:
-    """The cheapest changes of numbers alone, and with changes of categories; None where these are too many to try."""
-    cost, bound, status, _, nodes, first_move, feature, landing, _, seconds = found
-    sign = np.where(target == 1, 1.0, -1.0)
-    needed = margin - sign * (task.model.scores(table)[:, 0] - numbers.boundary)
-    tried: list[tuple[int, tuple[_Entry, ...]]] = []
-    outcomes: list[Outcome | None] = []
-    known: dict[tuple[Any, ...], list[_Entry]] = {}
-    for at, i in enumerate(which.tolist()):
-        moves = range(first_move[at], first_move[at + 1])
-        outcome = Outcome(
-            int(status[at]), float(cost[at]), float(bound[at]), int(target[i]), int(nodes[at]),
-            tuple((int(feature[move]), float(landing[move])) for move in moves), float(seconds[at]),
-        )  # fmt: skip
-        outcomes.append(outcome)
-        if outcome.cost == 0:
-            continue
-        entries = []
-        for j in task.model.effects:
-            key = (j, "" if np.isnan(table[i, j]) else float(table[i, j]), float(sign[i]))
-            if key not in known:
-                known[key] = _entries(task, j, float(table[i, j]), float(sign[i]))
-            if known[key] and (task.limits.frozen is None or not task.limits.frozen[i, j]):
-                entries.append(known[key])
-        combinations = _combinations(entries, outcome.cost, float(needed[i]))
-        if combinations is None:
-            outcomes[-1] = None
-        else:
-            tried += [(at, chosen) for chosen in combinations]
-    for begin in range(0, len(tried), ROWS_AT_ONCE):
-        some = tried[begin : begin + ROWS_AT_ONCE]
-        lines = which[[at for at, _ in some]]
-        rows = table[lines]
-        for row, (_, chosen) in zip(rows, some, strict=True):
-            for entry in chosen:
-                row[entry.feature] = entry.code
-        left = max(0.0, deadline - time.monotonic())
-        limits = task.limits.of_points(lines)
-        more = numbers.solve(rows, limits, own_class[lines], target[lines], margin[lines], left, None)
-        for k, (at, chosen) in enumerate(some):
-            best = outcomes[at]
-            assert best is not None
-            spent = sum(entry.cost for entry in chosen)
-            best.bound, best.nodes = min(best.bound, float(more[1][k]) + spent), best.nodes + int(more[4][k])
-            best.seconds += float(more[9][k])
-            if float(more[0][k]) + spent < best.cost:
-                best.cost = float(more[0][k]) + spent
-                moves = range(more[5][k], more[5][k + 1])
-                moved = [(int(more[6][move]), float(more[7][move])) for move in moves]
-                best.moves = tuple(sorted([*moved, *((entry.feature, float(entry.code)) for entry in chosen)]))
-    for one in outcomes:
-        if one is not None:
-            one.close()
-    return outcomes
-
-
-def _results(outcomes: list[Outcome], model: LinearModel) -> Results:
-    """Outcomes as the searches of the core give them."""
-    moves = [move for outcome in outcomes for move in outcome.moves]
-    feature = np.array([j for j, _ in moves], dtype=np.int32)
-    landing = np.array([value for _, value in moves], dtype=np.float64)
-    return (
-        np.array([o.cost for o in outcomes], dtype=np.float64),
-        np.array([o.bound for o in outcomes], dtype=np.float64),
-        np.array([o.status for o in outcomes], dtype=np.int8),
-        np.array([o.target for o in outcomes], dtype=np.int32),
-        np.array([o.nodes for o in outcomes], dtype=np.int64),
-        np.cumsum([0, *(len(o.moves) for o in outcomes)]).astype(np.int64),
-        feature,
-        landing,
-        np.where(np.isin(feature, list(model.effects)), np.nan, landing),
-        np.array([o.seconds for o in outcomes], dtype=np.float64),
-    )
-
-
-def _merged(parts: list[tuple[NDArray[np.intp], Results]]) -> Results:
-    """Results of parts of the points as one, in the order of the points."""
-    if len(parts) == 1:
-        return parts[0][1]
-    place = np.concatenate([which for which, _ in parts])
-    order = np.argsort(place)
-    cost, bound, status, target, nodes, _, feature, landing, cut, seconds = (
-        np.concatenate([found[at] for _, found in parts]) for at in range(10)
-    )
-    counts = np.concatenate([np.diff(found[5]) for _, found in parts])
-    of_move = np.argsort(np.repeat(place, counts), kind="stable")
-    first_move = np.concatenate([[0], np.cumsum(counts[order])]).astype(np.int64)
-    per_point = [values[order] for values in (cost, bound, status, target, nodes)]
-    return (*per_point, first_move, feature[of_move], landing[of_move], cut[of_move], seconds[order])

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
-from fcca.models import Model
-from fcca.models._links import Share
+from fcca.models import Model, Share
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from sklearn.ensemble import IsolationForest
 
 from fcca.counterfactuals._forest import Forest
 from fcca.exceptions import InvalidInputError
-from fcca.models._sklearn_trees import Nodes, join_trees
+from fcca.models import Nodes, join_trees
 
 Floats = NDArray[np.float64]
 

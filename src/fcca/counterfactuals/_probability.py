@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models import Model
-from fcca.models._links import Link, NoProbability, Share
-from fcca.models._precision import largest_passing
+from fcca.models import Link, Model, NoProbability, Share, largest_passing
 
 Floats = NDArray[np.float64]
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._columns import Columns
-from fcca._conditions import label_in_words
-from fcca._html import html_table, paragraph
-from fcca._text import printable
+from fcca.conditions import label_in_words
 from fcca.counterfactuals._sentences import Move, sentence
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +24,7 @@ Floats = NDArray[np.float64]
 STATUSES = ("optimal", "feasible", "infeasible", "unknown", "unverified")
 
 ANSWERS_SHOWN = 10
+PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "seconds")
 
 
 class Moves(NamedTuple):
@@ -140,7 +140,7 @@ class Counterfactuals:
 
     def _decoded(self, table: Floats) -> Any:
         """A coded table with labels, as a data frame; plain numbers stay an array."""
-        if self.columns is None or not self.columns.has_categories:
+        if self.columns is None or not self.has_categories:
             return table
         frame = self.columns.decode(table)
         frame.columns = pd.Index(list(self.feature_names))
@@ -167,23 +167,15 @@ class Counterfactuals:
         begin = np.cumsum(n_moves) - n_moves
         kept = np.repeat(first - begin, n_moves) + np.arange(n_moves.sum())
         point = np.repeat(np.arange(len(which)), n_moves)
-        return Counterfactuals(
-            rows=self.rows[which],
-            classes=self.classes,
-            target_code=self.target_code[which],
-            own_code=None if self.own_code is None else self.own_code[which],
-            box=self.box,
-            has_cuts=self.has_cuts,
-            exact=self.exact,
-            status_code=self.status_code[which],
-            cost=self.cost[which],
-            bound=self.bound[which],
-            nodes=self.nodes[which],
-            seconds=self.seconds[which],
-            moves=Moves(point, *(column[kept] for column in self.moves[1:])),
-            feature_names=self.feature_names,
-            columns=self.columns,
-        )
+        columns = {field.name: getattr(self, field.name) for field in fields(Counterfactuals)}
+        columns |= {name: columns[name][which] for name in (*PER_ANSWER, "own_code") if columns[name] is not None}
+        return Counterfactuals(**columns | {"moves": Moves(point, *(column[kept] for column in self.moves[1:]))})
+
+    def unverified(self, which: NDArray[np.int64]) -> Counterfactuals:
+        """The same, some answers labelled as unverified."""
+        status = self.status_code.copy()
+        status[which] = STATUSES.index("unverified")
+        return replace(self, status_code=status)
 
     def to_frame(self) -> pd.DataFrame:
         """One line per move; an answer without moves (``infeasible``, ``unknown``) has one line without a feature."""
@@ -257,7 +249,7 @@ class Counterfactuals:
             sentence(
                 str(status[i]),
                 names[codes[i]] if codes[i] >= 0 else None,
-                [self._move_in_short(k) for k in range(begin[i], begin[i + 1])],
+                [self.move_at(k) for k in range(begin[i], begin[i + 1])],
                 cost=float(self.cost[i]),
                 bound=float(self.bound[i]),
                 number=self._number_of_answer(i),
@@ -267,8 +259,14 @@ class Counterfactuals:
             for i in range(len(self))
         ]
 
-    def _move_in_short(self, k: int) -> Move:
-        """All that a sentence has to know of a move."""
+    def move_at(self, k: int) -> Move:
+        """Return what a sentence says about one move.
+
+        Parameters
+        ----------
+        k : int
+            Its position in ``moves``.
+        """
         feature, origin, landing = (column[k].item() for column in self.moves[1:4])
         return Move(
             self.feature_names[feature],
@@ -326,20 +324,12 @@ def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
     """All answers of several results about the same model and table, after each other; there must be one part or more."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
 
-    def chained(name: str) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in parts])
-
     point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])
     columns = (np.concatenate(column) for column in zip(*(part.moves[1:] for part in parts), strict=True))
+    per_answer: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_ANSWER}
     return Counterfactuals(
-        rows=chained("rows"),
+        **per_answer,
         classes=parts[0].classes,
-        target_code=chained("target_code"),
-        status_code=chained("status_code"),
-        cost=chained("cost"),
-        bound=chained("bound"),
-        nodes=chained("nodes"),
-        seconds=chained("seconds"),
         moves=Moves(point, *columns),
         feature_names=parts[0].feature_names,
         columns=next((part.columns for part in parts if part.columns is not None), None),

@@ -9,8 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from fcca._decimals import plain, shortest_decimal
-from fcca._text import printable
+from fcca.utils import plain, printable, shortest_decimal
 
 # A number that has no cut to stay clear of is rounded by at most this share of the move.
 ROUNDED_BY = 0.01

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.constraints._limits import Limits
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells, TrainingValues
+from fcca.constraints import Limits
 from fcca.counterfactuals._forest import Forest
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
-from fcca.counterfactuals._training_values import TrainingValues
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

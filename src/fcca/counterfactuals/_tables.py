@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells
 from fcca.counterfactuals._forest import Forest
 from fcca.exceptions import UnsupportedModelError
 

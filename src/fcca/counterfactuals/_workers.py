@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
@@ -18,25 +18,21 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from fcca.constraints._limits import Limits
-from fcca.counterfactuals._plausibility import Plausibility
+from fcca.cells import TrainingValues
+from fcca.constraints import Limits
+from fcca.counterfactuals._batch import Batch
 from fcca.counterfactuals._result import Counterfactuals, joined
-from fcca.counterfactuals._space import SearchSpace
-from fcca.counterfactuals._training_values import TrainingValues
 from fcca.exceptions import UnsupportedModelError, WorkerDiedError
 from fcca.models import LinearModel
 
 if TYPE_CHECKING:
     from fcca.counterfactuals._engine import CounterfactualEngine
 
-Floats = NDArray[np.float64]
-
 # Searches of points take from microseconds to minutes: with several pieces each, workers end at about the same time.
 PIECES_PER_WORKER = 8
 MOST_POINTS_PER_PIECE = 65_536
 #: How often the pieces that a dead worker left are tried again, with new workers.
 ATTEMPTS_AFTER_DEATH = 2
-PER_POINT = ("own_class", "target", "margin")
 
 
 def n_worker_processes(n_jobs: int | None) -> int:
@@ -62,73 +58,44 @@ class Shared(NamedTuple):
     """What all pieces have in common."""
 
     engine: CounterfactualEngine
-    settings: dict[str, Any]
-    plausibility: Plausibility | None
-    space: SearchSpace | None
+    batch: Batch  # without points
 
 
 class Piece(NamedTuple):
     """Some of the points."""
 
-    rows: Floats
-    per_point: dict[str, NDArray[Any]]
-    limits: Limits
+    per_point: dict[str, Any]  # fields of the batch
     time_limit: float  # what was left of it when the piece was sent
     ends_at: float  # by the clock: the piece may have waited for its worker
 
 
-def solve_by_workers(
-    engine: CounterfactualEngine,
-    X: Floats,
-    search: dict[str, Any],
-    *,
-    limits: Limits,
-    plausibility: Plausibility | None,
-    space: SearchSpace | None,
-    feature_names: Sequence[str],
-    n_jobs: int | None,
-) -> Counterfactuals:
+def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
     """The answers that the engine itself would give, each found and verified by a worker process.
 
     Parameters
     ----------
     engine : CounterfactualEngine
-    X : ndarray of shape (n_rows, n_features)
-    search : dict
-        What the searches are given: the points and what holds for each of them, costs, time limits, progress.
-    limits : Limits
-    plausibility : Plausibility or None
-    space : SearchSpace or None
-        For all points together: which cells there are depends on the points that are asked about.
-    feature_names : sequence of str
+    batch : Batch
     n_jobs : int or None
         Worker processes.
     """
-    points, progress = search["points"], search["progress"]
-    settings = {name: value for name, value in search.items() if name not in (*PER_POINT, "points", "progress")}
-    sent = _pickled(Shared(_without_rows(engine, limits), settings, plausibility, space))
-    began, ends_at = time.monotonic(), time.time() + search["time_limit"]
+    nothing = replace(batch.of(np.arange(0)), n_threads=1, progress=None)
+    sent = _pickled(Shared(_without_rows(engine, batch.limits), nothing))
+    began, ends_at = time.monotonic(), time.time() + batch.time_limit
 
     def task(which: NDArray[np.int64]) -> Any:
-        left = max(0.0, search["time_limit"] - (time.monotonic() - began))
-        per_point = {name: search[name][which] for name in PER_POINT}
-        return delayed(_solve_piece)(sent, Piece(X[points[which]], per_point, limits.of_points(which), left, ends_at))
+        left = max(0.0, batch.time_limit - (time.monotonic() - began))
+        return delayed(_solve_piece)(sent, Piece(batch.per_point(which), left, ends_at))
 
     parts: list[Counterfactuals] = []
     done = 0
-    with closing(_answers(_pieces(len(points), n_worker_processes(n_jobs)), task, n_jobs)) as answers:
+    with closing(_answers(_pieces(len(batch), n_worker_processes(n_jobs)), task, n_jobs)) as answers:
         for part in answers:
             parts.append(part)
             done += len(part)
-            if progress is not None:
-                progress(done)
-    return replace(
-        joined(parts),
-        rows=points,
-        classes=engine.model.classes,
-        feature_names=tuple(feature_names),
-        columns=engine.model.columns,
-    )
+            if batch.progress is not None:
+                batch.progress(done)
+    return replace(joined(parts), rows=batch.points, classes=engine.model.classes, columns=engine.model.columns)
 
 
 def _pieces(n: int, n_workers: int) -> list[NDArray[np.int64]]:
@@ -172,18 +139,8 @@ def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfact
 def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
     """In a worker: the answers for a piece, by one thread."""
     shared: Shared = pickle.loads(sent.data)
-    search = shared.settings | piece.per_point
-    search["points"] = np.arange(len(piece.rows))
-    search["time_limit"] = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
-    found = shared.engine.solve_here(
-        piece.rows,
-        search | {"progress": None},
-        limits=piece.limits,
-        plausibility=shared.plausibility,
-        space=shared.space,
-        feature_names=(),
-        n_threads=1,
-    )
+    left = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
+    found = shared.engine.solve_here(replace(shared.batch, **piece.per_point, time_limit=left))
     return replace(found, columns=None)  # whoever asked has them
 
 

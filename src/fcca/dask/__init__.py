@@ -1,4 +1,4 @@
-"""Tables on a Dask cluster: black box, bins and certified tree, the same to the last digit as on one machine.
+"""Tables on a Dask cluster: the same thresholds and the same tree as on one machine.
 
 It needs Dask: ``pip install "fcca[dask]"``.
 """
@@ -10,6 +10,5 @@ except ImportError as error:
     raise ImportError('fcca.dask needs Dask, which is not installed: pip install "fcca[dask]"') from error
 
 from fcca.dask._distill import distill
-from fcca.dask._estimators import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 
-__all__ = ["FCCAClassifier", "FCCADiscretizer", "OptimalTreeClassifier", "distill"]
+__all__ = ["distill"]

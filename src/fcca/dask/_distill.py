@@ -7,83 +7,84 @@ from typing import Any
 from sklearn.base import clone
 
 from fcca.classifier import FCCAClassifier
-from fcca.dask._base import plain
-from fcca.dask._models import check_sample, frozen
+from fcca.dask._black_box import black_box, check_sample
+from fcca.dask._partitions import PartitionedTable
 from fcca.dask._pieces import DaskPieces
-from fcca.dask._tables import Table
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.streaming._distill import _discretizer as checked_discretizer
-from fcca.streaming._distill import distilled
-
-SAMPLE = 100_000
+from fcca.streaming import distilled, parts_for_pieces
 
 
 def distill(
     ddf: Any,
     label: str,
-    model: Any = None,
+    classifier: Any = None,
     *,
     sample_weight: str | None = None,
     discretizer: FCCADiscretizer | None = None,
     tree: Any = None,
     fit_to: str = "labels",
     n_thresholds: int | None = None,
-    sample: int = SAMPLE,
+    sample: int = 100_000,
     random_state: int = 0,
     client: Any = None,
     retries: int = 3,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Put a small, provably best tree in place of a black box, from a table on a Dask cluster.
+    """Replace a black box by a small, provably optimal tree, from a table on a Dask cluster.
 
-    Every worker computes the counterfactuals of the partitions that it holds; what they cross is counted, and the counts
-    are added up on the workers, as are the distinct rows of 0 and 1 that the tree is grown on. Rows stay where they are, but
-    for a few to learn the columns from, and the sample that a model is fitted on which is not fitted yet. Of a linear model
-    all changed values are sent until near ones are merged.
-    The classifier is the same, to the last digit, as the one that :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` finds
-    on all rows at once, whatever the partitions and the workers, and also where a worker is lost on the way; but for weights
-    of rows or classes that are no whole numbers, whose sums depend on the partitions in the last digit.
+    Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers add up
+    these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
+    except for a few that show the columns, and the sample that an unfitted classifier is fitted on. A linear classifier has
+    no cuts: all its landing values are sent before close ones are merged.
 
-    The table is gone through as often as by :func:`fcca.streaming.distill`: three times as a rule. Where it comes from more
-    than reading a file, and fits into the memory of the workers, ``ddf.persist()`` saves time.
+    The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
+    once. Neither partitions, workers nor the loss of a worker change it. Only weights of rows or classes that are not
+    integers are an exception: their sums depend on the partitions in the last digit.
+
+    The table is read as often as by :func:`fcca.streaming.distill`, three times as a rule. Where it fits into the memory of
+    the workers, ``ddf.persist()`` saves time.
+
+    To predict on the cluster, map ``predict`` over the features. The result is a Dask array; ``meta`` tells Dask its type::
+
+        X = ddf[list(result.feature_names_in_)]
+        ddf["prediction"] = X.map_partitions(result.predict, meta=result.classes_[:0])
 
     Parameters
     ----------
     ddf : dask.dataframe.DataFrame
-        Divisions need not be known, and partitions may be empty.
+        Divisions may be unknown, and partitions may be empty.
     label : str
-        The column of labels.
-    model : classifier, default=None
-        Fitted: taken as it is; one of scikit-learn, XGBoost, LightGBM, …, of ``xgboost.dask`` or ``lightgbm.dask``, or what
-        ``xgboost.dask.train`` returned. Not fitted: fitted in this process on ``sample`` rows, which come here for that.
-        None is the paper's gradient boosting of 100 stumps, fitted so.
+        Name of the label column.
+    classifier : classifier, default=None
+        The black box. A fitted one is used as it is: one of scikit-learn, XGBoost, LightGBM, …, of ``xgboost.dask`` or
+        ``lightgbm.dask``, or the result of ``xgboost.dask.train``. An unfitted one is fitted in this process on ``sample``
+        rows. None is the paper's gradient boosting of 100 stumps, fitted in the same way.
     sample_weight : str, default=None
-        A column of weights.
+        Name of the weight column.
     discretizer : FCCADiscretizer, default=None
-        The parameters of the search; its ``estimator`` is None. Its ``n_jobs`` is the number of threads of one task. Of
-        one of :class:`fcca.dask.FCCADiscretizer`, ``sample``, ``random_state`` and ``retries`` are those given here.
+        The parameters of the search; its ``estimator`` must be None. Its ``n_jobs`` is the number of threads of one task.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier(max_depth=3)``.
     fit_to : {"labels", "target"}, default="labels"
-        What the tree learns.
+        What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int, default=None
-        Give the tree so many of the thresholds, the best ones.
+        Number of thresholds for the tree; an optimal choice of that many is made. None gives it all of them.
     sample : int, default=100000
-        How many rows, drawn at random from all, a model is fitted on that is not fitted yet.
+        Number of rows, drawn at random from the table, that an unfitted classifier is fitted on.
     random_state : int, default=0
-        The seed of the sample, which depends on neither the partitions nor the workers.
+        Seed of the sample, which depends on neither partitions nor workers.
     client : distributed.Client, default=None
-        None is the active one or, where there is none, Dask's own scheduler.
+        None is the active client or, without one, Dask's local scheduler.
     retries : int, default=3
-        How often a task that failed on a worker is tried again.
+        How often a task that failed on a worker is repeated.
     verbose : int, default=0
         1 shows a progress bar, which counts partitions.
 
     Returns
     -------
     FCCAClassifier
-        A plain one, without the training rows and without the single counterfactuals.
+        An ordinary one, without the training rows and without the single counterfactuals.
 
     Examples
     --------
@@ -93,54 +94,47 @@ def distill(
     >>> from fcca import FCCADiscretizer
     >>> from fcca.dask import distill
     >>> frame = load_breast_cancer(as_frame=True).frame
-    >>> model = GradientBoostingClassifier(max_depth=1, random_state=0).fit(frame.drop(columns="target"), frame["target"])
+    >>> boosting = GradientBoostingClassifier(max_depth=1, random_state=0)
+    >>> boosting = boosting.fit(frame.drop(columns="target"), frame["target"])
     >>> ddf = dd.from_pandas(frame, npartitions=4)
-    >>> classifier = distill(ddf, "target", model, discretizer=FCCADiscretizer(Q=0.7))
-    >>> classifier.tree_.is_optimal_, classifier.discretizer_.statuses_
+    >>> result = distill(ddf, "target", boosting, discretizer=FCCADiscretizer(Q=0.7))
+    >>> result.tree_.is_optimal_, result.discretizer_.statuses_
     (True, {'optimal': 564})
+    >>> X = ddf[list(result.feature_names_in_)]
+    >>> predictions = X.map_partitions(result.predict, meta=result.classes_[:0])
+    >>> bool((predictions.compute() == result.predict(frame.drop(columns="target"))).all())
+    True
     """
-    table = Table.of_frame(ddf, label, sample_weight)
+    table = PartitionedTable(ddf, label, sample_weight)
     pieces = DaskPieces(table, client, retries=retries, verbose=bool(verbose))
-    found = FCCADiscretizer() if discretizer is None else plain(discretizer)
-    if not isinstance(found, FCCADiscretizer):
-        raise InvalidInputError(f"discretizer must be an FCCADiscretizer, got {type(found).__name__}.")
-    found = clone(found)
-    if found.estimator is not None:
-        raise InvalidInputError(
-            f"The discretizer has an estimator, {type(found.estimator).__name__}. Give the classifier as model instead."
-        )
-    classifier = FCCAClassifier(found, plain(tree), fit_to=fit_to, n_thresholds=n_thresholds)
-    check_parameters(classifier, found)
+    searcher = _unfitted_discretizer(discretizer)
+    unfitted = FCCAClassifier(searcher, tree, fit_to=fit_to, n_thresholds=n_thresholds)
+    # These checks come before any partition is read. The black box may belong to a cluster: it is checked where it is read.
+    parts_for_pieces(clone(unfitted))
     check_sample(sample, random_state)
-    found.set_params(estimator=frozen(model, pieces, sample=sample, seed=random_state))
-    return distilled(pieces, classifier).classifier
+    searcher.set_params(estimator=black_box(classifier, pieces, sample=sample, random_state=random_state))
+    return distilled(pieces, unfitted).classifier
 
 
-def check_parameters(classifier: FCCAClassifier, discretizer: FCCADiscretizer) -> None:
-    """Refuse, before any work, parameters that cannot be used.
-
-    Parameters
-    ----------
-    classifier : FCCAClassifier
-    discretizer : FCCADiscretizer
-        The classifier's own, or the one in place of None.
-    """
-    _check_limits(discretizer)
-    # The black box is judged where it is read: it may be of a cluster.
-    without = clone(discretizer).set_params(estimator=None)
-    checked, _ = checked_discretizer(clone(classifier).set_params(discretizer=without))
-    checked._check_parameters()
-
-
-def _check_limits(discretizer: FCCADiscretizer) -> None:
-    """Refuse what cannot be kept in many places at once."""
+def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
+    """A copy of the discretizer, checked for parameters that partitions do not allow."""
+    if discretizer is None:
+        return FCCADiscretizer()
+    if not isinstance(discretizer, FCCADiscretizer):
+        raise InvalidInputError(f"discretizer must be an FCCADiscretizer, got {type(discretizer).__name__}.")
+    if discretizer.estimator is not None:
+        raise InvalidInputError(
+            f"The discretizer has an estimator, {type(discretizer.estimator).__name__}. Give it as classifier instead."
+        )
     if discretizer.time_limit is not None:
         raise InvalidInputError(
-            f"time_limit={discretizer.time_limit:g} is for all searches together, but these run in many places at once. "
-            "Give time_limit_per_point instead."
+            f"time_limit={discretizer.time_limit!r} is for all searches together, but these run on many workers. Give "
+            "time_limit_per_row instead."
         )
     if isinstance(discretizer.margin, str):
         raise InvalidInputError(
-            f"margin is {discretizer.margin!r}, a share of the range of all scores, but the rows are in many places. Give "
-            "it as a number."
+            f"margin={discretizer.margin!r} is a share of the range of all scores, but the rows are on many workers. Give "
+            "a number."
         )
+    copy: FCCADiscretizer = clone(discretizer)
+    return copy

@@ -1,4 +1,4 @@
-"""The partitions of a Dask table as pieces whose results are added up on the workers."""
+"""The passes over a table: one task per partition, whose results are added up on the workers."""
 
 from __future__ import annotations
 
@@ -10,44 +10,43 @@ import dask
 import numpy as np
 from dask.callbacks import Callback
 
-from fcca._progress import progress_bar
-from fcca.dask._tables import Delayed, Table
+from fcca.dask._partitions import Delayed, PartitionedTable
+from fcca.discretizers import Pieces, Rows, summed
 from fcca.exceptions import InvalidInputError
-from fcca.streaming._distill import summed
-from fcca.streaming._stages import Rows
+from fcca.utils import progress_bar
 
 T = TypeVar("T")
 
-#: Sums that are added to one by one worker.
+#: Number of sums that one task adds up.
 SPLIT_EVERY = 8
 ROWS_OF_FIRST = 100
 OF_DISTRIBUTED = ("dask.distributed", "distributed")
 
 
-class DaskPieces:
-    """The partitions of a table, wherever they are.
+class DaskPieces(Pieces):
+    """The partitions of a table as pieces of the pipeline.
 
-    One task per partition computes; further tasks add up what these return, a few at a time, on the workers. What comes back
-    is the sum.
+    One task per partition computes. Further tasks add up the results on the workers, a few at a time. Only the sum comes
+    back.
 
     Parameters
     ----------
-    table : Table
+    table : PartitionedTable
     client : distributed.Client, optional
-        The active one where None; where there is none, Dask's own scheduler.
+        None is the active client or, without one, Dask's local scheduler.
     retries : int
-        How often a task that failed is tried again, with a client.
+        How often a client repeats a task that failed.
     verbose : bool
-        Whether to show progress.
+        Show a progress bar.
     """
 
-    def __init__(self, table: Table, client: Any = None, *, retries: int = 3, verbose: bool = False) -> None:
+    def __init__(self, table: PartitionedTable, client: Any = None, *, retries: int = 3, verbose: bool = False) -> None:
         if not isinstance(retries, int | np.integer) or retries < 0:
-            raise InvalidInputError(f"retries must be 0 or more, a whole number, got {retries!r}.")
+            raise InvalidInputError(f"retries must be an integer of at least 0, got {retries!r}.")
         self.table, self.client, self.retries, self.verbose = table, active_client(client), retries, verbose
 
     def first(self) -> Any:
-        """A few rows of the first partition that has some."""
+        """The first rows of the first partition that is not empty."""
         heads = self.table.applied(_head)
         begin, many = 0, 1
         while begin < len(heads):
@@ -58,7 +57,7 @@ class DaskPieces:
         raise InvalidInputError("There are no rows to learn from.")
 
     def sum(self, label: str, function: Callable[..., T | None], *given: Any) -> T:
-        """Apply a function to every partition, and add up what it returns."""
+        """Apply a function to every partition and add up the results."""
         parts = self.table.applied(_of_rows, function, given)
         level: list[Delayed] = parts
         add = dask.delayed(_sum, pure=False)
@@ -70,7 +69,7 @@ class DaskPieces:
         return total
 
     def each(self, function: Callable[..., T], *given: Any) -> list[T]:
-        """What a function of the number and the rows of a partition returns, for all of them in order."""
+        """The results of a function of the number and the rows of a partition, in order."""
         return self._computed(self.table.applied(function, *given))
 
     def _computed(self, tasks: Sequence[Delayed]) -> list[Any]:
@@ -82,28 +81,28 @@ class DaskPieces:
         return found
 
     def _watched(self, label: str, parts: list[Delayed], total: Delayed) -> Any:
-        """The total, with the parts that are done shown on the way."""
+        """Compute the total and show progress by partitions."""
         with progress_bar(label, len(parts), self.verbose) as progress:
             if self.client is None:
                 with _counting({part.key for part in parts}, progress):
                     return dask.compute(total)[0]
             from distributed import as_completed
 
-            with _no_word_about_size():
+            with _no_warning_about_size():
                 *waiting, last = self.client.compute([*parts, total], retries=self.retries)
             with _released_on_error([*waiting, last]):
                 completed = as_completed(waiting, loop=self.client.loop)
                 for done, part in enumerate(completed, 1):
                     if part.status != "finished":
                         break
-                    part.release()  # so that it leaves the worker's memory as soon as it has been added
+                    part.release()  # the worker can free it as soon as it has been added
                     if progress is not None:
                         progress(done)
                 return last.result()
 
 
 def active_client(client: Any) -> Any:
-    """The client to use: the one given, or the one that Dask would take; None for Dask's own scheduler."""
+    """The given client, or the one that Dask would use; None stands for Dask's local scheduler."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, *OF_DISTRIBUTED):
             return None
@@ -117,17 +116,17 @@ def active_client(client: Any) -> Any:
         raise InvalidInputError(f"client must be a dask.distributed.Client, got {client!r}.")
     if client.asynchronous:
         raise InvalidInputError(
-            "The client is asynchronous, but this waits for its results. Give a Client made with asynchronous=False."
+            "The client is asynchronous, but fcca waits for its results. Give a Client made with asynchronous=False."
         )
     return client
 
 
 @contextmanager
 def _released_on_error(futures: list[Any]) -> Iterator[None]:
-    """Take all work back where it is of no use any more: after an error, or Ctrl-C.
+    """Release the futures after an error or Ctrl-C.
 
-    The scheduler forgets what nobody wants. Told to cancel these futures it would also cancel the sums in between, which are
-    no client's, stumble over them and drop the client with all that it holds.
+    The scheduler forgets released tasks. Cancelling instead would also cancel the sums in between, which belong to no
+    client. The scheduler then fails and drops the client with everything that it holds.
     """
     try:
         yield
@@ -138,15 +137,15 @@ def _released_on_error(futures: list[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _no_word_about_size() -> Iterator[None]:
-    """Dask warns of graphs of ten megabytes, for they often hold data; a large model is that size."""
+def _no_warning_about_size() -> Iterator[None]:
+    """Raise Dask's limit of 10 MB for graphs without a warning: a large black box takes that much."""
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}):
         yield
 
 
 @contextmanager
 def _counting(keys: set[Any], progress: Callable[[int], None] | None) -> Iterator[None]:
-    """Tell the progress of Dask's own scheduler."""
+    """Report the progress of Dask's local scheduler."""
     if progress is None:
         yield
         return
@@ -170,8 +169,5 @@ def _sum(parts: list[Any]) -> Any:
 
 
 def _head(number: int, rows: Rows) -> Any:
-    """The first rows; None where there are none."""
-    n = rows.X.shape[0]
-    if n == 0:
-        return None
-    return rows.X.iloc[:ROWS_OF_FIRST] if hasattr(rows.X, "iloc") else np.asarray(rows.X)[:ROWS_OF_FIRST]
+    """The first rows; None for an empty partition."""
+    return rows.X.iloc[:ROWS_OF_FIRST] if len(rows.X) else None

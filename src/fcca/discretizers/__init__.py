@@ -1,7 +1,32 @@
 """scikit-learn transformers that end in a threshold table."""
 
-from fcca.discretizers._fcca import FCCADiscretizer
-from fcca.discretizers._gtre import GTREDiscretizer
-from fcca.discretizers._midpoints import MidpointDiscretizer
+from fcca.discretizers._base import (
+    TargetThresholdTransformer as TargetThresholdTransformer,
+    ThresholdTransformer as ThresholdTransformer,
+)
+from fcca.discretizers._counted_rows import (
+    CountedRows as CountedRows,
+    RowCoder as RowCoder,
+    TooManyRowsError as TooManyRowsError,
+)
+from fcca.discretizers._crossings import Gaps as Gaps, crossings as crossings, deciding_gaps as deciding_gaps
+from fcca.discretizers._fcca import FCCADiscretizer as FCCADiscretizer
+from fcca.discretizers._gtre import GTREDiscretizer as GTREDiscretizer
+from fcca.discretizers._medians import DigitCounts as DigitCounts, medians as medians
+from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscretizer
+from fcca.discretizers._pieces import LocalPieces as LocalPieces, Pieces as Pieces, summed as summed
+from fcca.discretizers._pipeline import FoundThresholds as FoundThresholds, check_same_rows as check_same_rows
+from fcca.discretizers._rows import BinaryRows as BinaryRows, EncodedRows as EncodedRows, Rows as Rows
+from fcca.discretizers._rules import (
+    Rules as Rules,
+)
+from fcca.discretizers._search_results import (
+    CrossingCounts as CrossingCounts,
+    OutOfTimeError as OutOfTimeError,
+    SearchResult as SearchResult,
+)
+from fcca.discretizers._stages import count_rows as count_rows
+from fcca.discretizers._threshold_search import ThresholdSearch as ThresholdSearch
 
-__all__ = ["FCCADiscretizer", "GTREDiscretizer", "MidpointDiscretizer"]
+# Every discretizer that is imported above.
+__all__ = sorted(name for name in globals() if name.endswith("Discretizer"))

@@ -1,7 +1,8 @@
-"""What all discretizers do alike once they have a threshold table."""
+"""Base classes of the discretizers: transformers that end in a threshold table."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,18 +11,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, column_or_1d, validate_data
 
-from fcca._frames import check_column_names
-from fcca._weights import check_weights
+from fcca.discretizers._rows import BinaryRows, EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on
 from fcca.selection import OptimalSelection, Selection
+from fcca.tables import check_column_names, check_weights
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
 
 class ThresholdTransformer(TransformerMixin, BaseEstimator):
-    """A transformer whose ``fit`` ends in ``all_thresholds_``, and in ``thresholds_``, those of them that are kept."""
+    """A transformer whose ``fit`` ends in ``all_thresholds_``, and in the kept ones among them, ``thresholds_``."""
 
     selection: OptimalSelection | None
     thresholds_: ThresholdTable
@@ -29,7 +30,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     selection_: Selection  # only where there is a selection
 
     def _begin(self) -> None:
-        """Refuse a selection that cannot be made, and drop the thresholds of an earlier fit: they are not to be used."""
+        """Check the selection, and drop the thresholds of an earlier fit."""
         self._check_selection(self.selection)
         for name in ("thresholds_", "all_thresholds_", "selection_"):
             if hasattr(self, name):
@@ -38,37 +39,52 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
     def set_selection(
         self, selection: OptimalSelection | None, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Choose among the thresholds found in another way, without fitting anything anew.
+        """Choose other thresholds among those found, without a new fit.
 
         Parameters
         ----------
         selection : OptimalSelection or None
-            None keeps all that there are to choose from.
+            None keeps all thresholds.
         X, y, sample_weight : as in fit, optional
-            The rows to measure the inconsistency on, those of ``fit`` as a rule. Not asked for where selection is None; y
-            neither, where the selection is against the target.
+            The rows to measure the inconsistency on, those of ``fit`` as a rule. Not needed where selection is None. y is
+            not needed where the selection is against the target.
 
         Returns
         -------
         self
         """
-        check_is_fitted(self, "all_thresholds_")
+        self._check_fitted("all_thresholds_")
         self._check_selection(selection)
         chosen = None
         if selection is not None:
-            against_target = selection.against == "target"
+            against_target = selection.fit_to == "target"
             if X is None or (y is None and not against_target):
                 raise InvalidInputError("A selection is measured on rows: give X and y, those of fit as a rule.")
             y = None if y is None else column_or_1d(y)
             if y is not None and len(y) != _num_samples(X):
-                raise InvalidInputError(f"X has {_num_samples(X)} rows and y has {len(y)}. Expected as many.")
+                raise InvalidInputError(f"X and y must have the same number of rows ({_num_samples(X)} and {len(y)}).")
             weight = check_weights(sample_weight, _num_samples(X))
             if not weight.all():  # such rows may hold categories that no other row has
                 rows = np.flatnonzero(weight)
                 X, y, weight = _safe_indexing(X, rows), None if y is None else y[rows], weight[rows]
             candidates = self._candidates()
-            table = self._encoded(X, asked_by=None if against_target else candidates)
-            chosen = self._chosen(selection, candidates, table, y, weight)
+            table = self.encode(X, asked_by=None if against_target else candidates)
+            chosen = self._chosen(selection, candidates, EncodedRows(table, y, weight))
+        return self.accept_selection(selection, chosen)
+
+    def accept_selection(self, selection: OptimalSelection | None, chosen: Selection | None) -> Self:
+        """Keep the thresholds of a selection that was made elsewhere, such as on counted rows.
+
+        Parameters
+        ----------
+        selection : OptimalSelection or None
+        chosen : Selection or None
+            Its result. None keeps all thresholds.
+
+        Returns
+        -------
+        self
+        """
         self.selection = selection
         self._keep(chosen)
         return self
@@ -79,22 +95,24 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         if not isinstance(selection, OptimalSelection):
             raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
         selection.check_parameters()
-        if selection.against == "target" and not isinstance(self, TargetThresholdTransformer):
-            raise InvalidInputError(f"{type(self).__name__} has no target model, so against must be 'labels', got 'target'.")
+        if selection.fit_to == "target" and not isinstance(self, TargetThresholdTransformer):
+            raise InvalidInputError(f"{type(self).__name__} has no target model, so fit_to must be 'labels', got 'target'.")
+
+    def _check_fitted(self, attribute: str = "thresholds_") -> None:
+        """Check that there are thresholds."""
+        check_is_fitted(self, attribute)
 
     def _candidates(self) -> ThresholdTable:
-        """The conditions that a selection chooses from."""
+        """Conditions to select from."""
         return self.all_thresholds_
 
-    def _choose(self, table: Floats, y: Any, weight: Floats | None) -> None:
-        """Keep what the selection takes, measured on a table in the codes of the conditions; or all, where there is none."""
+    def _choose(self, rows: EncodedRows) -> None:
+        """Keep the thresholds that the selection takes, measured on the training rows; all of them without a selection."""
         selection = self.selection
-        self._keep(None if selection is None else self._chosen(selection, self._candidates(), table, y, weight))
+        self._keep(None if selection is None else self._chosen(selection, self._candidates(), rows))
 
-    def _chosen(
-        self, selection: OptimalSelection, candidates: ThresholdTable, table: Floats, y: Any, weight: Floats | None
-    ) -> Selection:
-        return selection.select(candidates, table, y, weight)
+    def _chosen(self, selection: OptimalSelection, candidates: ThresholdTable, rows: EncodedRows) -> Selection:
+        return selection.select(candidates, rows.X, rows.y, rows.weight)
 
     def _keep(self, chosen: Selection | None) -> None:
         if chosen is not None:
@@ -104,7 +122,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         self.thresholds_ = self._candidates() if chosen is None else chosen.thresholds
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """0/1 columns, 1 where the condition holds: where the value lies above the threshold, is one of the set, is missing.
+        """Binary columns: 1 where the value is above the threshold, in the set, or missing.
 
         Parameters
         ----------
@@ -116,17 +134,23 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_thresholds)
             Or a data frame, after ``set_output``.
         """
-        check_is_fitted(self, "thresholds_")
-        table = self._encoded(X, conditions_only=True)
-        return self.thresholds_.binarize(table)
+        self._check_fitted()
+        return self.thresholds_.binarize(self.encode(X, asked_by=self.thresholds_))
 
-    def _encoded(self, X: Any, *, conditions_only: bool = False, asked_by: ThresholdTable | None = None) -> Floats:
-        """X as a table of float64, categories as positions in their column's ``categories``, NaN for missing values.
+    def encode(self, X: Any, *, asked_by: ThresholdTable | None = None) -> Floats:
+        """Encode X as float64: categories as positions in their column's ``categories``, NaN for missing values.
 
-        For conditions, those that are kept or those of another table, gaps may be anywhere, and columns without a condition
-        hold anything.
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+        asked_by : ThresholdTable, optional
+            Conditions that the rows are encoded for. Their columns may have missing values that training rows did not
+            have, and the other columns may hold anything.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
         """
-        asked_by = self.thresholds_ if conditions_only else asked_by
         check_column_names(X)
         columns = self.all_thresholds_.columns
         if columns is None:
@@ -149,13 +173,13 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         -------
         ndarray of str
         """
-        check_is_fitted(self, "thresholds_")
+        self._check_fitted()
         given = tuple(str(name) for name in _check_feature_names_in(self, input_features))
         return np.asarray(self.thresholds_.renamed(given).names(), dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the answer is 0/1 whatever comes in
+        tags.transformer_tags.preserves_dtype = []  # the output is 0/1 whatever comes in
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
@@ -163,12 +187,12 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
 
 
 class TargetThresholdTransformer(ThresholdTransformer):
-    """One that takes its thresholds from a classifier, ``estimator_``, and so needs labels."""
+    """A threshold transformer that takes its thresholds from a classifier, ``estimator_``, and so needs labels."""
 
     estimator_: Any
 
     def predict_target(self, X: Any) -> NDArray[np.generic]:
-        """Answers of the classifier whose thresholds these are.
+        """Predict with the black box.
 
         Parameters
         ----------
@@ -178,19 +202,35 @@ class TargetThresholdTransformer(ThresholdTransformer):
         -------
         ndarray of shape (n_rows,)
         """
-        check_is_fitted(self, "thresholds_")
-        return self._answers(self._encoded(X))
+        self._check_fitted()
+        return self._predictions(self.encode(X))
 
-    def _answers(self, table: Floats) -> NDArray[np.generic]:
+    def binary_rows(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BinaryRows:
+        """Rows as binary columns with the predictions of the black box, encoded once for both.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+        y : ndarray of shape (n_rows,)
+        sample_weight : ndarray of shape (n_rows,), optional
+
+        Returns
+        -------
+        BinaryRows
+        """
+        self._check_fitted()
+        table = self.encode(X)
+        return EncodedRows(table, y, sample_weight, self._predictions(table)).binarized(self.thresholds_)
+
+    def _predictions(self, table: Floats) -> NDArray[np.generic]:
         given = as_fitted_on(self.estimator_, table, columns=self.all_thresholds_.columns)
         # CatBoost gives many classes as a column.
         return np.asarray(self.estimator_.predict(given)).ravel()
 
-    def _chosen(
-        self, selection: OptimalSelection, candidates: ThresholdTable, table: Floats, y: Any, weight: Floats | None
-    ) -> Selection:
-        learned = self._answers(table) if selection.against == "target" else y
-        return super()._chosen(selection, candidates, table, learned, weight)
+    def _chosen(self, selection: OptimalSelection, candidates: ThresholdTable, rows: EncodedRows) -> Selection:
+        if selection.fit_to == "target":
+            rows = replace(rows, y=self._predictions(rows.X) if rows.predictions is None else rows.predictions)
+        return super()._chosen(selection, candidates, rows)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

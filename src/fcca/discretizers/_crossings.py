@@ -1,4 +1,4 @@
-"""Which condition every move of a counterfactual crosses, and where a gap decides."""
+"""The conditions that counterfactuals cross, and the missing values that decide."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._columns import Columns
+from fcca.cells import Cells
 from fcca.constraints import Limits, limits_for
-from fcca.counterfactuals import Cells, CounterfactualEngine, Counterfactuals
+from fcca.counterfactuals import CounterfactualEngine, Counterfactuals
+from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,7 @@ Points = NDArray[np.int64]
 
 
 class Gaps(NamedTuple):
-    """Where filling in a missing value alone turns the answer."""
+    """Missing values that decide: filling in one of them alone flips the black box."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -50,7 +51,7 @@ def crossings(
     columns: Columns | None,
     gaps: Gaps | None,
 ) -> Crossings:
-    """What the proven moves cross: numbers a cut, categories a set of the classifier's own; and the gaps that decide.
+    """Find the conditions that proven moves cross: cuts, sets of categories, and missing values that decide.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def deciding_gaps(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> Gaps:
-    """Where a missing value decides: filling it in, and nothing else, turns the answer.
+    """Find missing values that decide: filling in one of them alone flips the black box.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""FCCADiscretizer: the thresholds that a classifier's decisions hang on."""
+"""FCCADiscretizer: the thresholds behind a classifier's decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -13,17 +13,17 @@ from sklearn.base import _fit_context, clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 
-from fcca._progress import progress_bar
-from fcca._units import PowerOfTwoScaler
 from fcca.constraints import Constraint
 from fcca.counterfactuals import DEFAULT_MARGIN
-from fcca.discretizers._pieces import PiecewiseTransformer
-from fcca.discretizers._run import problem_of
+from fcca.discretizers._partial_fit import PartialFitTransformer
+from fcca.discretizers._pieces import MemoryPieces, Pieces
+from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
+from fcca.discretizers._rows import EncodedRows
+from fcca.discretizers._threshold_search import problem_of
 from fcca.discretizers._validation import (
     TrainingData,
-    check_same_columns,
     check_training_data,
     decoded,
     distinct_rows,
@@ -33,12 +33,13 @@ from fcca.discretizers._validation import (
 from fcca.exceptions import InvalidInputError
 from fcca.models import check_supported
 from fcca.selection import OptimalSelection, most_frequent
+from fcca.tables import PowerOfTwoScaler, routed_metadata
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 
 
-class FCCADiscretizer(PiecewiseTransformer):
+class FCCADiscretizer(PartialFitTransformer):
     """Turn a table into the few 0/1 columns that a classifier's decisions hang on.
 
     The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
@@ -66,6 +67,9 @@ class FCCADiscretizer(PiecewiseTransformer):
     margin : float or str, default=1e-4
         By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
         ``"10%"`` (see :class:`CounterfactualExplainer`).
+    decision_threshold : float, default=None
+        For two classes: the black box predicts the second one where its probability is at least this. None leaves the
+        decision to its own ``predict``.
     merge_tolerance : float or "auto", default="auto"
         Merge thresholds of a feature that are closer than this share of its range; the most crossed one represents them.
         "auto" is 0 for trees and 0.01 for linear models.
@@ -76,7 +80,7 @@ class FCCADiscretizer(PiecewiseTransformer):
         Rules from :mod:`fcca.constraints` that the changes keep. A column that may not change carries no condition.
     time_limit : float, default=None
         Seconds for all searches together. What is not proven by then is left out, with a warning.
-    time_limit_per_point : float, default=None
+    time_limit_per_row : float, default=None
         Seconds for the search of each row.
     n_jobs : int, default=None
         Threads; None is 1, -1 all cores. Inside of ``joblib.parallel_config`` with a backend of processes, such as
@@ -133,11 +137,12 @@ class FCCADiscretizer(PiecewiseTransformer):
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "margin": [Interval(Real, 0, None, closed="neither"), str],
+        "decision_threshold": [Interval(Real, 0, 1, closed="neither"), None],
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "round_thresholds": ["boolean"],
         "constraints": [list, tuple, None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
-        "time_limit_per_point": [Interval(Real, 0, None, closed="left"), None],
+        "time_limit_per_row": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "selection": [OptimalSelection, None],
@@ -154,11 +159,12 @@ class FCCADiscretizer(PiecewiseTransformer):
         lambda2: float = 0.0,
         Q: float = 0.0,
         margin: float | str = DEFAULT_MARGIN,
+        decision_threshold: float | None = None,
         merge_tolerance: float | str = "auto",
         round_thresholds: bool = True,
         constraints: Sequence[Constraint] | None = None,
         time_limit: float | None = None,
-        time_limit_per_point: float | None = None,
+        time_limit_per_row: float | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         selection: OptimalSelection | None = None,
@@ -171,17 +177,17 @@ class FCCADiscretizer(PiecewiseTransformer):
         self.lambda2 = lambda2
         self.Q = Q
         self.margin = margin
+        self.decision_threshold = decision_threshold
         self.merge_tolerance = merge_tolerance
         self.round_thresholds = round_thresholds
         self.constraints = constraints
         self.time_limit = time_limit
-        self.time_limit_per_point = time_limit_per_point
+        self.time_limit_per_row = time_limit_per_row
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.selection = selection
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
         """Fit the classifier, compute the counterfactuals and collect the thresholds.
 
         Parameters
@@ -192,35 +198,69 @@ class FCCADiscretizer(PiecewiseTransformer):
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
             Weight 2 is the same as the row twice, weight 0 as leaving it out.
+        **metadata : dict
+            Further arguments that the black box requests, with scikit-learn's metadata routing enabled.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
-        self._begin()
-        data = check_training_data(self, X, y, sample_weight)
-        self.estimator_ = self._fit_estimator(data)
-        run = self._new_run(data.given)
-        check_same_columns(self, self.estimator_, run.engine.model.n_features)
-        table = table_for(run.engine.model, data)
-        run.observe(table, keep=True)
-        run.settle(lambda: run.engine.scores(table))
-        self._note_constant_features(run, stacklevel=3)
-        answers = run.search(table, data.y, data.weight, lambda n: progress_bar("Counterfactuals", n, bool(self.verbose)))
-        run.warn_about(answers.searched, stacklevel=3)
-        merged, condition = run.merged(answers.searched, data.y[:3].tolist())
-        around = run.values_around(merged, table) if run.needs_values_around() else None
-        self.all_thresholds_, rounded = run.finished(merged, around)
-        self._keep_crossings(answers.crossed.point, rounded[condition][answers.condition])
-        # From here on rows are rows of the caller's X, those of weight 0 included.
-        self.counterfactuals_ = replace(answers.found, rows=data.rows[answers.found.rows])
-        self.statuses_ = dict(answers.searched.statuses)
-        self._choose(table, data.y, data.weight)
+        self.fit_encoded(X, y, sample_weight, **metadata)
         return self
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be used, before any work."""
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_encoded(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any) -> EncodedRows:
+        """Fit, and return the encoded training rows with the predictions of the black box.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **metadata : as in fit
+
+        Returns
+        -------
+        EncodedRows
+            Without the rows of weight 0.
+        """
+        self.check_parameters()
+        _raise_for_params(metadata, self, "fit")
+        self._begin()
+        data = check_training_data(self, X, y, sample_weight)
+        self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
+        search = self._new_search(data.given)
+        rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
+        pieces = MemoryPieces(rows)
+        found = find_thresholds(pieces, search)
+        self._accept(found.search, found.counts)
+        self.all_thresholds_ = found.thresholds
+        result = pieces.results[0]
+        self._keep_crossings(result.crossings.point, found.position[result.condition])
+        # From here on rows are rows of the caller's X, those of weight 0 included.
+        self.counterfactuals_ = replace(result.counterfactuals, rows=data.rows[result.counterfactuals.rows])
+        rows = replace(rows, predictions=result.predictions)
+        self._choose(rows)
+        return rows
+
+    def fit_pieces(self, pieces: Pieces) -> FoundThresholds:
+        """Fit on a table that comes in pieces: the same thresholds as on the whole table.
+
+        Parameters
+        ----------
+        pieces : Pieces
+            Such as :class:`fcca.discretizers.LocalPieces`. The black box must be fitted, in a FrozenEstimator.
+
+        Returns
+        -------
+        FoundThresholds
+        """
+        found = find_thresholds(pieces, self._search_for_pieces(pieces.first()))
+        self._accept(found.search, found.counts)
+        self.all_thresholds_ = found.thresholds
+        self._keep(None)
+        return found
+
+    def check_parameters(self) -> None:
+        """Check the parameters, before any work."""
+        super().check_parameters()
         problem_of(self)
         if self.p0 > self.p1:
             raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
@@ -229,21 +269,48 @@ class FCCADiscretizer(PiecewiseTransformer):
         if self.estimator is not None:
             check_supported(self.estimator)
 
-    def _fit_estimator(self, data: TrainingData) -> Any:
+    def fit_black_box(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+        """Fit the black box only, as :meth:`fit` would.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in fit
+
+        Returns
+        -------
+        fitted classifier
+        """
+        self.check_parameters()
+        return self._fitted_estimator(check_training_data(self, X, y, sample_weight))
+
+    def _fitted_estimator(self, data: TrainingData, metadata: Mapping[str, Any] | None = None) -> Any:
         if self.estimator is not None:
-            return fitted_through(clone(self.estimator), data.columns, data.given, data.y, data.weight)
+            return self._decided(
+                fitted_through(clone(self.estimator), data.columns, data.given, data.y, data.weight, metadata)
+            )
         estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, random_state=0))
         X, y, weight = distinct_rows(data.X, data.y, data.weight)
-        return fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight)
+        return self._decided(fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get the metadata routing of this object: arguments of ``fit`` that the black box requests.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        fit_to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return router if self.estimator is None else router.add(estimator=self.estimator, method_mapping=fit_to_fit)
 
     def _keep_crossings(self, point: NDArray[np.int64], condition: NDArray[np.int64]) -> None:
-        """Keep, per condition, which counterfactuals crossed it."""
+        """Keep the counterfactuals that crossed each condition."""
         order = np.argsort(condition, kind="stable")
         self._crossing_points = point[order]
         self._first_crossing = np.searchsorted(condition[order], np.arange(len(self.all_thresholds_) + 1))
 
     def set_granularity(self, Q: float) -> Self:
-        """Keep another share of the thresholds found, the most frequent ones, without computing anything anew.
+        """Keep another share of the thresholds found, the most frequent ones, without a new fit.
 
         A selection is dropped: this is the paper's choice.
 
@@ -256,9 +323,8 @@ class FCCADiscretizer(PiecewiseTransformer):
         -------
         self
         """
-        self._check_some_threshold()
-        check_is_fitted(self, "all_thresholds_")
-        most_frequent(self.all_thresholds_, Q)  # refuses a Q that is no share
+        self._check_fitted("all_thresholds_")
+        most_frequent(self.all_thresholds_, Q)  # raises where Q is not between 0 and 1
         self.Q = Q
         return self.set_selection(None)
 
@@ -277,7 +343,7 @@ class FCCADiscretizer(PiecewiseTransformer):
         -------
         ndarray of int
         """
-        check_is_fitted(self, "thresholds_")
+        self._check_fitted()
         names = self.thresholds_.names()
         if not isinstance(condition, str):
             if not isinstance(condition, Integral):
@@ -285,13 +351,12 @@ class FCCADiscretizer(PiecewiseTransformer):
             if not -len(names) <= condition < len(names):
                 raise InvalidInputError(f"There are {len(names)} thresholds; {condition} is not one of their positions.")
             condition = names[int(condition)]
-        self._check_kept()
+        points, first = self.crossing_points()
         all_names = self.all_thresholds_.names()
         if condition not in all_names:
             raise InvalidInputError(f"No threshold named {condition!r}. The thresholds kept are {names}.")
         at = all_names.index(str(condition))
-        crossing = self._crossing_points[self._first_crossing[at] : self._first_crossing[at + 1]]
-        rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[crossing])
+        rows: NDArray[np.int64] = np.sort(self.counterfactuals_.rows[points[first[at] : first[at + 1]]])
         return rows
 
     def crossed_by(self, row: int) -> list[str]:
@@ -309,7 +374,7 @@ class FCCADiscretizer(PiecewiseTransformer):
         list of str
             Names such as ``"RM > 6.94"``; none where no counterfactual was asked for, or proven.
         """
-        check_is_fitted(self, "thresholds_")
+        self._check_fitted()
         if not isinstance(row, Integral) or row < 0:
             raise InvalidInputError(f"row must be the number of a row of the training table, from 0 on, got {row!r}.")
         rows, conditions = self.crossings()
@@ -326,10 +391,22 @@ class FCCADiscretizer(PiecewiseTransformer):
         conditions : ndarray of int
             Positions in ``all_thresholds_``, sorted.
         """
-        check_is_fitted(self, "thresholds_")
+        points, first = self.crossing_points()
+        return self.counterfactuals_.rows[points], np.repeat(np.arange(len(self.all_thresholds_)), np.diff(first))
+
+    def crossing_points(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The counterfactuals that cross each threshold.
+
+        Returns
+        -------
+        points : ndarray of shape (n_crossings,)
+            Positions in ``counterfactuals_``, threshold by threshold.
+        first : ndarray of shape (n_thresholds + 1,)
+            Where those of each of ``all_thresholds_`` begin, and the end of the last.
+        """
+        self._check_fitted()
         self._check_kept()
-        conditions = np.repeat(np.arange(len(self.all_thresholds_)), np.diff(self._first_crossing))
-        return self.counterfactuals_.rows[self._crossing_points], conditions
+        return self._crossing_points, self._first_crossing
 
     def _check_kept(self) -> None:
         if not hasattr(self, "counterfactuals_"):

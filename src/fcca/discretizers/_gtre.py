@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_feature_names_in
 
-from fcca._columns import Columns
 from fcca.discretizers._base import TargetThresholdTransformer
-from fcca.discretizers._crossings import observed_cells
+from fcca.discretizers._crossings import observed_cells, values_around
+from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._stumps import Refit, StumpBoosting
 from fcca.discretizers._validation import (
     TrainingData,
@@ -32,9 +32,9 @@ from fcca.discretizers._validation import (
     table_for,
 )
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.models import TreeEnsemble, check_supported, read_model, weight_parameters
-from fcca.models._labels import labelled
+from fcca.models import TreeEnsemble, check_supported, labelled, read_model, weight_parameters
 from fcca.selection import OptimalSelection
+from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -212,7 +212,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
         table = _with_values_around(X, table)
         self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
-        self._choose(X, data.y, data.weight)
+        self._choose(EncodedRows(X, data.y, data.weight))
         return self
 
     def _fit_reference(self, data: TrainingData, seed: int) -> Any:
@@ -345,8 +345,4 @@ def _with_values_around(X: Floats, table: ThresholdTable) -> ThresholdTable:
     """The same table with the training values next to its thresholds."""
     is_cut = table.kind == "cut"
     cells = observed_cells(X, table.feature[is_cut], table.threshold[is_cut])
-    at = cells.index_of(table.feature[is_cut], table.threshold[is_cut])
-    columns = np.full(len(table), np.nan), np.full(len(table), np.nan)
-    for column, values in zip(columns, cells.values_around(), strict=True):
-        column[is_cut] = values[at]
-    return table.with_neighbours(table.cut, *columns)
+    return values_around(cells, table.cut[is_cut], table)

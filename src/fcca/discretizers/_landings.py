@@ -1,4 +1,4 @@
-"""Where the counterfactuals of a linear model land: almost every row elsewhere, so kept in as little memory as will do."""
+"""Landings of the counterfactuals of a linear model, in little memory: almost every row lands somewhere else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._conditions import leaders
+from fcca.conditions import leaders
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 
@@ -18,12 +18,12 @@ MOST_LANDINGS = 25_000_000  # 20 bytes each, and as much again while they are so
 
 @dataclass(frozen=True)
 class Landings:
-    """Conditions with counts, before near ones are merged; that of more rows is ``a + b``.
+    """Conditions with counts, before near ones are merged; they add up.
 
     Attributes
     ----------
     others : ThresholdTable
-        All that are no cuts.
+        Conditions other than cuts.
     feature, threshold, count : ndarray of shape (n_cuts,)
         Cuts, sorted by feature and threshold, each once.
     """
@@ -59,7 +59,7 @@ class Landings:
         return Landings(self.others + other.others, feature[first], threshold[first], sums)
 
     def merged(self, tolerance: Floats) -> ThresholdTable:
-        """What :meth:`ThresholdTable.merged` gives for the same conditions."""
+        """Merge near cuts, as :meth:`ThresholdTable.merged` does."""
         kept: list[NDArray[np.int64]] = []
         sums: list[Floats] = []
         for j in np.unique(self.feature):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,8 +13,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in
 
 from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._validation import TrainingData, check_table
-from fcca.exceptions import ConstantFeatureWarning, InvalidInputError
+from fcca.discretizers._warnings import warn_constant_features
+from fcca.exceptions import InvalidInputError
 from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
 
@@ -124,7 +125,7 @@ class MidpointDiscretizer(ThresholdTransformer):
                 f"{len(data.X)} sample(s), so there is nothing to put a threshold between."
             )
         self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
-        self._choose(data.X, data.y, data.weight)
+        self._choose(EncodedRows(data.X, data.y, data.weight))
         return self
 
     @property
@@ -135,13 +136,8 @@ class MidpointDiscretizer(ThresholdTransformer):
         # A gap is a value of its own: the least of a column that has one is NaN, which equals nothing.
         constant = np.flatnonzero(data.X.min(axis=0) == data.X.max(axis=0))
         self.constant_features_ = [names[j] for j in constant]
-        if 0 < len(self.constant_features_) < len(names):
-            shown = ", ".join(self.constant_features_[:5]) + (", …" if len(self.constant_features_) > 5 else "")
-            warnings.warn(
-                f"{len(self.constant_features_)} column(s) have one value only and were left out: {shown}",
-                ConstantFeatureWarning,
-                stacklevel=3,
-            )
+        if len(self.constant_features_) < len(names):
+            warn_constant_features(self.constant_features_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

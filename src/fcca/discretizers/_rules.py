@@ -1,4 +1,4 @@
-"""The rules that a discretizer's counterfactuals keep."""
+"""Rules on the counterfactuals of a discretizer."""
 
 from __future__ import annotations
 
@@ -8,33 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._columns import Columns
-from fcca.constraints import (
-    Constraint,
-    Fillable,
-    Implies,
-    Limits,
-    Linear,
-    OneHot,
-    Rule,
-    check_rules,
-    compile_rules,
-    holds,
-)
+from fcca.constraints import Constraint, Fillable, Limits, check_rules, compile_rules, holds
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
 
 Floats = NDArray[np.float64]
 
 
-# Rules for which a search looks at the values of all rows.
-OF_ALL_ROWS, OF_ALL_ROWS_IF_LINEAR = (Rule, Linear, Implies, OneHot), (Implies,)
-
-
 def check_for_pieces(constraints: Iterable[Constraint], names: Sequence[str], *, is_linear: bool) -> None:
-    """Refuse, before any row is searched, rules that look at all rows at once, and columns that are not there."""
+    """Raise an error, before any search, for rules that need all rows at once and for unknown columns."""
     for rule in check_rules(constraints):
-        if isinstance(rule, OF_ALL_ROWS_IF_LINEAR if is_linear else OF_ALL_ROWS):
+        if rule.needs_all_rows(is_linear=is_linear):
             raise InvalidInputError(
                 f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
                 "implications, one-hot groups) do. Leave it out, or use fit."
@@ -45,27 +30,27 @@ def check_for_pieces(constraints: Iterable[Constraint], names: Sequence[str], *,
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules, and the columns that they know by name."""
+    """Rules with the columns of the training table."""
 
     given: tuple[Constraint, ...]
     columns: Columns
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], columns: Columns | None, names: Sequence[str]) -> Rules:
-        """Check what was given; ``columns`` is None where all of them are plain numbers."""
+        """Check the rules; ``columns`` is None if all columns hold plain numbers."""
         own = Columns.numbers(len(names)) if columns is None else columns
         named = Columns(tuple(replace(column, name=name) for column, name in zip(own, names, strict=True)))
         return cls(check_rules(constraints), named)
 
     def limits(self, engine: CounterfactualEngine, rows: Floats, is_binary: NDArray[np.bool_]) -> Limits:
-        """What they come to for some rows of the training table, whose columns of 0 and 1 are known."""
+        """Compile the rules for some rows of the training table; ``is_binary`` marks columns of 0 and 1."""
         low, high = engine.cells.box_low, engine.cells.box_high
         return compile_rules(self.given, self.columns, low, high, rows, is_binary=is_binary)
 
     def checked(self, X: Floats, found: Counterfactuals, fillable: NDArray[np.bool_] | None) -> Counterfactuals:
-        """The same, those that break a rule labelled as unverified: the rules are judged anew from the rows themselves.
+        """Label counterfactuals that break a rule as unverified, from the rows alone.
 
-        ``fillable`` says where a missing value was allowed to be filled in.
+        ``fillable`` marks columns whose missing values may be filled in.
         """
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0:

@@ -26,7 +26,7 @@ PIECE = 4096
 
 
 class Refit(NamedTuple):
-    """What the elimination asks of a boosting: share of rows that it gets right, importance of each column."""
+    """Result of a boosting for the elimination: share of correct rows, importance of each column."""
 
     score: float
     importance: Floats

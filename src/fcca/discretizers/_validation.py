@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import config_context
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
-from fcca._columns import Column, Columns
-from fcca._frames import check_column_names, check_columns
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 from fcca.models import Model, as_fitted_on, prepared, weight_parameters
+from fcca.tables import Column, Columns, check_column_names, check_columns, check_weights
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +35,7 @@ class TrainingData:
     rows : ndarray of shape (n_rows,)
         Which rows of the table that was given these are.
     columns : Columns or None
-        Categories and gaps; None for plain numbers without gaps.
+        Categories and missing values; None for plain numbers without missing values.
     given : array or data frame
         What a classifier is to be fitted on.
     """
@@ -52,7 +51,7 @@ class TrainingData:
 def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
     """Table, labels and weights to learn a classifier from."""
     data = check_table(estimator, X, y, sample_weight, labels=True)
-    n_classes = len(np.unique(data.y))
+    n_classes = len(pd.unique(data.y))  # by hashing: np.unique would sort all rows
     if n_classes < 2:
         raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(data.X)} row(s).")
     return data
@@ -94,7 +93,7 @@ def _check_mixed_table(estimator: Any, X: Any, y: Any, sample_weight: Any, label
     if len(rows) < n_rows:
         X, y = _safe_indexing(X, rows), None if y is None else y[rows]
     columns = Columns.of_table(X)
-    _refuse_mixed_labels(X, columns)
+    _check_mixed_labels(X, columns)
     table = columns.encode(X)
     if not columns.has_categories:
         given = as_fitted_on(estimator, table)
@@ -104,8 +103,8 @@ def _check_mixed_table(estimator: Any, X: Any, y: Any, sample_weight: Any, label
     return TrainingData(table, y, weight, rows, columns, given)
 
 
-def _refuse_mixed_labels(X: Any, columns: Columns) -> None:
-    """Refuse texts among numbers: they are likelier to be mistakes than categories."""
+def _check_mixed_labels(X: Any, columns: Columns) -> None:
+    """Check that no column has texts among numbers: they are likelier to be mistakes than categories."""
     for j, column in enumerate(columns):
         labels = column.categories or ()
         texts = [label for label in labels if isinstance(label, str)]
@@ -153,22 +152,73 @@ def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
     return columns.decode(X) if columns is not None and columns.has_categories else as_fitted_on(estimator, X)
 
 
-def fitted_through(estimator: Any, columns: Columns | None, given: Any, y: Any, weight: Floats | None) -> Any:
-    """The estimator, fitted; where there are categories or gaps that it does not take, behind steps that encode them."""
+def fitted_through(
+    estimator: Any,
+    columns: Columns | None,
+    given: Any,
+    y: Any,
+    weight: Floats | None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Any:
+    """Fit a classifier, behind steps that encode categories and missing values where it does not take them.
+
+    Parameters
+    ----------
+    estimator : classifier
+    columns : Columns or None
+    given : array or data frame
+    y : array-like
+    weight : ndarray or None
+    metadata : mapping, optional
+        Further arguments of ``fit``. With them, the weights go in as ``sample_weight``, and a pipeline routes both.
+    """
     if columns is not None:
         estimator = prepared(estimator, columns)
-    return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))
+    if metadata:
+        return estimator.fit(given, y, **metadata, **({} if weight is None else {"sample_weight": weight}))
+    with config_context(enable_metadata_routing=False):
+        return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))
 
 
 def table_for(model: Model, data: TrainingData) -> Floats:
-    """The training table in the codes of a model."""
+    """The training table, encoded with the categories of a model."""
     known = model.columns
     if known is None or not _is_special(known):
         if data.columns is not None:
             what = "categories" if data.columns.has_categories else "missing values"
-            raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without gaps.")
+            raise InvalidInputError(f"X has {what}, but the classifier was fitted on numbers without missing values.")
         return data.X
-    return data.X if data.columns is None and not known.has_categories else known.encode(data.given)
+    if data.columns is None and not known.has_categories:
+        return data.X
+    table = None if data.columns is None else _recoded(data.X, data.columns, known)
+    return known.encode(data.given) if table is None else table
+
+
+def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
+    """An encoded table with other codes for the same categories; X itself where all codes are the same.
+
+    None where that does not do: for numbers that are categories, and for unknown categories or missing values, which
+    :meth:`Columns.encode` has messages for.
+    """
+    if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
+        return None
+    table = X
+    for j, (own, other) in enumerate(zip(columns, known, strict=True)):
+        if other.ignored:
+            codes = np.where(np.isnan(X[:, j]), 0.0, X[:, j]) if own.categories is None else np.zeros(len(X))
+        elif own.categories == other.categories:
+            continue
+        elif own.categories is None or other.categories is None:
+            return None
+        else:
+            code_of = {label: code for code, label in enumerate(other.categories)}
+            code = np.array([code_of.get(label, -1) for label in own.categories] + [np.nan])
+            codes = code[np.where(np.isnan(X[:, j]), -1, X[:, j]).astype(np.intp)]
+            if (codes < 0).any():
+                return None
+        table = X.copy() if table is X else table
+        table[:, j] = codes
+    return table
 
 
 def columns_for(model: Model, has_gaps: Sequence[bool]) -> Columns | None:
@@ -195,7 +245,7 @@ def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], 
 
 
 def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> None:
-    """Refuse a frozen classifier that was fitted on other columns than the discretizer."""
+    """Check that a frozen classifier was fitted on the columns of the discretizer."""
     seen, given = (getattr(fitted, "feature_names_in_", None) for fitted in (classifier, discretizer))
     check_columns(
         None if given is None else list(given),

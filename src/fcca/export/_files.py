@@ -10,27 +10,32 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from fcca._columns import Column, Columns
-from fcca._conditions._document import JSON_FORMAT, LARGEST
-from fcca._documents import check_length, parsed
-from fcca._files import as_path, atomic_outputs
 from fcca.classifier import FCCAClassifier
+from fcca.conditions import JSON_FORMAT, LARGEST
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals, Moves
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import FORMAT, to_json
-from fcca.export._json import LARGEST as LARGEST_TREE
+from fcca.export._json import FORMAT, LARGEST as LARGEST_TREE, to_json
 from fcca.export._reading import tree_in
 from fcca.export._stored import SELECTION_PATH, check_stored, plain_path
 from fcca.export._tree import DistilledTree
-from fcca.models import DecidedAt
-from fcca.models._damage import damage_told
-from fcca.models._files import TRUSTED_TYPES, ZIP, check_unpacked, file_content, loaded_skops, skops_library
-from fcca.models._native import ADAPTERS
+from fcca.models import ADAPTERS, DecidedAt
+from fcca.models.files import (
+    TRUSTED_TYPES,
+    ZIP,
+    check_not_pickled,
+    damage_as_invalid_input,
+    file_content,
+    load_skops,
+    skops_library,
+    try_in_child,
+)
 from fcca.selection import OptimalSelection, Selection
+from fcca.tables import Column, Columns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.utils import as_path, atomic_outputs, check_length, parsed
 
 __all__ = ["load", "save", "trusted_types"]
 
@@ -41,8 +46,6 @@ STORED = (
     *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, DecidedAt),
     *Constraint.kinds.values(),
 )
-# What a discretizer knows of pieces that are still to come is not kept.
-OF_PIECES = ("_run", "_searched", "_observed")
 
 
 def trusted_types() -> list[str]:
@@ -59,10 +62,10 @@ def trusted_types() -> list[str]:
     Examples
     --------
     >>> from fcca.export import trusted_types
-    >>> "fcca.classifier.FCCAClassifier" in trusted_types()
+    >>> "fcca.classifier._classifier.FCCAClassifier" in trusted_types()
     True
     """
-    adapters = {f"fcca.models.{module}.{name}" for module, name in ADAPTERS.values()}
+    adapters = {f"fcca.models.readers.{module}.{name}" for module, name in ADAPTERS.values()}
     own = {f"{kind.__module__}.{kind.__qualname__}" for kind in STORED}
     return sorted({*TRUSTED_TYPES, *adapters, *own, "builtins.frozenset"})
 
@@ -167,10 +170,8 @@ def _skops(fitted: Any, path: Path) -> bytes:
 
 def _storable(fitted: Any) -> Any:
     """The estimator without what no file can hold."""
-    if isinstance(fitted, FCCADiscretizer) and any(hasattr(fitted, name) for name in OF_PIECES):
-        fitted = copy(fitted)
-        for name in OF_PIECES:
-            vars(fitted).pop(name, None)
+    if isinstance(fitted, FCCADiscretizer):
+        fitted = fitted.without_pieces()
     if isinstance(fitted, FCCAClassifier):
         own = vars(fitted)
         stored = copy(fitted)
@@ -183,16 +184,19 @@ def _storable(fitted: Any) -> Any:
     return fitted
 
 
-def load(path: str | Path) -> Any:
-    """Load what :func:`save` wrote; nothing in the file is run.
+def load(path: str | Path, *, trusted: bool = False) -> Any:
+    """Load a file that :func:`save` wrote; code in a file never runs.
 
-    What a file is, is seen from what is in it, not from its name.
+    The content tells the format, not the name.
 
     Parameters
     ----------
     path : str or Path
         A document of a tree or a threshold table, as fcca distill writes them too; or a skops file of an estimator. A
         regular file of at most 4 GiB.
+    trusted : bool, default=False
+        Whether to load a skops file without a trial. Black boxes in damaged files may crash or hang the library that loads
+        them, so the file is first loaded in a child process, which takes some seconds. Types are checked in any case.
 
     Returns
     -------
@@ -202,8 +206,8 @@ def load(path: str | Path) -> Any:
     ------
     InvalidInputError
         For a file that is missing, empty, too large, compressed, damaged or of another kind, for a directory, device or
-        pipe, for a pickle, which is never opened, for types that are not known to be harmless, and for objects that do not
-        fit each other.
+        pipe, for a pickle, which is never opened, for types that are not known to be harmless, for objects that do not fit
+        each other, and for a file that crashes the child process or exceeds its limits of time and memory.
     UnsupportedModelError
         Where a library that the file needs is not installed.
 
@@ -220,9 +224,13 @@ def load(path: str | Path) -> Any:
     """
     path = as_path(path)
     content = file_content(path, FORMATS)
-    check_unpacked(path, content, "fcca.export.save(joblib.load(file), 'classifier.skops')")
+    check_not_pickled(path, content, "fcca.export.save(joblib.load(file), 'classifier.skops')")
     try:
-        return _from_skops(path, content) if content.startswith(ZIP) else _from_document(content)
+        if not content.startswith(ZIP):
+            return _from_document(content)
+        if not trusted:
+            try_in_child(_from_skops, path, content, "a skops file")
+        return _from_skops(path, content)
     except InvalidInputError as error:
         if str(path) in str(error):
             raise
@@ -230,8 +238,8 @@ def load(path: str | Path) -> Any:
 
 
 def _from_skops(path: Path, content: bytes) -> Any:
-    loaded = loaded_skops(path, content, trusted_types())
-    with damage_told(path, "a skops file"):
+    loaded = load_skops(path, content, trusted_types())
+    with damage_as_invalid_input(path, "a skops file"):
         if not isinstance(loaded, BaseEstimator | ThresholdTable):
             raise ValueError(f"it holds a {type(loaded).__name__}, which is no estimator")
         check_stored(loaded)

@@ -10,15 +10,15 @@ from typing import Any
 from fcca.exceptions import InvalidInputError
 from fcca.export._escapes import with_escapes
 from fcca.export._provenance import Part, Provenance
-from fcca.export._tree import DistilledTree, as_distilled
+from fcca.export._tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.thresholds import ThresholdTable
 
-FORMAT, VERSION = "fcca-tree", 2
+FORMAT, TREE_VERSION = "fcca-tree", 2
 WITHOUT_THRESHOLDS = 1  # the version of trees that have not kept the conditions they were made of
 LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewer
 
 
-def to_json(tree: Any) -> str:
+def to_json(classifier: Any) -> str:
     """Everything that predicts as a JSON document, which :func:`from_json` reads.
 
     The same classifier gives the same text, to the last byte, whether its rows came at once, in pieces or from a cluster:
@@ -26,7 +26,7 @@ def to_json(tree: Any) -> str:
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -52,11 +52,11 @@ def to_json(tree: Any) -> str:
     >>> to_json(from_json(text)) == text
     True
     """
-    tree = as_distilled(tree)
-    conditions, positions = _of_nodes(tree) if tree.thresholds is None else conditions_of_thresholds(tree, tree.thresholds)
+    tree = as_distilled(classifier)
+    conditions, positions = _of_nodes(tree) if tree.thresholds is None else _of_thresholds(tree, tree.thresholds)
     document = {
         "format": FORMAT,
-        "version": WITHOUT_THRESHOLDS if tree.thresholds is None else VERSION,
+        "version": WITHOUT_THRESHOLDS if tree.thresholds is None else TREE_VERSION,
         "fcca": tree.fcca_version,
         "classes": list(tree.classes),
         "columns": written_columns(tree),
@@ -119,52 +119,40 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
     """The distinct conditions of the nodes, and which of them each node tests."""
-    conditions: dict[str, dict[str, Any]] = {}
-    positions: list[int | None] = []
-    for node, j in enumerate(tree.structure.feature.tolist()):
-        if j < 0:
-            positions.append(None)
-            continue
-        codes = tree.structure.categories.get(node)
-        if node in tree.structure.asks_missing:
-            condition = _condition(tree, "missing", j, codes)
-        elif codes is not None:
-            condition = _condition(tree, "set", j, codes)
-        else:
-            condition = _condition(tree, "cut", j, codes) | {"threshold": float(tree.structure.threshold[node])}
-        text = _one_line(condition)
-        conditions.setdefault(text, condition)
-        positions.append(list(conditions).index(text))
-    return list(conditions.values()), positions
+    written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
+    texts = list(dict.fromkeys(text for text in written if text is not None))
+    return [json.loads(text) for text in texts], [None if text is None else texts.index(text) for text in written]
 
 
-def conditions_of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """All conditions, and which of them each node tests."""
-    conditions, position = [], {}
-    kinds, columns, codes = table.kind.tolist(), table.feature.tolist(), table.codes
-    for at, (kind, j) in enumerate(zip(kinds, columns, strict=True)):
-        condition = _condition(tree, kind, j, codes[at])
-        if kind == "cut":
-            numbers = {name: float(getattr(table, name)[at]) for name in ("threshold", "cut", "below", "above")}
+def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
+    """All conditions with their numbers, and which of them each node tests."""
+    conditions = []
+    for at, one in enumerate(conditions_in(table)):
+        condition = _written_condition(tree, one)
+        if one.kind == "cut":
+            numbers = {name: float(getattr(table, name)[at]) for name in ("cut", "below", "above")}
             condition |= {name: None if math.isnan(number) else number for name, number in numbers.items()}
         conditions.append(condition | {"count": float(table.count[at])})
-        position[kind, j, codes[at] if kind == "set" else condition.get("threshold")] = at
-    nodes = tree.structure
-    positions: list[int | None] = []
-    for node, j in enumerate(nodes.feature.tolist()):
-        sets, threshold = nodes.categories.get(node), float(nodes.threshold[node])
-        kind = "missing" if node in nodes.asks_missing else "cut" if sets is None else "set"
-        asked = None if kind == "missing" else threshold if sets is None else sets
-        if j >= 0 and (kind, j, asked) not in position:
-            said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
+    return conditions, positions_of_tests(tree, table)
+
+
+def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int | None]:
+    """Which condition of a table each node tests; None for leaves."""
+    position = {one: at for at, one in enumerate(conditions_in(table))}
+    for node, test in enumerate(tree.tests):
+        if test is not None and test not in position:
+            said = tree.structure.test_in_words(node, True, tree.columns.names, tree.columns)
             raise InvalidInputError(f"The tree asks for {said}, which is not one of its {len(table)} thresholds.")
-        positions.append(None if j < 0 else position[kind, j, asked])
-    return conditions, positions
+    return [None if test is None else position[test] for test in tree.tests]
 
 
-def _condition(tree: DistilledTree, kind: str, column: int, codes: tuple[int, ...] | None) -> dict[str, Any]:
-    condition: dict[str, Any] = {"kind": kind, "column": column}
-    return condition if codes is None else condition | {"categories": [tree.columns.label(column, code) for code in codes]}
+def _written_condition(tree: DistilledTree, one: Condition) -> dict[str, Any]:
+    condition: dict[str, Any] = {"kind": one.kind, "column": one.column}
+    if one.kind == "set":
+        condition["categories"] = tree.labels_of(one)
+    if one.kind == "cut":
+        condition["threshold"] = one.threshold
+    return condition
 
 
 # --- where it comes from ------------------------------------------------------------------------------------------------

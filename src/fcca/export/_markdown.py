@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from fcca._text import printable
 from fcca.export._tree import as_distilled
 from fcca.export._words import size_in_words
+from fcca.utils import printable
 
 
-def to_markdown(tree: Any) -> str:
+def to_markdown(classifier: Any) -> str:
     """The tree as a Markdown table, one line per rule.
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -34,7 +34,7 @@ def to_markdown(tree: Any) -> str:
     >>> print(to_markdown(classifier).splitlines()[0])
     **Decision tree**, depth 1, 2 leaves, proven optimal.
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     nodes = tree.structure
     shares = nodes.probability
     lines = [

@@ -25,12 +25,12 @@ SMALLEST: int = -(2**63)
 DTYPES: dict[str, Any] = {"float64": np.float64, "int64": np.int64, "string": np.object_}
 
 
-def to_onnx(tree: Any) -> bytes:
+def to_onnx(classifier: Any) -> bytes:
     """The tree as an ONNX model, for ONNX Runtime and everything else that runs them. It needs the extra ``fcca[onnx]``.
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -74,7 +74,7 @@ def to_onnx(tree: Any) -> bytes:
     True
     """
     onnx = _library()
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     _check_unicode(tree)
     inputs = [_input(tree, j) for j in tree.asked or (0,)]
     graph = _Graph(onnx, {one.name for one in inputs})

@@ -26,9 +26,9 @@ ITEMS_SHOWN, DEPTH_SHOWN, LARGEST_SET = 20, 3, 1000
 
 # Parameters that have no say in what is found, so that a document does not depend on them either; some are paths. What
 # limits of time have left unproven, the statuses and the certificate tell.
-WITHOUT_EFFECT = frozenset({"memory", "n_jobs", "time_limit", "time_limit_per_point", "train_dir", "verbose"})
+WITHOUT_EFFECT = frozenset({"memory", "n_jobs", "time_limit", "time_limit_per_row", "train_dir", "verbose"})
 # Those of a discretizer that are told by themselves.
-TOLD_APART = frozenset({"estimator", "selection", "constraints"})
+TOLD_APART = frozenset({"estimator", "decision_threshold", "selection", "constraints"})
 NOT_LIBRARIES = frozenset({"fcca", "__main__"})
 CALLED = {"sklearn": "scikit-learn"}
 

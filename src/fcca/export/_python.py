@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fcca._text import printable
 from fcca.exceptions import InvalidInputError
 from fcca.export._tree import DistilledTree, as_distilled
+from fcca.utils import printable
 
 DEEPEST = 90  # Python takes 100 levels of indentation
 
@@ -89,7 +89,7 @@ def _category(row, name, known):
 """
 
 
-def to_python(tree: Any) -> str:
+def to_python(classifier: Any) -> str:
     """The tree as a module of plain Python with ``predict(row)`` and ``predict_proba(row)``; a row is a dictionary.
 
     It answers as the classifier does, on the thresholds and one float beside them, for missing values and categories; what
@@ -97,7 +97,7 @@ def to_python(tree: Any) -> str:
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -116,7 +116,7 @@ def to_python(tree: Any) -> str:
     >>> bool(module["predict"](X.iloc[0].to_dict()) == classifier.predict(X)[0])
     True
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     nodes = tree.structure
     if nodes.depth > DEEPEST:
         raise InvalidInputError(

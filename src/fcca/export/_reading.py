@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from fcca._columns import Column, Columns
-from fcca._documents import DocumentReader, is_whole, parsed
 from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import FORMAT, LARGEST, VERSION, WITHOUT_THRESHOLDS
+from fcca.export._json import FORMAT, LARGEST, TREE_VERSION, WITHOUT_THRESHOLDS
 from fcca.export._provenance import LONGEST_TEXT, MOST_ENTRIES, Part, Plain, Provenance
-from fcca.export._tree import Certificate, DistilledTree
+from fcca.export._tree import Certificate, Condition, DistilledTree
+from fcca.tables import Column, Columns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import TreeStructure
+from fcca.utils import DocumentReader, is_label, parsed
 
 DEEPEST = 200
 SAME_WEIGHT = 1e-6
 
-TREE = DocumentReader("tree", "Write it again with fcca.export.to_json or fcca distill.")
-
-
-class CodedCondition(NamedTuple):
-    """What a node may ask, with categories by their codes."""
-
-    kind: str
-    column: int
-    threshold: float
-    codes: tuple[int, ...]
+TREE = DocumentReader("tree", FORMAT, (WITHOUT_THRESHOLDS, TREE_VERSION), "tree.json", "fcca.export.to_json")
+COLUMN = {"name": str | None, "categories": list | None, "missing": bool}
+PROVENANCE = {
+    "rules": list,
+    "fit_to": str,
+    "rows": int,
+    "weight": float,
+    "counterfactuals": dict | None,
+    "fidelity": float,
+    "accuracy": float | None,
+}
 
 
 def from_json(text: str | bytes) -> DistilledTree:
@@ -69,17 +70,7 @@ def from_json(text: str | bytes) -> DistilledTree:
 
 def tree_in(document: Any) -> DistilledTree:
     """The tree in a document that is parsed already; anything else is an InvalidInputError."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InvalidInputError(
-            f"Not a tree of fcca: expected a JSON object with format {FORMAT!r}, such as the tree.json that fcca distill "
-            "writes."
-        )
-    version = document.get("version")
-    if not is_whole(version) or version not in (WITHOUT_THRESHOLDS, VERSION):
-        shown = repr(version)
-        raise InvalidInputError(
-            f"A tree of version {shown[:40]}; this fcca reads the versions {WITHOUT_THRESHOLDS} and {VERSION}."
-        )
+    version = TREE.version(document)
     classes = TREE.labels(TREE.entry(document, "classes", list), "classes")
     columns = _columns(TREE.entry(document, "columns", list))
     takes_missing = TREE.entry(document, "missing_values", bool)
@@ -87,12 +78,14 @@ def tree_in(document: Any) -> DistilledTree:
     conditions = [_condition(one, at, columns, takes_missing) for at, one in enumerate(given)]
     table = None if version == WITHOUT_THRESHOLDS else _thresholds(given, conditions, columns, takes_missing)
     structure = _structure(TREE.entry(document, "nodes", list), conditions, len(classes))
-    certificate = _certificate(TREE.entry(document, "certificate", dict))
+    stated = TREE.entry(document, "certificate", dict)
+    if version == WITHOUT_THRESHOLDS:  # which may leave the depth out
+        stated = {"max_depth": None} | stated
+    certificate = Certificate(**TREE.entries(stated, get_type_hints(Certificate), "the certificate"))
     provenance = None
     if table is not None:
-        TREE.optional(document["certificate"], "max_depth", int, "the certificate")
         check_certificate(certificate, structure)
-        found = TREE.optional(document, "provenance", dict)
+        found = TREE.entry(document, "provenance", dict | None)
         provenance = None if found is None else _provenance(found, structure)
     return DistilledTree(
         structure=structure,
@@ -113,14 +106,8 @@ def _columns(given: Sequence[Any]) -> Columns:
     columns = []
     for at, entry in enumerate(given):
         where = f"column {at}"
-        if not isinstance(entry, dict) or "name" not in entry or "categories" not in entry:
-            raise TREE.damaged(f"{where} has no name or no categories")
-        name, categories = entry["name"], TREE.optional(entry, "categories", list, where)
-        if name is not None and not isinstance(name, str):
-            raise TREE.damaged(f"the name of {where} is not a text")
-        if categories is not None:
-            categories = TREE.labels(categories, f"categories of {where}")
-        columns.append(Column(name, categories, TREE.entry(entry, "missing", bool, where)))
+        name, categories, missing = TREE.entries(entry, COLUMN, where).values()
+        columns.append(Column(name, None if categories is None else TREE.categories(entry, where), missing))
     if not columns:
         raise TREE.damaged("there are no columns")
     found = Columns(tuple(columns))
@@ -129,29 +116,27 @@ def _columns(given: Sequence[Any]) -> Columns:
     return found
 
 
-def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> CodedCondition:
+def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Condition:
     where = f"condition {at}"
     kind, j = TREE.entry(entry, "kind", str, where), TREE.entry(entry, "column", int, where)
     if not 0 <= j < len(columns):
         raise TREE.damaged(f"{where} is on column {j}, and there are {len(columns)}")
     known = columns[j].categories
     if kind == "cut" and known is None:
-        return CodedCondition(kind, j, TREE.entry(entry, "threshold", float, where), ())
+        return Condition(kind, j, TREE.entry(entry, "threshold", float, where))
     if kind == "set" and known is not None:
-        labels = TREE.labels(TREE.entry(entry, "categories", list, where), f"categories of {where}")
+        labels = TREE.categories(entry, where)
         position = {label: code for code, label in enumerate(known)}
         codes = [position.get(label, -1) for label in labels]
         if min(codes) < 0 or len(labels) == len(known):
             raise TREE.damaged(f"{where} must hold some of its column's categories and not all")
-        return CodedCondition(kind, j, math.nan, tuple(sorted(codes)))
+        return Condition(kind, j, codes=tuple(sorted(codes)))
     if kind == "missing" and takes_missing:
-        return CodedCondition(kind, j, math.nan, ())
+        return Condition(kind, j)
     raise TREE.damaged(f"{where} of kind {kind[:20]!r} does not go with its column")
 
 
-def _thresholds(
-    given: Sequence[Any], conditions: list[CodedCondition], columns: Columns, takes_missing: bool
-) -> ThresholdTable:
+def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Columns, takes_missing: bool) -> ThresholdTable:
     """All conditions as a table, which has an order and no repetition."""
     if not takes_missing and any(column.missing or column.categories is not None for column in columns):
         raise TREE.damaged("'missing_values' is false, but columns have gaps or categories")
@@ -179,7 +164,7 @@ def _thresholds(
 # --- nodes --------------------------------------------------------------------------------------------------------------
 
 
-def _structure(given: Sequence[Any], conditions: list[CodedCondition], n_classes: int) -> TreeStructure:
+def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int) -> TreeStructure:
     n = len(given)
     if n == 0:
         raise TREE.damaged("there are no nodes")
@@ -196,15 +181,17 @@ def _structure(given: Sequence[Any], conditions: list[CodedCondition], n_classes
         if not 0 <= count < 2**62:
             raise TREE.damaged(f"{where} has {count} rows")
         rows[node] = count
-        at = TREE.optional(entry, "condition", int, where)
+        at = TREE.entry(entry, "condition", int | None, where)
         if at is None:
             continue
         if not 0 <= at < len(conditions):
             raise TREE.damaged(f"{where} asks for condition {at}, and there are {len(conditions)}")
-        kind, feature[node], threshold[node], codes = conditions[at]
-        if kind == "set":
+        kind, feature[node], number, codes = conditions[at]
+        if kind == "cut":
+            threshold[node] = number
+        elif kind == "set":
             sets[node] = codes
-        elif kind == "missing":
+        else:
             gaps.add(node)
         for side, children in (("left", left), ("right", right)):
             child = TREE.entry(entry, side, int, where)
@@ -228,8 +215,7 @@ def _structure(given: Sequence[Any], conditions: list[CodedCondition], n_classes
 
 def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
     where = f"node {node}"
-    given = TREE.entry(entry, "weight", list, where)
-    weights = [TREE.entry({"weight": one}, "weight", float, where) for one in given]
+    weights = TREE.numbers(entry, "weight", where)
     if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
         raise TREE.damaged(f"{where} needs a weight for each of the {n_classes} classes, none below 0 and not all 0")
     return weights
@@ -238,20 +224,8 @@ def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
 # --- what is proven -----------------------------------------------------------------------------------------------------
 
 
-def _certificate(entry: dict[str, Any]) -> Certificate:
-    where = "the certificate"
-    return Certificate(
-        optimal=TREE.entry(entry, "optimal", bool, where),
-        objective=TREE.entry(entry, "objective", float, where),
-        lower_bound=TREE.entry(entry, "lower_bound", float, where),
-        gap=TREE.entry(entry, "gap", float, where),
-        regularization=TREE.entry(entry, "regularization", float, where),
-        max_depth=None if entry.get("max_depth") is None else TREE.entry(entry, "max_depth", int, where),
-    )
-
-
 def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
-    """Refuse a certificate that is not of this tree."""
+    """Check that a certificate fits its tree."""
     weight = nodes.weight[nodes.feature < 0]
     error = 1 - weight.max(axis=1).sum() / weight.sum()
     objective = max(0.0, error) + given.regularization * nodes.n_leaves
@@ -280,30 +254,24 @@ def _provenance(given: dict[str, Any], nodes: TreeStructure) -> Provenance:
     libraries = {name: version for name, version in _entries(given, "libraries", where).items() if isinstance(version, str)}
     if len(libraries) < len(given["libraries"]):
         raise TREE.damaged("the versions of the libraries must be texts")
-    rules = TREE.entry(given, "rules", list, where)
+    found = TREE.entries(given, PROVENANCE, where)
+    rules, n_rows, statuses = (found.pop(name) for name in ("rules", "rows", "counterfactuals"))
     if len(rules) > MOST_ENTRIES or not all(_is_short(rule) for rule in rules):
         raise TREE.damaged(f"the rules must be at most {MOST_ENTRIES} texts of at most {LONGEST_TEXT} characters")
-    fit_to, n_rows = TREE.entry(given, "fit_to", str, where), TREE.entry(given, "rows", int, where)
-    weight = TREE.entry(given, "weight", float, where)
-    if fit_to not in ("labels", "target"):
-        raise TREE.damaged(f"'fit_to' must be labels or target, got {fit_to[:20]!r}")
-    if n_rows != nodes.n_rows[0] or not math.isclose(weight, float(nodes.weight[0].sum()), rel_tol=SAME_WEIGHT):
+    TREE.fit_to(given, where)
+    TREE.check_range(found, ("fidelity", "accuracy"), 0, 1, where)
+    if n_rows != nodes.n_rows[0] or not math.isclose(found["weight"], float(nodes.weight[0].sum()), rel_tol=SAME_WEIGHT):
         raise TREE.damaged("the provenance is of other rows than those of the first node")
     return Provenance(
         libraries=libraries,
         black_box=_part(given, "black_box"),
         discretizer=_part(given, "discretizer"),
         tree=_part(given, "tree"),
-        selection=None if TREE.optional(given, "selection", dict, where) is None else _part(given, "selection"),
+        selection=None if TREE.entry(given, "selection", dict | None, where) is None else _part(given, "selection"),
         rules=tuple(rules),
-        fit_to=fit_to,
         n_rows=n_rows,
-        weight=weight,
-        statuses=_statuses(TREE.optional(given, "counterfactuals", dict, where)),
-        fidelity=_share(TREE.entry(given, "fidelity", float, where), "fidelity"),
-        accuracy=None
-        if given.get("accuracy", 0) is None
-        else _share(TREE.entry(given, "accuracy", float, where), "accuracy"),
+        statuses=None if statuses is None else TREE.counts(statuses, STATUSES, "the counterfactuals"),
+        **found,
     )
 
 
@@ -321,7 +289,7 @@ def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
     if len(found) > MOST_ENTRIES:
         raise TREE.damaged(f"{where} has {len(found):,} {name}, more than {MOST_ENTRIES}")
     for key, value in found.items():
-        is_plain = value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+        is_plain = value is None or (is_label(value) and not isinstance(value, str))
         if not _is_short(key) or not (is_plain or _is_short(value)):
             raise TREE.damaged(f"{key[:40]!r} among the {name} of {where} is neither a number nor a short text")
     return found
@@ -329,17 +297,3 @@ def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
 
 def _is_short(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST_TEXT
-
-
-def _statuses(given: dict[str, Any] | None) -> dict[str, int] | None:
-    if given is None:
-        return None
-    if not all(name in STATUSES and is_whole(n) and 0 <= n < 2**62 for name, n in given.items()):
-        raise TREE.damaged(f"the counterfactuals must be counted by their statuses, {', '.join(STATUSES)}")
-    return given
-
-
-def _share(given: float, name: str) -> float:
-    if not 0 <= given <= 1:
-        raise TREE.damaged(f"the {name} must be a share between 0 and 1, got {given:.6g}")
-    return given

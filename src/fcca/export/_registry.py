@@ -1,4 +1,4 @@
-"""Which exporters there are. Imports nothing large, so that it can be asked at once."""
+"""The registry of exporters. Imports nothing large, so that the command line can list them at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ class Exporter:
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        What the command line calls it. ``to_<name>`` of the module ``_<name>`` writes it: a classifier or a tree in, a text
+        or bytes out.
     suffix : str
         How its files' names end.
     title : str
         What it is, in a few words.
-    function : str
-        Its function in :mod:`fcca.export`: a classifier or a tree in, a text out, or bytes.
     answers : bool
         Whether the text can be run, or read back, to answer rows; those that can share one test of parity.
     binary : bool
@@ -32,26 +31,31 @@ class Exporter:
     name: str
     suffix: str
     title: str
-    function: str
     answers: bool
     binary: bool = False
 
+    @property
+    def function(self) -> str:
+        """The name of its function in :mod:`fcca.export`."""
+        return f"to_{self.name}"
+
     def write(self, tree: Any, **options: Any) -> str | bytes:
         """The text for a fitted classifier or a DistilledTree; bytes where the exporter is a binary one."""
-        written: str | bytes = getattr(import_module("fcca.export"), self.function)(tree, **options)
+        module = import_module(f"fcca.export._{self.name}")
+        written: str | bytes = getattr(module, self.function)(tree, **options)
         return written
 
 
 EXPORTERS = {
     exporter.name: exporter
     for exporter in (
-        Exporter("text", ".txt", "an indented tree to read", "to_text", answers=False),
-        Exporter("markdown", ".md", "a table of rules for a document", "to_markdown", answers=False),
-        Exporter("python", ".py", "a module of plain Python that answers rows", "to_python", answers=True),
+        Exporter("text", ".txt", "an indented tree to read", answers=False),
+        Exporter("markdown", ".md", "a table of rules for a document", answers=False),
+        Exporter("python", ".py", "a module of plain Python that answers rows", answers=True),
         # Before the tree itself: a name is taken by the first ending that it has.
-        Exporter("rules", ".rules.json", "rules that any program can read", "to_rules", answers=True),
-        Exporter("json", ".json", "the tree itself, which fcca reads back", "to_json", answers=True),
-        Exporter("sql", ".sql", "a query for a database", "to_sql", answers=True),
-        Exporter("onnx", ".onnx", "a model for ONNX Runtime", "to_onnx", answers=True, binary=True),
+        Exporter("rules", ".rules.json", "rules that any program can read", answers=True),
+        Exporter("json", ".json", "the tree itself, which fcca reads back", answers=True),
+        Exporter("sql", ".sql", "a query for a database", answers=True),
+        Exporter("onnx", ".onnx", "a model for ONNX Runtime", answers=True, binary=True),
     )
 }

@@ -15,12 +15,12 @@ from fcca.export._tree import DistilledTree, as_distilled
 FORMAT, VERSION = "fcca-rules", 1
 
 
-def to_rules(tree: Any) -> str:
+def to_rules(classifier: Any) -> str:
     """The tree as rules in JSON, one per leaf; of every row that is not refused, exactly one holds.
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -55,7 +55,7 @@ def to_rules(tree: Any) -> str:
     >>> rule["conditions"][0]["operator"], rule["class"], rule["rows"] > 100
     ('<=', 1, True)
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     document = {
         "format": FORMAT,
         "version": VERSION,

@@ -6,8 +6,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from fcca._documents import is_whole
 from fcca.exceptions import InvalidInputError
+from fcca.utils import is_whole
 
 #: Versions of each document, the one that is written now last.
 VERSIONS = {"rules": (1,), "tree": (1, 2)}

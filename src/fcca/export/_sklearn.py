@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import conditions_of_thresholds
-from fcca.export._tree import DistilledTree, as_distilled
-from fcca.thresholds import ThresholdTable
+from fcca.export._json import positions_of_tests
+from fcca.export._tree import as_distilled
 
 
-def to_sklearn(tree: Any) -> DecisionTreeClassifier:
+def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     """A fitted DecisionTreeClassifier with the same nodes, for everything that takes scikit-learn's trees.
 
     scikit-learn's trees turn X into 32-bit floats before they compare, so of values that are the same 32-bit float they
@@ -25,7 +23,7 @@ def to_sklearn(tree: Any) -> DecisionTreeClassifier:
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -51,11 +49,12 @@ def to_sklearn(tree: Any) -> DecisionTreeClassifier:
     >>> bool((theirs.apply(X) == classifier.apply(X)).all())
     True
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     one_type = len({type(label) for label in tree.classes}) == 1
     classes = np.array(tree.classes, dtype=None if one_type else object)
     nodes, table = tree.structure, tree.thresholds
-    conditions = np.full(len(nodes.feature), -1) if table is None else _conditions(tree, table)
+    tested = [None] * len(nodes.feature) if table is None else positions_of_tests(tree, table)
+    conditions = np.array([-1 if at is None else at for at in tested], dtype=np.int32)
     if nodes.has_cuts_only and not tree.columns.has_categories:
         names = np.array(tree.columns.names, dtype=object) if tree.columns.named else None
         above = None if table is None else np.append(table.above, np.nan)[conditions]  # NaN, the last one, for leaves
@@ -70,9 +69,3 @@ def to_sklearn(tree: Any) -> DecisionTreeClassifier:
     threshold = np.where(conditions < 0, np.nan, 0.5)
     on_conditions = replace(nodes, feature=conditions, threshold=threshold, categories={}, asks_missing=frozenset())
     return on_conditions.to_sklearn(classes, len(names), names)
-
-
-def _conditions(tree: DistilledTree, table: ThresholdTable) -> NDArray[np.int32]:
-    """Which condition each node tests, -1 for leaves."""
-    _, conditions = conditions_of_thresholds(tree, table)
-    return np.array([-1 if at is None else at for at in conditions], dtype=np.int32)

@@ -19,7 +19,7 @@ OTHER_PREFIX = "Give another prefix, or numbered=True."
 
 
 def to_sql(
-    tree: Any,
+    classifier: Any,
     table: str | Sequence[str] | None = None,
     dialect: str = "duckdb",
     form: str = "select",
@@ -37,7 +37,7 @@ def to_sql(
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
     table : str or sequence of str, optional
         The table that the query reads, ``"data"`` where it is not said. A name is taken as it is, dots and all; one with a
@@ -92,7 +92,7 @@ def to_sql(
     >>> [row[-1] for row in rows] == classifier.predict(X).tolist()
     True
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     additions = _checked_additions(add, form, prefix, numbered)
     if dialect not in DIALECTS:
         raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}.")

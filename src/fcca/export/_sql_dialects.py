@@ -29,6 +29,7 @@ class Dialect:
     name: ClassVar[str]
     longest: ClassVar[int | None] = None  # characters of a name
     numbers_bins: ClassVar[bool] = False  # whether its names cannot say conditions
+    collation: ClassVar[Expression] = exp.to_identifier("C", quoted=True)  # compares character by character; None: as it is
 
     # --- values of columns ---------------------------------------------------------------------------------------------
 
@@ -61,12 +62,12 @@ class Dialect:
 
     def text(self, column: Expression) -> Expression:
         """A column as texts that are compared character by character."""
-        text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
-        return exp.Collate(this=text, expression=exp.to_identifier("C", quoted=True))
+        text = as_text(column)
+        return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
         """A column of booleans, as what :meth:`truth_value` is compared with."""
-        return exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
+        return as_text(column)
 
     # --- constants -----------------------------------------------------------------------------------------------------
 
@@ -165,10 +166,7 @@ class Snowflake(Dialect):
 
     name = "snowflake"
     longest = 255
-
-    def text(self, column: Expression) -> Expression:
-        text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
-        return exp.Collate(this=text, expression=exp.Literal.string("utf8"))
+    collation = exp.Literal.string("utf8")
 
     def double_value(self, value: float) -> Expression:
         return super().double_value(value) if is_read_exactly(value) else ratio(value, self.double)
@@ -178,9 +176,7 @@ class Spark(Dialect):
     """Texts are compared as they are. What stands in ${…} is replaced before a statement is read, in texts and names too."""
 
     name = "spark"
-
-    def text(self, column: Expression) -> Expression:
-        return exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
+    collation = None
 
     def text_value(self, text: str) -> Expression:
         return joined([exp.Literal.string(piece) for piece in re.split(r"(?<=\$)(?=\{)", text)])
@@ -200,14 +196,11 @@ class BigQuery(Dialect):
     name = "bigquery"
     longest = 300
     numbers_bins = True
+    collation = exp.Literal.string("")
 
     def number(self, column: Expression) -> Expression:
         is_nan = exp.IsNan(this=self.double(column))
         return exp.If(this=is_nan, true=exp.Null(), false=self.double(column.copy()))
-
-    def text(self, column: Expression) -> Expression:
-        text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
-        return exp.Collate(this=text, expression=exp.Literal.string(""))
 
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value)))
@@ -229,16 +222,27 @@ class BigQuery(Dialect):
         return super().trouble_with(name, is_column=is_column)
 
 
-class SQLite(Dialect):
+class WithoutNaN(Dialect):
+    """A database whose columns hold neither NaN nor booleans: true and false are 1 and 0."""
+
+    def number(self, column: Expression) -> Expression:
+        return self.double(column)
+
+    def truth(self, column: Expression) -> Expression:
+        return self.double(column)
+
+    def truth_value(self, truth: bool) -> Expression:
+        return number_literal(str(int(truth)))
+
+
+class SQLite(WithoutNaN):
     """A column holds values of any type, so the type of each is asked for. NaN is stored as NULL; there are no booleans.
 
     A number in a statement may be read as the float next to it, so only those are written as they are that cannot.
     """
 
     name = "sqlite"
-
-    def number(self, column: Expression) -> Expression:
-        return self.double(column)
+    collation = exp.var("BINARY")
 
     def no_number(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
         yield not_of_type(column, ["integer", "real"], may_be_missing=may_be_missing)
@@ -256,37 +260,24 @@ class SQLite(Dialect):
         function = exp.Anonymous(this="JSON_EACH", expressions=[row])
         return exp.Join(this=exp.Table(this=function, alias=alias_of_source(name)), kind="CROSS")
 
-    def text(self, column: Expression) -> Expression:
-        text = exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.TEXT))
-        return exp.Collate(this=text, expression=exp.var("BINARY"))
-
-    def truth(self, column: Expression) -> Expression:
-        return self.double(column)
-
     def special(self, which: str) -> Expression:
         return number_literal("9e999")  # as SQLite itself writes infinity; it has no NaN
 
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value))) if is_read_exactly(value) else ratio(value, self.double)
 
-    def truth_value(self, truth: bool) -> Expression:
-        return number_literal(str(int(truth)))
-
     def boolean_value(self, truth: bool) -> Expression:
-        return number_literal(str(int(truth)))
+        return self.truth_value(truth)
 
     def same_name(self, name: str) -> str:
         return ascii_lower(name)
 
 
-class TSQL(Dialect):
+class TSQL(WithoutNaN):
     """There is neither NaN nor infinity. Blanks at the end of a text do not count, and mostly its case does not either."""
 
     name = "tsql"
     longest = 128
-
-    def number(self, column: Expression) -> Expression:
-        return self.double(column)
 
     def no_number(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
         return self.no_text(column, may_be_missing=may_be_missing)
@@ -299,9 +290,6 @@ class TSQL(Dialect):
 
     def compared_text(self, text: str) -> Expression:
         return self.text_value(f"{text}.")
-
-    def truth(self, column: Expression) -> Expression:
-        return self.double(column)
 
     def double_value(self, value: float) -> Expression:
         if is_read_exactly(value):
@@ -324,11 +312,8 @@ class TSQL(Dialect):
         source = exp.Lateral(this=self._one_row(value), alias=alias_of_source(name), cross_apply=True)
         return exp.Join(this=source)
 
-    def truth_value(self, truth: bool) -> Expression:
-        return number_literal(str(int(truth)))
-
     def boolean_value(self, truth: bool) -> Expression:
-        return exp.Cast(this=number_literal(str(int(truth))), to=exp.DataType.build("BIT"))
+        return exp.Cast(this=self.truth_value(truth), to=exp.DataType.build("BIT"))
 
     def same_name(self, name: str) -> str:
         return name.lower()
@@ -345,6 +330,11 @@ SPOKEN: dict[str, Dialect] = {
 
 
 # --- expressions ---------------------------------------------------------------------------------------------------------
+
+
+def as_text(value: Expression) -> Expression:
+    """A value as a text."""
+    return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
 
 
 def is_null(value: Expression) -> Expression:

@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from fcca._conditions import KINDS, condition_in_words
+from fcca.conditions import KINDS, condition_in_words
 from fcca.exceptions import InvalidInputError
 from fcca.export._sql_dialects import Dialect, Expression, is_null, number_literal
-from fcca.export._tree import DistilledTree
+from fcca.export._tree import Condition, DistilledTree, conditions_in
 
 WHOLE = 2**53  # from here on not every whole number is a 64-bit float
 LARGEST_INTEGER = 2**63 - 1
@@ -27,28 +27,8 @@ When = tuple[Expression, Expression]  # a test, and what is answered where it ho
 
 
 @dataclass(frozen=True)
-class LabelledCondition:
-    """A test of one column, with categories by their labels.
-
-    Attributes
-    ----------
-    kind : {"cut", "set", "missing"}
-    column : int
-    threshold : float
-        Of a cut.
-    labels : tuple
-        Of a set.
-    """
-
-    kind: str
-    column: int
-    threshold: float = 0.0
-    labels: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
 class Writer:
-    """LabelledConditions and answers of a tree in a dialect.
+    """Conditions and answers of a tree in a dialect.
 
     Attributes
     ----------
@@ -87,13 +67,13 @@ class Writer:
         refused : str or None
             The source whose ``value`` is :meth:`refusal_of_bins`; None where no row is refused.
         """
-        names = self.tree.columns.names
-        return [
-            (condition_in_words(names[one.column], one.kind, one.threshold, one.labels), self._bin(one, refused))
-            for one in kept_conditions(self.tree)
-        ]
+        return [(self._in_words(one), self._bin(one, refused)) for one in kept_conditions(self.tree)]
 
-    def _bin(self, condition: LabelledCondition, refused: str | None) -> Expression:
+    def _in_words(self, one: Condition) -> str:
+        name, labels = self.tree.columns.names[one.column], self.tree.labels_of(one)
+        return condition_in_words(name, one.kind, one.threshold, labels)
+
+    def _bin(self, condition: Condition, refused: str | None) -> Expression:
         whens = [(self.holds(condition), number_literal("1"))]
         if refused is not None:
             flag = exp.Column(this=exp.to_identifier("value", quoted=True), table=exp.to_identifier(refused, quoted=True))
@@ -143,11 +123,11 @@ class Writer:
         before = None if table is None else exp.to_identifier(table, quoted=True)
         return exp.Column(this=exp.to_identifier(name, quoted=True), table=before)
 
-    def holds(self, condition: LabelledCondition) -> Expression:
+    def holds(self, condition: Condition) -> Expression:
         """True where a condition holds; false, or NULL for a missing value, where it does not."""
         j = condition.column
         if condition.kind == "set":
-            return self._is_one_of(j, condition.labels)
+            return self._is_one_of(j, self.tree.labels_of(condition))
         number = self._number(j)
         if condition.kind == "cut":
             return exp.GT(this=number, expression=self.dialect.double_value(condition.threshold))
@@ -197,30 +177,20 @@ class Writer:
 # --- the tree ------------------------------------------------------------------------------------------------------------
 
 
-def _leaves(tree: DistilledTree) -> list[tuple[list[LabelledCondition], int]]:
+def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
     """The leaves from right to left, each with the conditions that hold on the way to it."""
     nodes = tree.structure
-    found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[LabelledCondition], int]], list[tuple[int, tuple[int, ...]]]]
+    found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
         node, path = pending.pop()
         if nodes.feature[node] < 0:
-            found.append((_without_implied([_condition_at(tree, one) for one in path]), node))
+            found.append((_without_implied([test for one in path if (test := tree.tests[one]) is not None]), node))
         else:
             pending += [(int(nodes.left[node]), path), (int(nodes.right[node]), (*path, node))]
     return found
 
 
-def _condition_at(tree: DistilledTree, node: int) -> LabelledCondition:
-    nodes, j = tree.structure, int(tree.structure.feature[node])
-    codes = nodes.categories.get(node)
-    if node in nodes.asks_missing:
-        return LabelledCondition("missing", j)
-    if codes is not None:
-        return LabelledCondition("set", j, labels=tuple(tree.columns.label(j, code) for code in codes))
-    return LabelledCondition("cut", j, float(nodes.threshold[node]))
-
-
-def _without_implied(conditions: list[LabelledCondition]) -> list[LabelledCondition]:
+def _without_implied(conditions: list[Condition]) -> list[Condition]:
     """Of several cuts of a column the highest, which says all that the others say."""
     highest: dict[int, float] = {}
     for one in conditions:
@@ -230,21 +200,12 @@ def _without_implied(conditions: list[LabelledCondition]) -> list[LabelledCondit
     return list(dict.fromkeys(kept))
 
 
-def kept_conditions(tree: DistilledTree) -> list[LabelledCondition]:
+def kept_conditions(tree: DistilledTree) -> list[Condition]:
     """All conditions that the tree was grown on; those that it tests where it has kept no others."""
-    table = tree.thresholds
-    if table is None:
-        inner = (node for node, j in enumerate(tree.structure.feature) if j >= 0)
-        tested = {_condition_at(tree, node) for node in inner}
-
-        def rank(one: LabelledCondition) -> tuple[Any, ...]:
-            categories = tree.columns[one.column].categories or ()
-            codes = tuple(code for code, label in enumerate(categories) if label in one.labels)
-            return one.column, KINDS.index(one.kind), one.threshold, codes
-
-        return sorted(tested, key=rank)
-    entries = zip(table.kind.tolist(), table.feature.tolist(), table.threshold.tolist(), table.labels, strict=True)
-    return [LabelledCondition(kind, j, t if kind == "cut" else 0.0, labels or ()) for kind, j, t, labels in entries]
+    if tree.thresholds is not None:
+        return conditions_in(tree.thresholds)
+    tested = {test for test in tree.tests if test is not None}
+    return sorted(tested, key=lambda one: (one.column, KINDS.index(one.kind), one.threshold, one.codes))
 
 
 # --- values --------------------------------------------------------------------------------------------------------------

@@ -9,17 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._columns import Column, Columns
 from fcca.classifier import FCCAClassifier
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES, Counterfactuals
-from fcca.discretizers import FCCADiscretizer
-from fcca.discretizers._base import TargetThresholdTransformer, ThresholdTransformer
+from fcca.discretizers import FCCADiscretizer, TargetThresholdTransformer, ThresholdTransformer
 from fcca.export._reading import check_certificate
-from fcca.export._tree import Certificate
+from fcca.export._tree import Certificate, conditions_in
 from fcca.models import check_supported
-from fcca.models._stored_ensembles import objects_in
+from fcca.models.files import objects_in
 from fcca.selection import Selection
+from fcca.tables import Column, Columns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 
@@ -184,13 +183,14 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
     _require(isinstance(every, ThresholdTable) and isinstance(kept, ThresholdTable), "thresholds that are no table")
     n = _whole(given.n_features_in_, "a number of columns")
     _require(len(every.feature_names) == n and kept.feature_names == every.feature_names, "thresholds of other columns")
-    _require(kept.columns == every.columns and set(_keys(kept)) <= set(_keys(every)), "thresholds that nobody has found")
+    known = set(conditions_in(every))
+    _require(kept.columns == every.columns and known.issuperset(conditions_in(kept)), "thresholds that nobody has found")
     if hasattr(given, "selection_"):
         _require(isinstance(given.selection_, Selection), "a selection that is none")
     found = getattr(given, "counterfactuals_", None)
     if isinstance(given, FCCADiscretizer) and found is not None:
         _require(isinstance(found, Counterfactuals) and len(found.feature_names) == n, "counterfactuals of other columns")
-        first, points = given._first_crossing, given._crossing_points
+        points, first = given.crossing_points()
         _array(first, "i", (len(every) + 1,), "crossings")
         _require(isinstance(points, np.ndarray), "crossings of a wrong kind")
         _array(points, "i", (len(points),), "crossings")
@@ -201,12 +201,6 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
         _require(isinstance(counts, dict) and set(counts) <= set(STATUSES), "statuses that there are not")
         for count in counts.values():
             _whole(count, "statuses")
-
-
-def _keys(table: ThresholdTable) -> list[tuple[Any, ...]]:
-    kinds, features = table.kind.tolist(), table.feature.tolist()
-    numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
-    return list(zip(kinds, features, numbers, table.codes, strict=True))
 
 
 def _check_tree(given: OptimalTreeClassifier) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fcca._text import printable
 from fcca.export._tree import as_distilled
 from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
+from fcca.utils import printable
 
 
-def to_text(tree: Any) -> str:
+def to_text(classifier: Any) -> str:
     """The tree as text, one line per branch.
 
     Parameters
     ----------
-    tree : FCCAClassifier or DistilledTree
+    classifier : FCCAClassifier or DistilledTree
         Fitted.
 
     Returns
@@ -32,7 +32,7 @@ def to_text(tree: Any) -> str:
     >>> print(to_text(classifier).splitlines()[0])
     Decision tree, depth 1, 2 leaves, proven optimal
     """
-    tree = as_distilled(tree)
+    tree = as_distilled(classifier)
     root = branches_in_words(tree.structure, tree.columns.names, tree.classes, tree.columns)
     title = f"Decision tree, {size_in_words(tree.structure)}, {tree.certificate.in_words()}"
     return "\n".join((title, *_lines(root, 0))) + "\n"

@@ -4,24 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fcca._columns import Column, Columns
-from fcca._frames import check_columns, column_names
-from fcca._proof import proof_in_words
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.export._provenance import Provenance, provenance_of
+from fcca.tables import Column, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
 from fcca.trees import TreeStructure
+from fcca.utils import proof_in_words
 
 Label = str | int | float | bool
 
 __all__ = ["Certificate", "DistilledTree", "as_distilled"]
+
+
+class Condition(NamedTuple):
+    """A test of one column, as a key: equal tests are equal.
+
+    Attributes
+    ----------
+    kind : {"cut", "set", "missing"}
+    column : int
+    threshold : float
+        Of a cut; 0 for the others.
+    codes : tuple of int
+        The categories of a set, by their positions.
+    """
+
+    kind: str
+    column: int
+    threshold: float = 0.0
+    codes: tuple[int, ...] = ()
+
+
+def conditions_in(table: ThresholdTable) -> list[Condition]:
+    """The conditions of a threshold table."""
+    numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
+    entries = zip(table.kind.tolist(), table.feature.tolist(), numbers, table.codes, strict=True)
+    return [Condition(kind, j, number, codes or ()) for kind, j, number, codes in entries]
 
 
 @dataclass(frozen=True)
@@ -107,6 +133,23 @@ class DistilledTree:
     def asked(self) -> tuple[int, ...]:
         """Positions of the columns that the tree asks for."""
         return tuple(sorted({int(j) for j in self.structure.feature if j >= 0}))
+
+    @cached_property
+    def tests(self) -> tuple[Condition | None, ...]:
+        """The condition that each node tests; None for leaves."""
+        return tuple(None if j < 0 else self._test(node, j) for node, j in enumerate(self.structure.feature.tolist()))
+
+    def _test(self, node: int, column: int) -> Condition:
+        if node in self.structure.asks_missing:
+            return Condition("missing", column)
+        codes = self.structure.categories.get(node)
+        if codes is not None:
+            return Condition("set", column, codes=codes)
+        return Condition("cut", column, float(self.structure.threshold[node]))
+
+    def labels_of(self, condition: Condition) -> list[Label]:
+        """The categories of a set."""
+        return [self.columns.label(condition.column, code) for code in condition.codes]
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row ends in.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fcca._columns import Columns
+from fcca.tables import Columns
 from fcca.trees import TreeStructure
 
 

@@ -14,10 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_features, column_or_1d
 
-from fcca._frames import column_names
-from fcca._html import html_table, number, paragraph
-from fcca._text import printable
-from fcca._weights import check_weights
 from fcca.classifier import FCCAClassifier
 from fcca.constraints import Immutable, check_rules
 from fcca.discretizers import FCCADiscretizer
@@ -25,6 +21,8 @@ from fcca.exceptions import FCCAError, InvalidInputError
 from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
 from fcca.fairness._metrics import GroupGaps, gaps_of, metrics_of
 from fcca.metrics import fidelity
+from fcca.tables import check_weights, column_names
+from fcca.utils import html_table, number, paragraph, printable
 
 BLACK_BOX, EVERYTHING = "black box", "tree"
 
@@ -64,9 +62,23 @@ class FairDistillation:
         """One line per model: what it is and how far its groups are apart."""
         return self.models.join(self.gaps)
 
-    def _rates(self) -> pd.DataFrame:
-        """Share answered favourably, models by groups."""
-        return pd.DataFrame({model: self.metrics.xs(model)["selection_rate"] for model in self.models.index}).T
+    def rates(self, rate: str = "selection_rate") -> pd.DataFrame:
+        """One line per model and one column per group: a column of ``metrics``, by default the share answered favourably.
+
+        Parameters
+        ----------
+        rate : str, default="selection_rate"
+            Name of a column of ``metrics``.
+
+        Returns
+        -------
+        DataFrame
+        """
+        return pd.DataFrame({model: self.metrics.xs(model)[rate] for model in self.models.index}).T
+
+    def _title(self) -> str:
+        n_rows = self.metrics.xs(BLACK_BOX)["rows"].sum()
+        return f"Answers {printable(self.favourable)} by {printable(self.sensitive)}, on {n_rows:,} {self.judged_on}"
 
     def __repr__(self) -> str:
         shown = self.to_frame()[
@@ -81,20 +93,17 @@ class FairDistillation:
                 "equalized_odds_difference",
             ]
         ]
-        rates = self._rates()
-        n_rows = self.metrics.xs(BLACK_BOX)["rows"].sum()
         lines = [
-            f"Answers {printable(self.favourable)} by {printable(self.sensitive)}, on {n_rows:,} {self.judged_on}",
+            self._title(),
             shown.to_string(float_format="{:.3f}".format),
             f"Share answered {printable(self.favourable)}:",
-            rates.to_string(float_format="{:.3f}".format),
+            self.rates().to_string(float_format="{:.3f}".format),
             *(f"Note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rates, n_rows = self._rates(), self.metrics.xs(BLACK_BOX)["rows"].sum()
-        title = paragraph(f"Answers {self.favourable} by {self.sensitive}, on {n_rows:,} {self.judged_on}")
+        rates, title = self.rates(), paragraph(self._title())
         groups = [f"{group} (share answered {self.favourable})" for group in rates.columns]
         head = ("model", "accuracy", "fidelity", "leaves", f"asks {self.sensitive}", *groups, "disparate impact")
         lines = [
@@ -171,6 +180,7 @@ def distill_without(
     everything = clone(classifier).fit(X, y, **weights)
     ruled = clone(discretizer).set_params(
         estimator=FrozenEstimator(everything.discretizer_.estimator_),
+        decision_threshold=None,  # the fitted black box has it
         constraints=[*check_rules(discretizer.constraints or ()), Immutable(sensitive)],
     )
     without = clone(classifier).set_params(discretizer=ruled).fit(X, y, **weights)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca.constraints._lookup import close_to
+from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
 
 #: What the group of rows without a value is called.

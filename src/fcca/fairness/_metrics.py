@@ -10,11 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
-from fcca._html import html_table, number, paragraph
-from fcca._text import printable
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 from fcca.fairness._groups import Groups, check_label
+from fcca.tables import check_weights
+from fcca.utils import html_table, number, paragraph, printable
 
 Floats = NDArray[np.float64]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -13,12 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from fcca._html import html_table, number, paragraph
-from fcca._text import printable
 from fcca.constraints import Constraint, Immutable, check_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
+from fcca.utils import html_table, number, paragraph, printable
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -91,11 +91,7 @@ class GroupRecourse:
         known = self.groups["mean_cost"].dropna()
         if self.overall["infeasible"]:
             # Costs are of those who can change; a group most of whom cannot may look cheap.
-            without = ", ".join(
-                f"{printable(group)} {line['infeasible']:,} of {line['asked']:,} ({line['infeasible_share']:.0%})"
-                for group, line in self.groups.iterrows()
-                if line["asked"]
-            )
+            without = self._by_group("infeasible", "asked", "infeasible_share")
             texts.append(f"Without any way to {answer}: {without}. Costs are of the others.")
         if not np.isnan(self.cost_ratio):
             dear, cheap = int(known.argmax()), int(known.argmin())
@@ -139,18 +135,18 @@ class GroupRecourse:
             f"{line['mean_changes']:.1f} columns changed on average; most often {moved}."
         )
 
+    def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
+        """``woman 3 of 10 (30%), man 1 of 5 (20%)``: two counts, and a share, of the groups that have any."""
+        return ", ".join(
+            f"{printable(group)} {line[part]:,} of {line[whole]:,}{f' ({line[share]:.0%})' if share else ''}"
+            for group, line in self.groups.iterrows()
+            if line[whole]
+        )
+
     def _about_sensitive(self) -> str:
         all_of_them = self.overall
-        by_group = ", ".join(
-            f"{printable(group)} {line['sensitive_changed']:,} of {line['free_optimal']:,}"
-            for group, line in self.groups.iterrows()
-            if line["free_optimal"]
-        )
-        enough = ", ".join(
-            f"{printable(group)} {line['sensitive_enough']:,} of {line['asked']:,}"
-            for group, line in self.groups.iterrows()
-            if line["asked"]
-        )
+        by_group = self._by_group("sensitive_changed", "free_optimal")
+        enough = self._by_group("sensitive_enough", "asked")
         text = (
             f"Without any rule, the cheapest change would change {printable(self.sensitive)} itself for "
             f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). At whatever cost, "
@@ -250,7 +246,7 @@ def recourse_by_group(
         raise InvalidInputError(f"max_rows must be None or a number of rows of at least 1, got {max_rows!r}.")
     label = check_label(favourable, explainer.classes.tolist())
     rules = explainer.constraints + check_rules(constraints)
-    table, _ = explainer._rows(X)
+    table, _ = explainer.encode_rows(X)
     feature: int | None = None
     if isinstance(sensitive, str):
         feature = position_of(sensitive, explainer.feature_names)
@@ -334,7 +330,7 @@ class _Counts:
         """All figures of some rows of the table."""
         here = members[self.asked]
         optimal = here & self.found.is_status("optimal")
-        weight = self._weight()[optimal]
+        weight = self._weight[optimal]
         cost, changes = self.found.cost[optimal], np.bincount(self.found.moves.point, minlength=len(self.found))[optimal]
         return {
             "rows": int(members.sum()),
@@ -344,7 +340,7 @@ class _Counts:
             "asked": int(here.sum()),
             "optimal": int(optimal.sum()),
             "infeasible": int((here & self.found.is_status("infeasible")).sum()),
-            "infeasible_share": _mean(self.found.is_status("infeasible")[here], self._weight()[here]),
+            "infeasible_share": _mean(self.found.is_status("infeasible")[here], self._weight[here]),
             "unfinished": int((here & self.found.is_status("feasible", "unknown")).sum()),
             "unverified": int((here & self.found.is_status("unverified")).sum()),
             "mean_cost": _mean(cost, weight),
@@ -352,6 +348,7 @@ class _Counts:
             "mean_changes": _mean(changes, weight),
         } | self._sensitive(here)
 
+    @cached_property
     def _weight(self) -> Floats:
         """For how many unfavourable rows of its group each row that was asked stands."""
         n_groups = len(self.by.labels)
@@ -371,7 +368,7 @@ class _Counts:
         return {
             "free_optimal": int(optimal.sum()),
             "sensitive_changed": int((optimal & changed).sum()),
-            "sensitive_share": _mean(changed[optimal], self._weight()[optimal]),
+            "sensitive_share": _mean(changed[optimal], self._weight[optimal]),
             "sensitive_enough": int((here & self.enough).sum()),
         }
 

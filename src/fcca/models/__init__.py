@@ -1,12 +1,31 @@
 """Readers: one per family of classifiers, into the neutral model that the searches understand."""
 
-from fcca.models._files import load_model
-from fcca.models._model import LinearModel, Model, TreeEnsemble
-from fcca.models._native import as_classifier
-from fcca.models._preparation import prepared
-from fcca.models._registry import check_supported, read_model, supported_models, weight_parameters
-from fcca.models._thresholds import DecidedAt, decide_at, with_decision_threshold
-from fcca.models._wrappers import as_fitted_on
+from fcca.models._labels import (
+    CodedColumn as CodedColumn,
+    OpenColumn as OpenColumn,
+    column_of as column_of,
+    labelled as labelled,
+)
+from fcca.models._links import Calibrated as Calibrated, Link as Link, NoProbability as NoProbability, Share as Share
+from fcca.models._model import LinearModel, Model, Part as Part, TreeEnsemble
+from fcca.models._native import ADAPTERS as ADAPTERS, as_classifier
+from fcca.models._precision import largest_passing as largest_passing
+from fcca.models._registry import (
+    FROZEN as FROZEN,
+    check_supported as check_supported,
+    public_names as public_names,
+    read_model,
+    supported_models,
+    unwrapped as unwrapped,
+    weight_parameters as weight_parameters,
+)
+from fcca.models.files import load_model
+from fcca.models.pipelines._preparation import prepared as prepared
+from fcca.models.pipelines._table_coder import TableCoder as TableCoder
+from fcca.models.pipelines._wrappers import as_fitted_on as as_fitted_on
+from fcca.models.readers._decision_threshold import DecidedAt, decide_at, with_decision_threshold as with_decision_threshold
+from fcca.models.readers._lightgbm import LightGBMBooster as LightGBMBooster
+from fcca.models.readers._sklearn_trees import Nodes as Nodes, join_trees as join_trees
 
 __all__ = [
     "DecidedAt",
@@ -14,13 +33,8 @@ __all__ = [
     "Model",
     "TreeEnsemble",
     "as_classifier",
-    "as_fitted_on",
-    "check_supported",
     "decide_at",
     "load_model",
-    "prepared",
     "read_model",
     "supported_models",
-    "weight_parameters",
-    "with_decision_threshold",
 ]

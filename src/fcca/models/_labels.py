@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._columns import Column, Columns
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models._model import Model, TreeEnsemble
+from fcca.tables import Column, Columns
 
 Codes = NDArray[np.int64]
 AnyModel = TypeVar("AnyModel", bound=Model)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca._columns import Columns
 from fcca.models._links import Link
+from fcca.tables import Columns
 
 Floats = NDArray[np.float64]
 

@@ -66,7 +66,7 @@ class NativeClassifier(ClassifierMixin, BaseEstimator):
     def _feature_names(self) -> list[str] | None:
         raise NotImplementedError
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Refuse a booster that is not a classifier."""
         raise NotImplementedError
 
@@ -99,7 +99,7 @@ def as_classifier(model: Any) -> Any:
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from fcca.models._native import as_classifier
+    >>> from fcca.models import as_classifier
     >>> as_classifier(LogisticRegression())
     LogisticRegression()
     """
@@ -109,8 +109,8 @@ def as_classifier(model: Any) -> Any:
         for base in type(model).__mro__:
             if (name := f"{base.__module__}.{base.__qualname__}") in ADAPTERS:
                 module, adapter = ADAPTERS[name]
-                classifier: NativeClassifier = getattr(import_module(f"fcca.models.{module}"), adapter)(model)
-                classifier._check()
+                classifier: NativeClassifier = getattr(import_module(f"fcca.models.readers.{module}"), adapter)(model)
+                classifier.check()
                 return classifier
     if not hasattr(model, "predict"):
         raise UnsupportedModelError(

@@ -11,9 +11,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models import _wrappers
 from fcca.models._model import Model
-from fcca.models._steps import step_weights
+from fcca.models.pipelines import _wrappers
+from fcca.models.pipelines._steps import step_weights
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class Reader:
 
     def function(self, name: str) -> Callable[..., Any]:
         """Import one of them."""
-        function: Callable[..., Any] = getattr(import_module(f"fcca.models.{self.module}"), name)
+        function: Callable[..., Any] = getattr(import_module(f"fcca.models.readers.{self.module}"), name)
         return function
 
 
 READERS: dict[str, Reader] = {
     "catboost.core.CatBoostClassifier": Reader("_catboost", check="check"),
-    "fcca.models.CatBoostModel": Reader("_catboost", read="read_native"),
-    "fcca.models.LightGBMBooster": Reader("_lightgbm", read="read_native"),
-    "fcca.models.XGBoostBooster": Reader("_xgboost", read="read_native"),
+    "fcca.models.readers.CatBoostModel": Reader("_catboost", read="read_native"),
+    "fcca.models.readers.LightGBMBooster": Reader("_lightgbm", read="read_native"),
+    "fcca.models.readers.XGBoostBooster": Reader("_xgboost", read="read_native"),
     "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm", check="check"),
     "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", check="check"),
-    "fcca.models.DecidedAt": Reader("_thresholds", read="read_decided", check="check", weights="no_weights"),
+    "fcca.models.readers.DecidedAt": Reader("_decision_threshold", read="read_decided", check="check", weights="no_weights"),
     "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", check="check", weights="weights"),
     "sklearn.ensemble.AdaBoostClassifier": Reader("_ensembles", read="read_adaboost", check="check_adaboost"),
     "sklearn.ensemble.BaggingClassifier": Reader("_ensembles", read="read_bagging", check="check_bagging"),
@@ -71,10 +71,10 @@ READERS: dict[str, Reader] = {
     "sklearn.linear_model.RidgeClassifierCV": Reader("_linear"),
     "sklearn.linear_model.SGDClassifier": Reader("_linear"),
     "sklearn.model_selection.FixedThresholdClassifier": Reader(
-        "_thresholds", read="read_fixed", check="check", weights="weights", checks_fitted=True
+        "_decision_threshold", read="read_fixed", check="check", weights="weights", checks_fitted=True
     ),
     "sklearn.model_selection.TunedThresholdClassifierCV": Reader(
-        "_thresholds", read="read_tuned", check="check", weights="weights", checks_fitted=True
+        "_decision_threshold", read="read_tuned", check="check", weights="weights", checks_fitted=True
     ),
     "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", check="check"),
     "sklearn.svm.LinearSVC": Reader("_linear"),
@@ -92,7 +92,7 @@ FROZEN = "sklearn.frozen.FrozenEstimator"
 PIPELINE = "sklearn.pipeline.Pipeline"
 
 
-def _public_names(estimator: Any) -> list[str]:
+def public_names(estimator: Any) -> list[str]:
     """Dotted names of the class and its bases, down to private modules: sklearn.svm._classes.SVC is sklearn.svm.SVC."""
     names = []
     for cls in type(estimator).__mro__:
@@ -107,7 +107,7 @@ def supported_models() -> list[str]:
 
 
 def _find(estimator: Any) -> tuple[str, Reader | None]:
-    for name in _public_names(estimator):
+    for name in public_names(estimator):
         if name in READERS:
             return name, READERS[name]
         if name in SEARCHES or name in (FROZEN, PIPELINE):
@@ -214,4 +214,4 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
 
 def _decide_at(estimator: Any, threshold: float) -> Any:
     _find(estimator)  # what cannot be read at all says so first
-    return import_module("fcca.models._thresholds").decide_at(estimator, threshold)
+    return import_module("fcca.models.readers._decision_threshold").decide_at(estimator, threshold)

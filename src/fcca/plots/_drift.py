@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
+from fcca.plots._sources import check_result
 from fcca.plots._style import (
     BLUE,
     GREY,
@@ -18,19 +20,20 @@ from fcca.plots._style import (
     SMALL,
     TITLE,
     VERMILION,
+    Entry,
     checked_count,
     class_style,
     draw_key,
+    filled,
     fitting,
     is_narrow,
-    panels,
+    name_lines,
+    one_line,
     percent,
     plain_frame,
     room_of,
     several,
-    shortened,
-    shown,
-    wrapped,
+    some_lines,
 )
 from fcca.stability import BinShares, Drift
 
@@ -40,7 +43,8 @@ READINGS = {"stable": (BLUE, HATCHES[0]), "look": (ORANGE, HATCHES[1]), "shifted
 LIMITS = (0.1, 0.25)  # between the readings
 
 
-class DriftDisplay:
+@dataclass(eq=False, repr=False)
+class DriftDisplay(Display):
     """Bars of the population stability index of every column, and the bins of one of them before and after.
 
     It is recommended to use :meth:`from_drift`.
@@ -75,15 +79,11 @@ class DriftDisplay:
     6
     """
 
-    ax_: Any
-    axes_: NDArray[Any]
-    figure_: Any
-
-    def __init__(self, drift: Drift, *, column: str | None = None, max_columns: int = 20, max_bins: int = 12) -> None:
-        self.drift = drift
-        self.column = column
-        self.max_columns = max_columns
-        self.max_bins = max_bins
+    drift: Drift
+    _: KW_ONLY
+    column: str | None = None
+    max_columns: int = 20
+    max_bins: int = 12
 
     @classmethod
     def from_drift(
@@ -104,22 +104,10 @@ class DriftDisplay:
         -------
         DriftDisplay
         """
-        if not isinstance(drift, Drift):
-            raise InvalidInputError(f"Expected what fcca.stability.drift returns, got {type(drift).__name__}.")
+        check_result(drift, Drift, "fcca.stability.drift")
         return cls(drift, column=column, max_columns=max_columns, max_bins=max_bins).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided between the two panels. None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         most = checked_count("max_columns", self.max_columns)
         n_bins = checked_count("max_bins", self.max_bins)
         looked_at = self._looked_at()
@@ -127,16 +115,13 @@ class DriftDisplay:
         leaves = [] if self.drift.leaves is None else [self.drift.leaves]
         small = is_narrow(ax)
         n = max(3, min(most, len(ordered)) + len(leaves), int(1.4 * min(n_bins, len(looked_at.bins))))
-        figure, grid, key = panels(ax, 1, 1 if small else 2, WIDTH, 1.7 + LINE * n)
-        axes = grid.ravel()
+        axes, key = self._begin_panels(ax, 1, 1 if small else 2, WIDTH, 1.7 + LINE * n)
         wide, high = room_of(axes[0])
         n_shown = max(1, min(most, fitting(high, AROUND / 2) - len(leaves)))
         entries = self._columns(axes[0], [*ordered[:n_shown], *leaves], len(ordered) - n_shown, wide, small)
         if not small:
             entries += self._bins(axes[1], looked_at, min(n_bins, fitting(high, AROUND / 2, 14.0)), wide)
-        draw_key(key, [handle for handle, _ in entries], [text for _, text in entries], columns=4 if ax is None else 2)
-        self.axes_, self.ax_, self.figure_ = axes, axes[0], figure
-        return self
+        draw_key(key, entries, columns=4 if ax is None else 2)
 
     def _looked_at(self) -> BinShares:
         if self.column is None:
@@ -148,21 +133,14 @@ class DriftDisplay:
         names = ", ".join(repr(one.name) for one in everything[:10])
         raise InvalidInputError(f"column must be one that was compared, got {self.column!r}. Compared were {names}.")
 
-    def _columns(self, ax: Any, lines: list[BinShares], left_out: int, wide: float, small: bool) -> list[tuple[Any, str]]:
+    def _columns(self, ax: Any, lines: list[BinShares], left_out: int, wide: float, small: bool) -> list[Entry]:
         from matplotlib.patches import Patch
 
         places = np.arange(len(lines))
         psi = np.array([one.psi for one in lines])
         looks = [READINGS[one.reading] for one in lines]
-        ax.barh(
-            places,
-            psi,
-            height=0.7,
-            color=[color for color, _ in looks],
-            hatch=[hatch for _, hatch in looks],
-            edgecolor="white",
-            linewidth=0,
-        )
+        for place, value, look in zip(places.tolist(), psi.tolist(), looks, strict=True):
+            ax.barh(place, value, height=0.7, **filled(*look))
         chance = np.array([one.by_chance for one in lines])
         (mark,) = ax.plot(chance, places, "|", color=INK, markersize=11, markeredgewidth=1.8)
         lines_at = [ax.axvline(limit, color=GREY, linestyle="--", linewidth=0.9, zorder=0) for limit in LIMITS]
@@ -175,45 +153,35 @@ class DriftDisplay:
         # Their labels would stand on each other where one column has drifted very far.
         together = (LIMITS[1] - LIMITS[0]) / top * 0.5 * wide < 3 * SMALL
         ax.set_xticks(LIMITS[1:] if together else LIMITS, [f"{limit:g}" for limit in (LIMITS[1:] if together else LIMITS)])
-        ax.set_ylim(len(lines) - 0.4, -0.6)
         width = min(NAME_WIDTH, 0.32 * wide)
-        ax.set_yticks(places, [shown(shortened(one.name, width)) for one in lines], fontsize=SMALL)
+        name_lines(ax, [one_line(one.name, width) for one in lines])
         plain_frame(ax)
         more = f"; {several(left_out, 'column')} that drifted less left out" if left_out > 0 else ""
-        label = "\n".join(wrapped(f"population stability index{more}", 0.55 * wide if small else 0.9 * wide, SMALL, 2))
+        label = some_lines(f"population stability index{more}", 0.55 * wide if small else 0.9 * wide, SMALL, 2)
         ax.set_xlabel(label, fontsize=SMALL)
         ax.set_title("how far the columns drifted", fontsize=SMALL if small else TITLE)
         there = {one.reading for one in lines}
         words = {"stable": "stable", "look": "to look at", "shifted": "shifted"}
-        entries: list[tuple[Any, str]] = [
-            (Patch(facecolor=color, hatch=hatch, edgecolor="white", linewidth=0), words[reading])
-            for reading, (color, hatch) in READINGS.items()
-            if reading in there
+        entries: list[Entry] = [
+            (Patch(**filled(*look)), words[reading]) for reading, look in READINGS.items() if reading in there
         ]
         usual = [] if small else [(lines_at[0], f"{LIMITS[0]:g} and {LIMITS[1]:g}, the usual limits")]
         return [*entries, (mark, "chance" if small else "chance alone, 95 of 100 times"), *usual]
 
-    def _bins(self, ax: Any, one: BinShares, n: int, wide: float) -> list[tuple[Any, str]]:
+    def _bins(self, ax: Any, one: BinShares, n: int, wide: float) -> list[Entry]:
         kept = np.sort(np.argsort(-one.contribution, kind="stable")[:n])
         places = np.arange(len(kept))
         entries = []
         for side, shares, words in ((-0.2, one.reference_share[kept], "before"), (0.2, one.new_share[kept], "now")):
-            style = class_style(2 if side < 0 else 3)
-            bars = ax.barh(
-                places + side, shares, height=0.38, color=style.color, hatch=style.hatch, edgecolor="white", linewidth=0
-            )
+            bars = ax.barh(places + side, shares, height=0.38, **class_style(2 if side < 0 else 3).fill)
             ax.bar_label(bars, [percent(share) for share in shares], padding=3, fontsize=SMALL)
             entries.append((bars, words))
         ax.set_xlim(0, 1.25 * max(float(one.reference_share[kept].max()), float(one.new_share[kept].max())))
-        names = [shown(shortened(one.bins[at], min(NAME_WIDTH, 0.45 * wide))) for at in kept]
-        ax.set_yticks(places, names, fontsize=SMALL)
-        ax.set_ylim(len(kept) - 0.4, -0.6)
-        ax.set_xticks([])
-        plain_frame(ax)
-        ax.spines["bottom"].set_visible(False)
+        name_lines(ax, [one_line(one.bins[at], min(NAME_WIDTH, 0.45 * wide)) for at in kept])
+        plain_frame(ax, scale=False)
         left_out = len(one.bins) - len(kept)
         more = f"; {several(left_out, 'bin')} that differ less left out" if left_out else ""
         wide *= 0.55  # the names of the bins have the rest
-        ax.set_xlabel("\n".join(wrapped(f"share of the rows{more}", wide, SMALL, 3)), fontsize=SMALL)
-        ax.set_title(shown(shortened(one.name, wide, TITLE)), fontsize=TITLE)
+        ax.set_xlabel(some_lines(f"share of the rows{more}", wide, SMALL, 3), fontsize=SMALL)
+        ax.set_title(one_line(one.name, wide, TITLE), fontsize=TITLE)
         return entries

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
+from fcca.plots._sources import check_frame, check_result
 from fcca.plots._style import (
     NARROW,
     SMALL,
     TITLE,
+    Entry,
     class_style,
     draw_key,
     is_narrow,
-    panels,
     plain_frame,
     room_of,
+    some_lines,
     tint,
-    wrapped,
 )
 from fcca.selection import Frontier
 
@@ -37,7 +39,8 @@ SHORT = {
 SLACK = 1e-12
 
 
-class FrontierDisplay:
+@dataclass(eq=False, repr=False)
+class FrontierDisplay(Display):
     """The least inconsistency of so many thresholds, what is proven of it, and what simpler choices of as many give.
 
     Points are filled where they are proven to be the least; of the others the least lies somewhere in the band below.
@@ -67,11 +70,7 @@ class FrontierDisplay:
     'thresholds kept'
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, frontier: pd.DataFrame) -> None:
-        self.frontier = frontier
+    frontier: pd.DataFrame
 
     @classmethod
     def from_frontier(cls, frontier: Frontier, *, ax: Any = None) -> Self:
@@ -87,31 +86,16 @@ class FrontierDisplay:
         -------
         FrontierDisplay
         """
-        if not isinstance(frontier, Frontier):
-            raise InvalidInputError(f"Expected what OptimalSelection.frontier returns, got {type(frontier).__name__}.")
+        check_result(frontier, Frontier, "OptimalSelection.frontier")
         return cls(frontier.to_frame()).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
-        lacking = [name for name in NEEDED if name not in getattr(self.frontier, "columns", ())]
-        if lacking or len(self.frontier) == 0:
-            what = f"it lacks {', '.join(lacking)}" if lacking else "it has no line"
-            raise InvalidInputError(f"frontier must be what Frontier.to_frame returns; {what}.")
+    def _draw(self, ax: Any) -> None:
+        check_frame("frontier", self.frontier, NEEDED, "Frontier.to_frame")
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         small = is_narrow(ax)
-        figure, grid, key = panels(ax, 1, 1, WIDTH, HEIGHT)
-        panel = grid[0, 0]
+        _, key = self._begin_panels(ax, 1, 1, WIDTH, HEIGHT)
+        panel = self.ax_
         wide, _ = room_of(panel)
         entries = [*self._optimal(panel, small), *self._others(panel, small)]
         k = self.frontier["n_thresholds"].to_numpy()
@@ -125,12 +109,10 @@ class FrontierDisplay:
         panel.set_ylabel(
             "inconsistency" if small else "inconsistency: rows that\nno classifier can get right", fontsize=SMALL
         )
-        title = wrapped(self._title(k), 0.85 * wide, SMALL if wide < NARROW else TITLE, 2)
-        panel.set_title("\n".join(title), fontsize=SMALL if wide < NARROW else TITLE)
+        size = SMALL if wide < NARROW else TITLE
+        panel.set_title(some_lines(self._title(k), 0.85 * wide, size, 2), fontsize=size)
         plain_frame(panel, grid="y")
-        draw_key(key, [handle for handle, _ in entries], [label for _, label in entries], columns=2)
-        self.ax_, self.figure_ = panel, figure
-        return self
+        draw_key(key, entries, columns=2)
 
     def _title(self, k: Any) -> str:
         proven = self.frontier["optimal"].to_numpy(dtype=bool)
@@ -140,7 +122,7 @@ class FrontierDisplay:
             return "The best thresholds found of each number, none of them proven"
         return f"The best thresholds of each number, proven for {_runs(k[proven].tolist(), k.tolist())}"
 
-    def _optimal(self, ax: Any, small: bool) -> list[tuple[Any, str]]:
+    def _optimal(self, ax: Any, small: bool) -> list[Entry]:
         frame, style = self.frontier, class_style(0)
         k, found = frame["n_thresholds"].to_numpy(), frame["inconsistency"].to_numpy()
         bound, proven = frame["lower_bound"].to_numpy(), frame["optimal"].to_numpy(dtype=bool)
@@ -159,7 +141,7 @@ class FrontierDisplay:
             drawn.append((band, SHORT[BAND] if small else BAND))
         return drawn
 
-    def _others(self, ax: Any, small: bool) -> list[tuple[Any, str]]:
+    def _others(self, ax: Any, small: bool) -> list[Entry]:
         drawn = []
         for at, (name, label, dashes) in enumerate(OTHERS, start=1):
             style = class_style(at)

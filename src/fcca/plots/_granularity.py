@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fcca.classifier import GRANULARITIES, FCCAClassifier, choose_granularity
 from fcca.exceptions import InvalidInputError
-from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, is_narrow, panels, plain_frame, room_of
+from fcca.plots._display import Display
+from fcca.plots._sources import check_frame
+from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, is_narrow, plain_frame, room_of
 
 WIDTH, HEIGHT = 9.0, 5.2  # inches
 TIGHT = 580.0  # points below which titles are short
@@ -26,7 +29,8 @@ PANELS = (
 )  # column, title, and a shorter one where there is little room; None leaves the panel out there
 
 
-class GranularityDisplay:
+@dataclass(eq=False, repr=False)
+class GranularityDisplay(Display):
     """Curves over Q of accuracy, fidelity, thresholds kept, compression, inconsistency and leaves; one per ``lambda0``.
 
     It is recommended to use :meth:`from_path` or :meth:`from_estimator`.
@@ -47,13 +51,9 @@ class GranularityDisplay:
     figure_ : matplotlib Figure
     """
 
-    ax_: Any
-    axes_: NDArray[Any]
-    figure_: Any
-
-    def __init__(self, path: pd.DataFrame, *, chosen: dict[str, float] | None = None) -> None:
-        self.path = path
-        self.chosen = chosen
+    path: pd.DataFrame
+    _: KW_ONLY
+    chosen: dict[str, float] | None = None
 
     @classmethod
     def from_path(cls, path: pd.DataFrame, *, choose: str | None = "one_standard_error", ax: Any = None) -> Self:
@@ -109,22 +109,11 @@ class GranularityDisplay:
         path = estimator.granularity_path(X, y, Q=Q, lambda0=lambda0, cv=cv, sample_weight=sample_weight)
         return cls.from_path(path, choose=choose, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided among the panels. None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         _check(self.path)
         chosen = self._chosen_line()
         small = is_narrow(ax)
-        figure, axes, key = panels(ax, 2, 2 if small else 3, WIDTH, HEIGHT)
+        axes, key = self._begin_panels(ax, 2, 2 if small else 3, WIDTH, HEIGHT)
         tight = ax is not None and room_of(ax)[0] < TIGHT
         drawn = [
             (column, short if small else title.partition("\n")[0] if tight else title)
@@ -155,8 +144,6 @@ class GranularityDisplay:
             else:
                 _at_least(panel, 0.02)
         self._legend(key, handles, costs)
-        self.axes_, self.ax_, self.figure_ = axes, axes[0, 0], figure
-        return self
 
     def _curve(self, ax: Any, column: str, at: int, cost: float) -> Any:
         line = self.path[self.path["lambda0"] == cost].sort_values("Q")
@@ -192,18 +179,13 @@ class GranularityDisplay:
             circle = Line2D([], [], marker="o", mfc="none", mec=INK, markersize=10, linestyle="", markeredgewidth=1.3)
             entries.append((circle, f"chosen: Q = {self.chosen['Q']:g}, λ0 = {self.chosen['lambda0']:g}"))
         if entries:
-            draw_key(ax, [handle for handle, _ in entries], [label for _, label in entries], columns=5)
+            draw_key(ax, entries, columns=5)
 
 
 def _check(path: Any) -> None:
-    if not isinstance(path, pd.DataFrame):
-        raise InvalidInputError(f"path must be what granularity_path returns, got {type(path).__name__}.")
+    check_frame("path", path, NEEDED, "granularity_path")
     if "fold" in path:
         raise InvalidInputError("path has one line per fold; give the means, granularity_path(…, per_fold=False).")
-    lacking = [name for name in NEEDED if name not in path]
-    if lacking or len(path) == 0:
-        what = f"lacks {', '.join(lacking)}" if lacking else "has no line"
-        raise InvalidInputError(f"path must be what granularity_path returns; it {what}.")
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:

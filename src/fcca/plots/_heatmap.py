@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._conditions import label_in_words
+from fcca.conditions import label_in_words
 from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
 from fcca.plots._sources import fitted_discretizer, in_share_of_range, ranges
 from fcca.plots._style import (
     GREY,
@@ -19,16 +21,17 @@ from fcca.plots._style import (
     SMALL,
     TITLE,
     checked_count,
-    figure_and_axes,
     fitting,
     ink_on,
+    name_lines,
     number,
+    one_line,
     room_of,
     several,
     shortened,
     shown,
+    some_lines,
     text_width,
-    wrapped,
 )
 from fcca.thresholds import ThresholdTable
 
@@ -45,7 +48,8 @@ STRIP = 0.2  # height of the colour of a category that is not kept, which leaves
 LABEL_SIZE = 6.5
 
 
-class ThresholdHeatmapDisplay:
+@dataclass(eq=False, repr=False)
+class ThresholdHeatmapDisplay(Display):
     """Every column's thresholds at their place in its range, coloured by how often counterfactuals cross them.
 
     A column of categories has a box for each; its colour is how often the sets that name it are crossed. Whether a value is
@@ -78,26 +82,16 @@ class ThresholdHeatmapDisplay:
     >>> display = ThresholdHeatmapDisplay.from_estimator(FCCADiscretizer(Q=0.7).fit(X, y))
     """
 
-    ax_: Any
-    figure_: Any
-    features_: list[int]
-    _points: float
-    _missing: tuple[float, float]
-
-    def __init__(
-        self,
-        thresholds: ThresholdTable,
-        low: Floats,
-        high: Floats,
-        *,
-        kept: NDArray[np.bool_] | None = None,
-        max_features: int = 40,
-    ) -> None:
-        self.thresholds = thresholds
-        self.low = low
-        self.high = high
-        self.kept = kept
-        self.max_features = max_features
+    thresholds: ThresholdTable
+    low: Floats
+    high: Floats
+    _: KW_ONLY
+    kept: NDArray[np.bool_] | None = None
+    max_features: int = 40
+    features_: list[int] = field(init=False)
+    _cmap: str = field(init=False)
+    _points: float = field(init=False)
+    _missing: tuple[float, float] = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -144,6 +138,10 @@ class ThresholdHeatmapDisplay:
         -------
         self
         """
+        self._cmap = cmap
+        return super().plot(ax)
+
+    def _draw(self, ax: Any) -> None:
         most = checked_count("max_features", self.max_features)
         table = self.thresholds
         if len(table) == 0:
@@ -151,7 +149,7 @@ class ThresholdHeatmapDisplay:
         total = np.bincount(table.feature, weights=table.count, minlength=len(table.feature_names))
         used = np.unique(table.feature)
         order = used[np.argsort(-total[used], kind="stable")]
-        figure, ax = figure_and_axes(ax, WIDTH, 1.5 + LINE * max(3, min(most, len(order))))
+        ax = self._begin(ax, WIDTH, 1.5 + LINE * max(3, min(most, len(order))))
         wide, tall = room_of(ax)
         features = self.features_ = order[: min(most, fitting(tall, TITLES))].tolist()
         name_width = min(NAME_WIDTH, 0.3 * wide)
@@ -171,15 +169,13 @@ class ThresholdHeatmapDisplay:
         drawn = np.isin(table.feature, features)
         lowest, highest = float(table.count[drawn].min()), float(table.count[drawn].max())
         norm: Any = Normalize(0, highest or 1.0) if lowest <= 0 else LogNorm(min(lowest, highest / 1.001), highest)
-        colors = ScalarMappable(norm, ListedColormap(colormaps[cmap](np.linspace(LIGHTEST, 1.0, MAP_COLORS))))
+        colors = ScalarMappable(norm, ListedColormap(colormaps[self._cmap](np.linspace(LIGHTEST, 1.0, MAP_COLORS))))
         has_gaps = bool((table.kind[drawn] == "missing").any())
         for line, j in enumerate(features):
             self._draw_column(ax, line, j, colors)
             for at, text, side in zip((-0.012, 1.012), ends.get(j, ()), ("right", "left"), strict=False):
                 ax.text(at, line, text, ha=side, va="center_baseline", fontsize=LABEL_SIZE, color=GREY)
-        names = [shown(shortened(table.feature_names[j], name_width)) for j in features]
-        ax.set_yticks(range(len(features)), names, fontsize=SMALL)
-        ax.set_ylim(len(features) - 0.4, -0.6)
+        name_lines(ax, [one_line(table.feature_names[j], name_width) for j in features])
         ax.set_xlim(-0.01 - beside, self._missing[1] + 0.01 if has_gaps else 1.01 + beside)
         places, words = [0.0, 0.25, 0.5, 0.75, 1.0], ["smallest\nvalue", "", "middle", "", "largest\nvalue"]
         if has_gaps:
@@ -192,13 +188,13 @@ class ThresholdHeatmapDisplay:
         if wide >= NARROW:
             ax.set_xlabel(self._words(features, len(used)), fontsize=SMALL)
         else:
-            ax.set_xlabel("\n".join(wrapped(self._few_words(), 0.6 * wide, SMALL, 2)), fontsize=SMALL)
-        ax.set_title("\n".join(wrapped("Thresholds in each column's range", 0.7 * wide, TITLE, 2)), fontsize=TITLE)
+            ax.set_xlabel(some_lines(self._few_words(), 0.6 * wide, SMALL, 2), fontsize=SMALL)
+        ax.set_title(some_lines("Thresholds in each column's range", 0.7 * wide, TITLE, 2), fontsize=TITLE)
         if highest > lowest:
-            key = figure.colorbar(colors, ax=ax, shrink=min(1.0, 1.9 / (LINE * len(features) + 0.4)), aspect=14, pad=0.02)
+            key = self.figure_.colorbar(
+                colors, ax=ax, shrink=min(1.0, 1.9 / (LINE * len(features) + 0.4)), aspect=14, pad=0.02
+            )
             _label_key(key, lowest, highest)
-        self.ax_, self.figure_ = ax, figure
-        return self
 
     def _draw_column(self, ax: Any, line: int, j: int, colors: Any) -> None:
         table = self.thresholds

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
 from fcca.plots._sources import counterfactuals_of, fitted_discretizer
 from fcca.plots._style import (
     BLUE,
@@ -19,22 +20,23 @@ from fcca.plots._style import (
     SMALL,
     TITLE,
     checked_count,
-    figure_and_axes,
     fitting,
+    name_lines,
+    one_line,
     percent,
     plain_frame,
     room_of,
     several,
-    shortened,
-    shown,
-    wrapped,
+    some_lines,
 )
+from fcca.tables import check_weights
 
 WIDTH, LINE = 7.0, 0.26  # inches
 AROUND = 60.0  # points above and below the bars
 
 
-class CounterfactualImportanceDisplay:
+@dataclass(eq=False, repr=False)
+class CounterfactualImportanceDisplay(Display):
     """Bars of how often the cheapest change moves a column, with the number of its thresholds.
 
     It is recommended to use :meth:`from_estimator`.
@@ -64,13 +66,11 @@ class CounterfactualImportanceDisplay:
     5
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, importance: pd.DataFrame, n_counterfactuals: float, *, max_features: int = 20) -> None:
-        self.importance = importance
-        self.n_counterfactuals = n_counterfactuals
-        self.max_features = max_features
+    importance: pd.DataFrame
+    n_counterfactuals: float
+    _: KW_ONLY
+    max_features: int = 20
+    _color: str = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -137,15 +137,18 @@ class CounterfactualImportanceDisplay:
         -------
         self
         """
+        self._color = color
+        return super().plot(ax)
+
+    def _draw(self, ax: Any) -> None:
         most = checked_count("max_features", self.max_features)
         if len(self.importance) == 0:
             raise InvalidInputError("No counterfactual moves any column.")
-        figure, ax = figure_and_axes(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))
+        ax = self._begin(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))
         wide, high = room_of(ax)
         frame = self.importance.head(min(most, fitting(high, AROUND)))
         name_width = min(NAME_WIDTH, 0.35 * wide)
-        places = np.arange(len(frame))
-        bars = ax.barh(places, frame["share"], height=0.72, color=color)
+        bars = ax.barh(range(len(frame)), frame["share"], height=0.72, color=self._color)
         words = [
             percent(share)
             if wide < NARROW
@@ -153,17 +156,12 @@ class CounterfactualImportanceDisplay:
             for share, thresholds, kept in zip(frame["share"], frame["thresholds"], frame["kept"], strict=True)
         ]
         ax.bar_label(bars, words, padding=4, fontsize=SMALL)
-        ax.set_yticks(places, [shown(shortened(name, name_width)) for name in frame["feature"]], fontsize=SMALL)
-        ax.set_ylim(len(frame) - 0.4, -0.6)
+        name_lines(ax, [one_line(name, name_width) for name in frame["feature"]])
         ax.set_xlim(0, (1.3 if wide < NARROW else 1.6) * max(float(frame["share"].max()), 1e-9))
-        plain_frame(ax)
-        ax.spines["bottom"].set_visible(False)
+        plain_frame(ax, scale=False)
         ax.spines["left"].set_color(LIGHT)
-        ax.set_xticks([])
         left_out = len(self.importance) - len(frame)
         more = f"; {several(left_out, 'column')} moved less often left out" if left_out else ""
         label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}"
-        ax.set_xlabel("\n".join(wrapped(label, 0.9 * (wide - name_width), SMALL, 3)), fontsize=SMALL)
+        ax.set_xlabel(some_lines(label, 0.9 * (wide - name_width), SMALL, 3), fontsize=SMALL)
         ax.set_title("What the cheapest changes move", fontsize=TITLE)
-        self.ax_, self.figure_ = ax, figure
-        return self

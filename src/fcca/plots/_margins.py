@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fcca.exceptions import InvalidInputError
-from fcca.plots._style import INK, SMALL, TITLE, class_style, draw_key, is_narrow, panels, plain_frame, shown
+from fcca.plots._display import Display
+from fcca.plots._sources import check_frame
+from fcca.plots._style import INK, SMALL, TITLE, class_style, draw_key, is_narrow, plain_frame, shown
 
 CURVES = {
     "holds_resampled": "fitted again on other samples",
@@ -18,7 +19,8 @@ CURVES = {
 }
 
 
-class MarginEffectDisplay:
+@dataclass(eq=False, repr=False)
+class MarginEffectDisplay(Display):
     """How often counterfactuals still hold, and what they cost, over the margin.
 
     It is recommended to use :meth:`from_effect`.
@@ -37,12 +39,7 @@ class MarginEffectDisplay:
     figure_ : matplotlib Figure
     """
 
-    ax_: Any
-    axes_: NDArray[Any]
-    figure_: Any
-
-    def __init__(self, effect: pd.DataFrame) -> None:
-        self.effect = effect
+    effect: pd.DataFrame
 
     @classmethod
     def from_effect(cls, effect: pd.DataFrame, *, ax: Any = None) -> Self:
@@ -60,38 +57,23 @@ class MarginEffectDisplay:
         """
         return cls(effect).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided between the two panels. None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         needed = ["margin", "solved", "asked", "mean_cost", *CURVES]
-        lacking = [name for name in needed if name not in getattr(self.effect, "columns", ())]
-        if lacking or len(self.effect) == 0:
-            what = f"it lacks {', '.join(lacking)}" if lacking else "it has no line"
-            raise InvalidInputError(f"effect must be what margin_effect returns; {what}.")
         effect = self.effect
+        check_frame("effect", effect, needed, "margin_effect")
         small = is_narrow(ax)
-        figure, grid, key = panels(ax, *((2, 1) if small else (1, 2)), 8.5, 3.8)
+        pair, key = self._begin_panels(ax, *((2, 1) if small else (1, 2)), 8.5, 3.8)
         from matplotlib.ticker import MaxNLocator
 
-        holds, costs = pair = grid.ravel()
+        holds, costs = pair
         size = SMALL if small else TITLE
         places = np.arange(len(effect))
-        handles, labels = [], []
+        entries = []
         for at, (name, words) in enumerate(CURVES.items()):
             if effect[name].notna().any():
                 style = class_style(at)
                 (line,) = holds.plot(places, effect[name], color=style.color, marker=style.marker, markersize=5)
-                handles.append(line)
-                labels.append(words)
+                entries.append((line, words))
         holds.set_ylim(-0.02, 1.04)
         holds.set_title("share of answers that still hold", fontsize=size)
         costs.plot(places, effect["mean_cost"], color=INK, marker="s", markersize=5)
@@ -107,12 +89,10 @@ class MarginEffectDisplay:
                 panel.set_xlabel("margin, and rows with an answer", fontsize=SMALL)
             panel.margins(x=0.12)
             plain_frame(panel, grid="y")
-        if handles:
-            draw_key(key, handles, labels, columns=3)
+        if entries:
+            draw_key(key, entries, columns=3)
         if small:
             holds.set_xticklabels([])
             holds.set_yticks([0, 1])
             costs.set_xlabel("margin", fontsize=SMALL)
             costs.yaxis.set_major_locator(MaxNLocator(2))
-        self.axes_, self.ax_, self.figure_ = pair, holds, figure
-        return self

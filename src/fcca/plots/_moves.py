@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from fcca.counterfactuals import Counterfactuals, Explanations
-from fcca.counterfactuals._sentences import Move, feature_in_words, grouped, shown_landing, shown_origin
+from fcca.counterfactuals import Counterfactuals, Explanations, Move, feature_in_words, grouped, shown_landing, shown_origin
 from fcca.exceptions import InvalidInputError
-from fcca.plots._sources import counterfactuals_of, fitted_discretizer, in_share_of_range
+from fcca.plots._display import Display
+from fcca.plots._sources import check_result, counterfactuals_of, fitted_discretizer, in_share_of_range
 from fcca.plots._style import (
     GREY,
     INK,
@@ -22,14 +23,14 @@ from fcca.plots._style import (
     SMALL,
     TITLE,
     class_style,
-    figure_and_axes,
     names_of_classes,
     number,
+    one_line,
     room_of,
     shortened,
     shown,
+    some_lines,
     text_width,
-    wrapped,
 )
 
 WIDTH, LINE = 7.5, 0.5  # inches
@@ -54,7 +55,8 @@ class Answer(NamedTuple):
     arrows: list[Arrow]
 
 
-class CounterfactualMovesDisplay:
+@dataclass(eq=False, repr=False)
+class CounterfactualMovesDisplay(Display):
     """The changes of one row: for each moved column an arrow in its range, and the cut that it crosses.
 
     It is recommended to use :meth:`from_explanations` or :meth:`from_estimator`.
@@ -80,12 +82,8 @@ class CounterfactualMovesDisplay:
     >>> display = CounterfactualMovesDisplay.from_estimator(discretizer, 5, class_names=["malignant", "benign"])
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, answers: Sequence[Answer], title: str) -> None:
-        self.answers = answers
-        self.title = title
+    answers: Sequence[Answer]
+    title: str
 
     @classmethod
     def from_explanations(
@@ -113,8 +111,7 @@ class CounterfactualMovesDisplay:
         -------
         CounterfactualMovesDisplay
         """
-        if not isinstance(found, Explanations):
-            raise InvalidInputError(f"Expected what CounterfactualExplainer.explain returns, got {type(found).__name__}.")
+        check_result(found, Explanations, "CounterfactualExplainer.explain")
         labels = [label.item() if isinstance(label, np.generic) else label for label in found.labels[found.rows]]
         known = list(dict.fromkeys(labels))
         if row is None and len(known) > 1:
@@ -172,7 +169,7 @@ class CounterfactualMovesDisplay:
             moves = np.flatnonzero(found.moves.point == at).tolist()
             arrows = [
                 Arrow(
-                    found._move_in_short(k),
+                    found.move_at(k),
                     math.nan if low is None else float(low[found.moves.feature[k]]),
                     math.nan if high is None else float(high[found.moves.feature[k]]),
                 )
@@ -189,26 +186,15 @@ class CounterfactualMovesDisplay:
         own = "" if found.own_code is None else f": the black box says “{names[found.own_code[which[0]]]}”"
         return cls(answers, f"Row {row}{own}")
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         lines = sum(1 + len(answer.arrows) for answer in self.answers)
-        figure, ax = figure_and_axes(ax, WIDTH, 0.8 + LINE * max(2, lines))
+        ax = self._begin(ax, WIDTH, 0.8 + LINE * max(2, lines))
         place, high = room_of(ax)
         each = (high - AROUND) / max(1, lines)  # points that a line has
         tight, name_width = each < TIGHT, min(NAME_WIDTH, 0.3 * place)
         header, header_lines = (0.62 * place - 20, 1) if tight else (min(HEADER_WIDTH, 0.62 * place), 2)
         # Beside the range there is room for the longest number, whatever the width of the axes.
-        wide = 0.85 * ax.get_window_extent().width * 72 / figure.dpi
+        wide = 0.85 * ax.get_window_extent().width * 72 / self.figure_.dpi
         wide = min(wide, place - name_width)
         numbers = [_ends(arrow.move) for answer in self.answers for arrow in answer.arrows if arrow.move.labels is None]
         longest = max([text_width(text, SMALL) for pair in numbers for text in pair] + [30.0]) + 12
@@ -223,11 +209,11 @@ class CounterfactualMovesDisplay:
             whole = f"{prefix}{answer.title}"
             if text_width(whole, size) > 0.9 * header * header_lines:
                 whole = whole.replace("proven to be the cheapest", "proven")
-            title = "\n".join(map(shown, wrapped(whole, header, size, header_lines)))
+            title = some_lines(whole, header, size, header_lines)
             ax.text(-room, line, title, fontsize=size, fontweight="bold", va="center", color=INK)
             line += 1
             for arrow in answer.arrows:
-                self._draw(ax, line, arrow, style.color, min(LABEL_WIDTH, 0.3 * (place - name_width)), tight)
+                self._draw_move(ax, line, arrow, style.color, min(LABEL_WIDTH, 0.3 * (place - name_width)), tight)
                 names.append(_name(arrow, name_width, tight))
                 places.append(line)
                 line += 1
@@ -240,15 +226,13 @@ class CounterfactualMovesDisplay:
         ax.spines[["top", "right", "left", "bottom"]].set_visible(False)
         if not places or all(arrow.move.labels is not None for answer in self.answers for arrow in answer.arrows):
             ax.set_xticks([])
-        ax.set_title("\n".join(map(shown, wrapped(self.title, min(HEADER_WIDTH, 0.62 * place), TITLE, 2))), fontsize=TITLE)
-        self.ax_, self.figure_ = ax, figure
-        return self
+        ax.set_title(some_lines(self.title, min(HEADER_WIDTH, 0.62 * place), TITLE, 2), fontsize=TITLE)
 
     @staticmethod
-    def _draw(ax: Any, line: int, arrow: Arrow, color: str, label_width: float, tight: bool) -> None:
+    def _draw_move(ax: Any, line: int, arrow: Arrow, color: str, label_width: float, tight: bool) -> None:
         move, (before, after) = arrow.move, _ends(arrow.move)
         if move.labels is not None:
-            texts = shown(shortened(before, label_width)), shown(shortened(after, label_width))
+            texts = one_line(before, label_width), one_line(after, label_width)
             ax.text(0.46, line, texts[0], fontsize=SMALL, ha="right", va="center", color=GREY)
             ax.text(0.54, line, texts[1], fontsize=SMALL, ha="left", va="center", color=INK)
             _arrow(ax, 0.475, 0.53, line, color)
@@ -294,7 +278,7 @@ def _ends(move: Move) -> tuple[str, str]:
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
     """The column, and its range on a second line where there is room for it."""
-    name = shown(shortened(feature_in_words(arrow.move.feature), width))
+    name = one_line(feature_in_words(arrow.move.feature), width)
     if arrow.move.labels is not None or math.isnan(arrow.low) or tight:
         return name
     return f"{name}\n{number(arrow.low)} to {number(arrow.high)}"

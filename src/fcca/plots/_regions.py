@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d
 
-from fcca._conditions import label_in_words
 from fcca.classifier import FCCAClassifier
+from fcca.conditions import label_in_words
 from fcca.counterfactuals import CounterfactualExplainer, Counterfactuals
 from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
 from fcca.plots._sources import fitted_classifier
 from fcca.plots._style import (
     GREY,
@@ -23,15 +24,14 @@ from fcca.plots._style import (
     NORMAL,
     SMALL,
     TITLE,
+    Entry,
     checked_count,
     class_style,
     draw_key,
     is_narrow,
     names_of_classes,
-    panels,
+    one_line,
     plain_frame,
-    shortened,
-    shown,
     tint,
 )
 from fcca.thresholds import ThresholdTable
@@ -93,7 +93,8 @@ class Axis:
         return column if self.gap is None else np.where(np.isnan(column), self.gap, column)
 
 
-class DecisionRegionsDisplay:
+@dataclass(eq=False, repr=False)
+class DecisionRegionsDisplay(Display):
     """Decision regions of the black box and of the tree side by side, with the thresholds and some counterfactuals.
 
     For classifiers of exactly two columns. Regions are exact: the answer is taken in every cell between the cuts. Linear
@@ -134,30 +135,15 @@ class DecisionRegionsDisplay:
     >>> display = DecisionRegionsDisplay.from_estimator(classifier, class_names=["setosa", "versicolor", "virginica"])
     """
 
-    ax_: Any
-    axes_: NDArray[Any]
-    figure_: Any
-
-    def __init__(
-        self,
-        axes: tuple[Axis, Axis],
-        black_box: NDArray[np.intp],
-        tree: NDArray[np.intp],
-        class_names: Sequence[str],
-        *,
-        points: Floats,
-        labels: NDArray[np.intp],
-        arrows: Floats,
-        lines: tuple[Floats, Floats],
-    ) -> None:
-        self.axes = axes
-        self.black_box = black_box
-        self.tree = tree
-        self.class_names = class_names
-        self.points = points
-        self.labels = labels
-        self.arrows = arrows
-        self.lines = lines
+    axes: tuple[Axis, Axis]
+    black_box: NDArray[np.intp]
+    tree: NDArray[np.intp]
+    class_names: Sequence[str]
+    _: KW_ONLY
+    points: Floats
+    labels: NDArray[np.intp]
+    arrows: Floats
+    lines: tuple[Floats, Floats]
 
     @classmethod
     def from_estimator(
@@ -205,7 +191,7 @@ class DecisionRegionsDisplay:
         discretizer = classifier.discretizer_
         kept: ThresholdTable = discretizer.thresholds_
         order = _order(features, kept.feature_names)
-        table = discretizer._encoded(rows.X, conditions_only=False)
+        table = discretizer.encode(rows.X)
         axes = _axes(classifier, rows.X, table, order)
         grid = np.empty((len(axes[1].values), len(axes[0].values), 2))
         grid[:, :, order[0]], grid[:, :, order[1]] = axes[0].values[None, :], axes[1].values[:, None]
@@ -233,21 +219,9 @@ class DecisionRegionsDisplay:
             lines=(kept.threshold[cuts & (kept.feature == order[0])], kept.threshold[cuts & (kept.feature == order[1])]),
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided between the two panels. None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         small = is_narrow(ax)
-        figure, panes, key = panels(ax, 1, 2, WIDTH, HEIGHT)
-        pair = panes[0]
+        pair, key = self._begin_panels(ax, 1, 2, WIDTH, HEIGHT)
         titles = ("black box", "tree") if small else ("What the black box answers", "What the tree answers")
         for panel, regions, title in zip(pair, (self.black_box, self.tree), titles, strict=True):
             self._regions(panel, regions)
@@ -266,8 +240,6 @@ class DecisionRegionsDisplay:
         if small:
             pair[1].set_yticklabels([])
         self._legend(key, small)
-        self.axes_, self.ax_, self.figure_ = pair, pair[0], figure
-        return self
 
     def _regions(self, ax: Any, regions: NDArray[np.intp]) -> None:
         from matplotlib.collections import LineCollection, PolyCollection
@@ -313,8 +285,8 @@ class DecisionRegionsDisplay:
         ax.set_ylim(self.axes[1].edges[[0, -1]])
         ax.set_title(title, fontsize=TITLE)
         size, room = (SMALL, 85.0) if small else (NORMAL, 200.0)
-        ax.set_xlabel(shown(shortened(self.axes[0].name, room, size)), fontsize=size)
-        ax.set_ylabel(shown(shortened(self.axes[1].name, room, size)), fontsize=size)
+        ax.set_xlabel(one_line(self.axes[0].name, room, size), fontsize=size)
+        ax.set_ylabel(one_line(self.axes[1].name, room, size), fontsize=size)
         if small:
             ax.locator_params(nbins=3)
         _ticks(ax.xaxis, self.axes[0], small)
@@ -324,20 +296,18 @@ class DecisionRegionsDisplay:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        handles: list[Any] = []
-        for at in range(len(self.class_names)):
+        entries: list[Entry] = []
+        for at, name in enumerate(self.class_names):
             style = class_style(at)
             patch = Patch(facecolor=tint(style.color, TINT), edgecolor=tint(GREY, 0.45), hatch=style.hatch, linewidth=0)
-            handles.append((patch, Line2D([], [], marker=style.marker, color=style.color, mec="white", mew=0.5, ls="")))
-        labels = [shown(shortened(name, 120.0)) for name in self.class_names]
+            mark = Line2D([], [], marker=style.marker, color=style.color, mec="white", mew=0.5, ls="")
+            entries.append(((patch, mark), one_line(name, 120.0)))
         if len(self.lines[0]) + len(self.lines[1]):
-            handles.append(Line2D([], [], color=INK, linewidth=1, linestyle=(0, (4, 3))))
-            labels.append("threshold kept")
+            entries.append((Line2D([], [], color=INK, linewidth=1, linestyle=(0, (4, 3))), "threshold kept"))
         if len(self.arrows):
-            handles.append(Line2D([], [], color=INK, linewidth=1.1, marker=">", markersize=5))
-            labels.append("counterfactual")
+            entries.append((Line2D([], [], color=INK, linewidth=1.1, marker=">", markersize=5), "counterfactual"))
         title = None if small else "areas: what is answered; marks: rows, by their label"
-        draw_key(ax, handles, labels, columns=5, title=title)
+        draw_key(ax, entries, columns=5, title=title)
 
 
 def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
@@ -428,7 +398,7 @@ def _ticks(axis: Any, column: Axis, small: bool) -> None:
     places: list[float]
     if column.categories is not None:
         room = 60.0 if not small else 70.0 / max(1, len(column.categories)) if axis.axis_name == "x" else 40.0
-        texts = [shown(shortened(label_in_words(label).strip('"'), room)) for label in column.categories]
+        texts = [one_line(label_in_words(label).strip('"'), room) for label in column.categories]
         places = [float(at) for at in range(len(texts))]
     elif column.gap is not None:
         low, high = column.edges[[0, -2]]

@@ -1,7 +1,8 @@
-"""What a plot takes from a fitted estimator, or why it cannot."""
+"""Data that plots take from fitted estimators and from results."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
         X = estimator.training_data().X
     if X is None:
         raise InvalidInputError(f"{_name(discretizer)} does not know the range of its columns: give X, the training data.")
-    table = discretizer._encoded(X, conditions_only=False)
+    table = discretizer.encode(X)
     return np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
 
 
@@ -86,6 +87,41 @@ def one_row(estimator: Any, row: Any) -> Any:
     if len(row) != estimator.n_features_in_:
         raise InvalidInputError(f"row must have {estimator.n_features_in_} values, one per column, got {len(row)}.")
     return np.asarray(row)[None, :] if names is None else pd.DataFrame([list(row)], columns=list(names))
+
+
+def check_result(found: Any, kind: type, maker: str) -> None:
+    """Check that a result is one that a function returns.
+
+    Parameters
+    ----------
+    found : object
+    kind : type
+        What the function returns.
+    maker : str
+        Name of the function.
+    """
+    if not isinstance(found, kind):
+        raise InvalidInputError(f"Expected what {maker} returns, got {type(found).__name__}.")
+
+
+def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> None:
+    """Check that a frame has rows, and the columns of those that a function returns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    frame : DataFrame
+    columns : iterable of str
+    maker : str
+        Name of the function.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise InvalidInputError(f"{name} must be what {maker} returns, got {type(frame).__name__}.")
+    lacking = [column for column in columns if column not in frame]
+    if lacking or len(frame) == 0:
+        what = f"lacks {', '.join(lacking)}" if lacking else "has no line"
+        raise InvalidInputError(f"{name} must be what {maker} returns; it {what}.")
 
 
 def _name(estimator: Any) -> str:

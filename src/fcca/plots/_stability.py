@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
+from fcca.plots._sources import check_result
 from fcca.plots._style import (
     BLUE,
     GREY,
@@ -17,21 +18,22 @@ from fcca.plots._style import (
     ORANGE,
     SMALL,
     TITLE,
+    Entry,
     checked_count,
     draw_key,
     fitting,
     is_narrow,
+    name_lines,
     number,
-    panels,
     percent,
     plain_frame,
     room_of,
     several,
     shortened,
     shown,
+    some_lines,
     text_width,
     tint,
-    wrapped,
 )
 from fcca.stability import Stability
 
@@ -42,7 +44,8 @@ MOVES_LABEL = "rows between it and the nearest cut of a sample; at the right, th
 LOWEST = 0.005  # the least share of rows that the right panel's axis shows
 
 
-class StabilityDisplay:
+@dataclass(eq=False, repr=False)
+class StabilityDisplay(Display):
     """Bars of how often each threshold is found again in bootstrap samples, and ranges of how far it moves.
 
     It is recommended to use :meth:`from_stability`.
@@ -72,13 +75,9 @@ class StabilityDisplay:
     2
     """
 
-    ax_: Any
-    axes_: NDArray[Any]
-    figure_: Any
-
-    def __init__(self, stability: Stability, *, max_thresholds: int = 20) -> None:
-        self.stability = stability
-        self.max_thresholds = max_thresholds
+    stability: Stability
+    _: KW_ONLY
+    max_thresholds: int = 20
 
     @classmethod
     def from_stability(cls, stability: Stability, *, max_thresholds: int = 20, ax: Any = None) -> Self:
@@ -96,51 +95,35 @@ class StabilityDisplay:
         -------
         StabilityDisplay
         """
-        if not isinstance(stability, Stability):
-            raise InvalidInputError(f"Expected what fcca.stability.bootstrap returns, got {type(stability).__name__}.")
+        check_result(stability, Stability, "fcca.stability.bootstrap")
         return cls(stability, max_thresholds=max_thresholds).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Its place is divided between the two panels. None makes a new figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         most = checked_count("max_thresholds", self.max_thresholds)
         small = is_narrow(ax)
         everything = self.stability.to_frame()
         n = min(most, len(everything))
-        figure, grid, key = panels(ax, 1, 1 if small else 2, WIDTH, 1.9 + LINE * max(3, n))
+        axes, key = self._begin_panels(ax, 1, 1 if small else 2, WIDTH, 1.9 + LINE * max(3, n))
         tight = ax is not None and room_of(ax)[0] < TIGHT
-        axes = grid.ravel()
         wide, high = room_of(axes[0])
         frame = everything.sort_values(["chosen", "exact", "column"], ascending=False, kind="stable")
         frame = frame.head(min(n, fitting(high, AROUND / 2)))
         entries = self._shares(axes[0], frame, tight)
         width = 0.35 * wide if small else min(NAME_WIDTH, 0.5 * wide)
-        axes[0].set_yticks(range(len(frame)), _names(frame, width), fontsize=SMALL)
+        name_lines(axes[0], _names(frame, width))
         left_out = len(everything) - len(frame)
         label = f"share of {several(len(self.stability.tables), 'sample')}"
         label += f"; {several(len(self.stability.failures), 'sample')} not fitted" if self.stability.failures else ""
         label += f"; {several(left_out, 'threshold')} left out" if left_out else ""
-        axes[0].set_xlabel("\n".join(wrapped(label, 0.5 * wide if tight else 0.9 * wide, SMALL, 3)), fontsize=SMALL)
+        axes[0].set_xlabel(some_lines(label, 0.5 * wide if tight else 0.9 * wide, SMALL, 3), fontsize=SMALL)
         axes[0].set_title("found again", fontsize=SMALL if tight else TITLE)
         if not small:
             entries += self._moves(axes[1], frame, tight)
         for panel in axes:
-            panel.set_ylim(len(frame) - 0.4, -0.6)
             plain_frame(panel, grid="x")
-        draw_key(key, [handle for handle, _ in entries], [text for _, text in entries], columns=2 if tight else 3)
-        self.axes_, self.ax_, self.figure_ = axes, axes[0], figure
-        return self
+        draw_key(key, entries, columns=2 if tight else 3)
 
-    def _shares(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[tuple[Any, str]]:
+    def _shares(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[Entry]:
         places = np.arange(len(frame))
         near = ax.barh(places, frame["chosen"], height=0.7, color=tint(BLUE, 0.45), edgecolor=BLUE, linewidth=0.6)
         exact = ax.barh(places, frame["exact"], height=0.7, color=BLUE)
@@ -151,12 +134,12 @@ class StabilityDisplay:
         reach = "" if tight else f", at most {percent(self.stability.tolerance)} of the rows between"
         return [(exact, "exactly"), (near, f"nearly{reach}"), (column, "any on its column")]
 
-    def _moves(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[tuple[Any, str]]:
+    def _moves(self, ax: Any, frame: pd.DataFrame, tight: bool) -> list[Entry]:
         from matplotlib.ticker import MaxNLocator
 
         is_cut = frame["rows_median"].notna().to_numpy()
         places, median, far = np.flatnonzero(is_cut), frame["rows_median"][is_cut], frame["rows_90"][is_cut]
-        entries: list[tuple[Any, str]] = []
+        entries: list[Entry] = []
         top = max([LOWEST, 1.15 * self.stability.tolerance, *far])
         if len(places):
             line = ax.hlines(places, 0, far, color=ORANGE, linewidth=2.2)
@@ -169,10 +152,10 @@ class StabilityDisplay:
             ax.annotate(words, (1, place), (6, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=SMALL)
         ax.set_xlim(0, 1.05 * top)
         ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
-        ax.set_yticks(range(len(frame)), [""] * len(frame))
+        name_lines(ax, [""] * len(frame))
         ax.tick_params(axis="y", length=0)
         label = "rows between, and median move" if tight else MOVES_LABEL
-        ax.set_xlabel("\n".join(wrapped(label, 0.7 * room_of(ax)[0], SMALL, 3)), fontsize=SMALL)
+        ax.set_xlabel(some_lines(label, 0.7 * room_of(ax)[0], SMALL, 3), fontsize=SMALL)
         ax.set_title("how far it moves", fontsize=SMALL if tight else TITLE)
         if tight:
             ax.xaxis.set_major_locator(MaxNLocator(3))

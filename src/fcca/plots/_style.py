@@ -1,4 +1,4 @@
-"""What all plots share: where they draw, their colours, and texts that cannot break a figure."""
+"""Colours, frames, legends and texts that all plots share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fcca._text import printable
 from fcca.exceptions import InvalidInputError
+from fcca.utils import printable
 
 #: Okabe and Ito's colours, which colour-blind people can tell apart, in an order that alternates dark and light.
 PALETTE = (
@@ -39,34 +38,10 @@ NAME_WIDTH = 150.0  # points that the name of a column gets beside a plot
 ELLIPSIS = "…"
 BREAK_AFTER = frozenset("_-/,;.:")
 
-
-# --- where plots draw -----------------------------------------------------------------------------------------------------
-
-
-def require_matplotlib() -> None:
-    """Say what to do where matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib, which is not installed: pip install "fcca[plots]"') from error
+Entry = tuple[Any, str]  # of a legend: what is drawn, and its label
 
 
-def figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:
-    """The axes given, or those of a new figure of this size in inches."""
-    require_matplotlib()
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        from matplotlib import pyplot
-
-        return pyplot.subplots(figsize=(width, height), layout="constrained")
-    if not isinstance(ax, Axes):
-        raise InvalidInputError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}.")
-    figure: Any = ax.figure
-    alone = len(figure.axes) == 1 and ax.get_subplotspec() is not None and hasattr(figure, "set_layout_engine")
-    if alone and figure.get_layout_engine() is None:
-        figure.set_layout_engine("constrained")  # else names beside the axes are cut off; nobody else is moved
-    return figure, ax
+# --- axes ----------------------------------------------------------------------------------------------------------------
 
 
 def room_of(ax: Any) -> tuple[float, float]:
@@ -88,64 +63,35 @@ def is_narrow(ax: Any) -> bool:
     return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
-def panels(ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[Any, NDArray[Any], Any]:
-    """Several axes, and an empty one under them for a key, in the place of the one given or in a new figure.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes or None
-    lines, columns : int
-        How many.
-    width, height : float
-        Of a new figure, in inches.
-    """
-    figure, outer = figure_and_axes(ax, width, height)
-    outer.set_axis_off()
-    place = outer.get_subplotspec()
-    ratios = [1.0] * lines + [0.1]
-    if place is None:
-        box = outer.get_position()
-        grid = figure.add_gridspec(
-            lines + 1,
-            columns,
-            left=box.x0,
-            right=box.x1,
-            bottom=box.y0,
-            top=box.y1,
-            wspace=0.35,
-            hspace=0.5,
-            height_ratios=ratios,
-        )
-    else:
-        grid = place.subgridspec(lines + 1, columns, height_ratios=ratios)
-    inner = np.array([[figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(lines)])
-    key = figure.add_subplot(grid[-1, :])
-    key.set_axis_off()
-    return figure, inner, key
-
-
-def plain_frame(ax: Any, grid: str | None = None) -> None:
-    """No lines above and to the right, and light ones behind the data along one axis."""
+def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
+    """Draw no lines above and to the right, and light grid lines along one axis; without a scale, none below either."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=2)
     if grid is not None:
         ax.grid(visible=True, axis=grid, color=LIGHT, linewidth=0.7)
         ax.set_axisbelow(True)
+    if not scale:
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
 
 
-def draw_key(
-    ax: Any, handles: Sequence[Any], labels: Sequence[str], *, columns: int, title: str | None = None, lines: float = 0.0
-) -> None:
-    """A legend in the middle of empty axes; or, below others, under so many lines of text."""
+def name_lines(ax: Any, names: Sequence[str]) -> None:
+    """Write names beside the lines 0, 1, 2, … of axes, from the top down."""
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
+    """Draw a legend in the middle of empty axes; or, below others, under so many lines of text."""
     from matplotlib.transforms import ScaledTranslation
 
     # Labels that begin with an underscore would be left out of a legend.
-    labels = [f"\u200a{label}" if label.startswith("_") else label for label in labels]
+    labels = [f"\u200a{label}" if label.startswith("_") else label for _, label in entries]
     columns = _fitting_columns([text_width(label, SMALL) + 4.5 * SMALL for label in labels], columns, room_of(ax)[0])
     n_lines = -(-len(labels) // columns)
     down = ScaledTranslation(0, -(4 + 1.35 * SMALL * lines) / 72, ax.figure.dpi_scale_trans)
     ax.legend(
-        handles,
+        [handle for handle, _ in entries],
         labels,
         loc="upper center" if lines else "center",
         bbox_to_anchor=(0.5, 0.0) if lines else (0.5, 0.5),
@@ -168,11 +114,21 @@ def _fitting_columns(widths: list[float], most: int, room: float) -> int:
 
 
 class ClassStyle(NamedTuple):
-    """How a class, a group or an answer looks: never by colour alone."""
+    """Look of a class, a group or an answer: never by colour alone."""
 
     color: str
     marker: str
     hatch: str
+
+    @property
+    def fill(self) -> dict[str, Any]:
+        """Options of matplotlib's bars, rectangles and patches."""
+        return filled(self.color, self.hatch)
+
+
+def filled(color: str, hatch: str) -> dict[str, Any]:
+    """Options of a hatched area of matplotlib."""
+    return {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
 
 def class_style(at: int) -> ClassStyle:
@@ -217,7 +173,7 @@ def number(x: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percents; what is not nothing and not everything is not said to be."""
+    """Format a share in whole percents. Never rounds to 0 % or 100 %."""
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
@@ -282,6 +238,16 @@ def wrapped(text: object, width: float, size: float, most_lines: int) -> list[st
     return [*lines[: most_lines - 1], f"{last.rstrip()}{ELLIPSIS}"]
 
 
+def one_line(text: object, width: float, size: float = SMALL) -> str:
+    """A text shortened to so many points, shown literally."""
+    return shown(shortened(text, width, size))
+
+
+def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
+    """A text broken into lines of at most so many points, shown literally."""
+    return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
+
+
 def _pieces(text: str, width: float, size: float) -> list[str]:
     """What a line may be broken between: words, parts of long ones, letters where nothing else is left."""
     pieces, piece = [], ""
@@ -295,7 +261,7 @@ def _pieces(text: str, width: float, size: float) -> list[str]:
 
 
 def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:
-    """What to call the classes: by a mapping from labels, by a list in their order, or by their labels."""
+    """Names of the classes: by a mapping from labels, by a list in their order, or their labels."""
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if given is None:
         return [printable(label) for label in labels]

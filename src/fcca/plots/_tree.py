@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from fcca._columns import Columns
-from fcca._proof import proof_in_words
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.plots._display import Display
 from fcca.plots._sources import one_row
 from fcca.plots._style import (
     GREY,
@@ -23,7 +23,6 @@ from fcca.plots._style import (
     SMALL,
     TITLE,
     class_style,
-    figure_and_axes,
     names_of_classes,
     percent,
     room_of,
@@ -33,7 +32,9 @@ from fcca.plots._style import (
     text_width,
     wrapped,
 )
+from fcca.tables import Columns
 from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.utils import proof_in_words
 
 PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0  # points
 SWATCH = 10.0
@@ -61,10 +62,12 @@ class Shape(NamedTuple):
 SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40, 5), Shape(86, 40, 4, rows=False))
 
 
-class TreeDisplay:
+@dataclass(eq=False, repr=False)
+class TreeDisplay(Display):
     """A tree from left to right: conditions, rows and class shares at every node, the class at the leaves.
 
-    It is recommended to use :meth:`from_estimator`.
+    In axes that are given, the tree is scaled to fit, with narrower boxes where that makes its letters larger. A new figure
+    has the natural size of the tree. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -94,27 +97,15 @@ class TreeDisplay:
     >>> display = TreeDisplay.from_estimator(classifier, class_names=["malignant", "benign"], row=X.iloc[[5]])
     """
 
-    ax_: Any
-    figure_: Any
-    conditions_: dict[int, str]
-    _shape: Shape
-
-    def __init__(
-        self,
-        structure: TreeStructure,
-        feature_names: Sequence[str],
-        class_names: Sequence[str],
-        *,
-        columns: Columns | None = None,
-        certificate: str = "",
-        leaf: int | None = None,
-    ) -> None:
-        self.structure = structure
-        self.feature_names = feature_names
-        self.class_names = class_names
-        self.columns = columns
-        self.certificate = certificate
-        self.leaf = leaf
+    structure: TreeStructure
+    feature_names: Sequence[str]
+    class_names: Sequence[str]
+    _: KW_ONLY
+    columns: Columns | None = None
+    certificate: str = ""
+    leaf: int | None = None
+    conditions_: dict[int, str] = field(init=False)
+    _shape: Shape = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -155,34 +146,20 @@ class TreeDisplay:
                 raise InvalidInputError(f"feature_names must be {len(names)} names, one per column, got {feature_names!r}.")
             names = [str(name) for name in feature_names]
         leaf = None if row is None else int(estimator.apply(one_row(estimator, row))[0])
-        return cls(
-            estimator._structure,
-            names,
-            names_of_classes(estimator.classes_, class_names),
-            columns=estimator._columns,
-            certificate=_certificate(estimator.tree_ if isinstance(estimator, FCCAClassifier) else estimator),
-            leaf=leaf,
-        ).plot(ax)
+        if isinstance(estimator, FCCAClassifier):
+            structure, columns, tree = estimator.structure_, estimator.discretizer_.thresholds_.columns, estimator.tree_
+        else:
+            structure, columns, tree = estimator.tree_, None, estimator
+        classes = names_of_classes(estimator.classes_, class_names)
+        return cls(structure, names, classes, columns=columns, certificate=_certificate(tree), leaf=leaf).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            The tree is scaled to fit, with narrower boxes where that makes its letters larger. None makes a figure in which
-            it has its natural size.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
         tree = self.structure
         if self.leaf is not None and not (0 <= self.leaf < len(tree.feature) and tree.feature[self.leaf] < 0):
             raise InvalidInputError(f"leaf must be the number of a leaf of the tree, got {self.leaf!r}.")
         given = ax is not None
         if given:
-            figure, ax = figure_and_axes(ax, 0, 0)
+            self._begin(ax, 0, 0)
             room = room_of(ax)
             room = room[0], room[1] - 3 * LINE
             self._shape = max(SHAPES, key=lambda shape: round(min(GOOD_SCALE, self._scale(shape, room)), 3))
@@ -195,7 +172,7 @@ class TreeDisplay:
         if not given:
             wide = max(wide, *(1.05 * text_width(line, TITLE) for line in words))
             lines = 0.2 + 0.17 * len(words)
-            figure, ax = figure_and_axes(None, wide / POINTS + 0.3, (top + key_height) / POINTS + lines)
+            ax = self._begin(None, wide / POINTS + 0.3, (top + key_height) / POINTS + lines)
         ax.set_axis_off()
         ax.set_xlim(-4, wide + 4)
         ax.set_ylim(top + key_height + 2, -4)  # from the top down
@@ -210,8 +187,6 @@ class TreeDisplay:
         for left, down, name in keys:
             self._swatch(ax, left, top + down, self._key_names.index(name), name)
         ax.set_title("\n".join(words), fontsize=SMALL if given and room_of(ax)[0] < NARROW else TITLE)
-        self.ax_, self.figure_ = ax, figure
-        return self
 
     # --- how large it is -----------------------------------------------------------------------------------------------
 
@@ -248,7 +223,7 @@ class TreeDisplay:
             f"The tree is too large to be read here: it needs about {wide / POINTS:.0f} × {(top + key_height) / POINTS:.0f} "
             "inches. Leave ax out, and it makes a figure of that size.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def _title(self, wide: float) -> list[str]:
@@ -286,7 +261,7 @@ class TreeDisplay:
     def _places(self, height: list[float]) -> tuple[list[float], list[float]]:
         """Left edge and middle of every box: leaves below each other, a node in the middle of its children."""
         tree = self.structure
-        x = (tree._depths() * (self._shape.box + self._shape.gap)).tolist()
+        x = (tree.depths() * (self._shape.box + self._shape.gap)).tolist()
         y = [0.0] * len(height)
         slot = max((height[node] for node in np.flatnonzero(tree.feature < 0)), default=0.0) + BETWEEN
         n_leaves = 0
@@ -350,20 +325,8 @@ class TreeDisplay:
 
         start = left
         for at, share in enumerate(self.structure.probability[node].tolist()):
-            style = class_style(at)
             if share > 0:
-                ax.add_patch(
-                    Rectangle(
-                        (start, top),
-                        share * self._shape.text,
-                        BAR - 1,
-                        facecolor=style.color,
-                        hatch=style.hatch,
-                        edgecolor="white",
-                        linewidth=0,
-                        zorder=4,
-                    )
-                )
+                ax.add_patch(Rectangle((start, top), share * self._shape.text, BAR - 1, zorder=4, **class_style(at).fill))
             start += share * self._shape.text
         ax.add_patch(Rectangle((left, top), self._shape.text, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
 
@@ -387,18 +350,7 @@ class TreeDisplay:
     def _swatch(self, ax: Any, left: float, middle: float, at: int, name: str) -> None:
         from matplotlib.patches import Rectangle
 
-        style = class_style(at)
-        ax.add_patch(
-            Rectangle(
-                (left, middle - SWATCH / 2),
-                SWATCH,
-                SWATCH,
-                facecolor=style.color,
-                hatch=style.hatch,
-                edgecolor="white",
-                lw=0,
-            )
-        )
+        ax.add_patch(Rectangle((left, middle - SWATCH / 2), SWATCH, SWATCH, **class_style(at).fill))
         self._text(ax, left + SWATCH + 4, middle, name, size=NORMAL, color=INK)
 
     @staticmethod

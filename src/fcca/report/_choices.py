@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fcca._proof import proof_in_words
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.report._material import Material, Positions
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
+from fcca.utils import proof_in_words
 
 # What all choices together get of the seconds for one tree: a page that is made by default stays one of a few seconds.
 SHARE_OF_TIME = 0.2
@@ -75,7 +75,7 @@ class Choices:
     ----------
     steps : tuple of Step
         Ascending.
-    against : {"labels", "target"}
+    fit_to : {"labels", "target"}
         What the thresholds have to tell apart: the rows' labels, or the black box's answers.
     among : str
         What they were chosen from, in words.
@@ -84,7 +84,7 @@ class Choices:
     """
 
     steps: tuple[Step, ...]
-    against: str
+    fit_to: str
     among: str
     least: float
 
@@ -127,13 +127,11 @@ def best_choices(material: Material, n_thresholds: Sequence[int], time_limit: fl
     numbers = {*n_thresholds} if own is None else {*n_thresholds, own.n_thresholds}
     if len(conditions) == 0 or not numbers:
         return None
-    selection = (
-        OptimalSelection(against=material.classifier.fit_to) if own is None else clone(material.discretizer.selection)
-    )
+    selection = OptimalSelection(fit_to=material.classifier.fit_to) if own is None else clone(material.discretizer.selection)
     # What is proven of the own choice is known already.
     selection.set_params(n_thresholds=None, max_inconsistency=None, time_limit=time_limit if n_thresholds else 0, verbose=0)
     table = conditions if own is None else own.candidates
-    y = training.y if selection.against == "labels" else training.answers
+    y = training.y if selection.fit_to == "labels" else training.answers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)  # every choice says what is proven of it
         frontier = selection.frontier(table, training.table, y, k=sorted(numbers), sample_weight=training.weight)
@@ -147,7 +145,7 @@ def best_choices(material: Material, n_thresholds: Sequence[int], time_limit: fl
         found.append(Step(len(kept), kept, _proof(chosen, frequency, greedy, among)))
     if own is None and not material.has_granularity and found[-1].value < len(conditions):
         found.append(Step(len(conditions), position, Proof(least, least, True, least, least, "proven optimal", ALL)))
-    return Choices(tuple(found), selection.against, among, least)
+    return Choices(tuple(found), selection.fit_to, among, least)
 
 
 def _among(material: Material, table: ThresholdTable, selection: OptimalSelection) -> str:

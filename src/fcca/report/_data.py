@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._conditions import negation_in_words
-from fcca._text import printable
-from fcca.constraints import Cost, Immutable
+from fcca.conditions import negation_in_words
 from fcca.metrics import fidelity
 from fcca.report._axes import Axis
 from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
 from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
+from fcca.utils import printable
 
 VERSION = 2
 CLASSES_SHOWN = 8
@@ -90,7 +89,7 @@ def _axis(material: Material, axis: Axis, listed: Positions) -> dict[str, Any]:
     }
     if axis.choices is None:
         return document
-    return document | {"among": axis.choices.among, "against": axis.choices.against, "least": axis.choices.least}
+    return document | {"among": axis.choices.among, "fit_to": axis.choices.fit_to, "least": axis.choices.least}
 
 
 def _level(material: Material, level: Level, listed: Positions) -> dict[str, Any]:
@@ -198,7 +197,7 @@ def _change(material: Material) -> dict[str, Any] | None:
         "lambda2": float(discretizer.lambda2),
         "size": _size_of_a_change(material),
         "rules": len(rules),
-        "fixed": [printable(name) for rule in rules if isinstance(rule, Immutable) for name in rule.names],
+        "fixed": [printable(name) for rule in rules for name in rule.fixed_columns],
         "example": next((text for text in texts if len(text) <= LONGEST_EXAMPLE), None),
     }
 
@@ -236,7 +235,7 @@ def _size_of_a_change(material: Material) -> str:
     text = " + ".join(parts) or "0"
     if any(column.categories is not None for column in material.columns or ()):
         text += "; another category is a distance of 1"
-    if any(isinstance(rule, Cost) for rule in getattr(discretizer, "constraints", None) or ()):
+    if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
         text += "; some columns count more or less, by the rules given"
     return text
 

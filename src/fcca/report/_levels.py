@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fcca._decimals import plain
-from fcca._proof import proof_in_words
-from fcca._text import printable
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report._material import Material, Positions, Rows
 from fcca.thresholds import ThresholdTable
 from fcca.trees import TreeStructure
+from fcca.utils import plain, printable, proof_in_words
 
 LONGEST_TEXT = 2000
 # The whole part of the number that a condition ends in.

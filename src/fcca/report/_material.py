@@ -13,17 +13,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
-from fcca._columns import Columns
-from fcca._known_rows import known_rows
-from fcca._text import printable
-from fcca._units import PowerOfTwoScaler
-from fcca._weights import heaviest_label
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, as_fitted_on
-from fcca.models._table_coder import TableCoder
+from fcca.models import DecidedAt, TableCoder, as_fitted_on
+from fcca.tables import Columns, PowerOfTwoScaler, heaviest_label, known_rows
 from fcca.thresholds import ThresholdTable
+from fcca.utils import printable
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -223,7 +219,7 @@ def gathered(
 
 def _answered(classifier: FCCAClassifier, X: Any, y: NDArray[Any], weight: Floats | None) -> Rows:
     discretizer = classifier.discretizer_
-    table = discretizer._encoded(X, asked_by=None)
+    table = discretizer.encode(X)
     given = as_fitted_on(discretizer.estimator_, table, columns=discretizer.thresholds_.columns)
     answers = np.asarray(discretizer.estimator_.predict(given)).ravel()  # flat: CatBoost gives many classes as a column
     return Rows(table, y, answers, weight)

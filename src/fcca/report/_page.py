@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fcca._files import atomic_outputs
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
 from fcca.report._choices import check_numbers
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
+from fcca.utils import atomic_outputs
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000

@@ -1,9 +1,14 @@
 """Which conditions of a threshold table to keep."""
 
+from fcca.selection._admissible import (
+    FORBIDDEN as FORBIDDEN,
+    KEPT as KEPT,
+    Admissible as Admissible,
+    whole_numbers as whole_numbers,
+)
 from fcca.selection._frequency import most_frequent
 from fcca.selection._frontier import Frontier
-from fcca.selection._optimal import NUMBERS_OF_THRESHOLDS as NUMBERS_OF_THRESHOLDS
-from fcca.selection._optimal import OptimalSelection
+from fcca.selection._optimal import NUMBERS_OF_THRESHOLDS as NUMBERS_OF_THRESHOLDS, OptimalSelection
 from fcca.selection._result import Selection
 
 __all__ = ["Frontier", "OptimalSelection", "Selection", "most_frequent"]

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.constraints._lookup import close_to
+from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fcca._html import html_table, paragraph
-from fcca._text import printable
 from fcca.exceptions import InvalidInputError
 from fcca.selection._result import Selection
+from fcca.utils import html_table, paragraph, printable
 
 NAMES_SHOWN = 6
 

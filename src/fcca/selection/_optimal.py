@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from fcca._progress import progress_bar
-from fcca._proof import limits_in_words
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.selection._admissible import Admissible, whole_number, whole_numbers
 from fcca.selection._frontier import Frontier
 from fcca.selection._result import Selection
 from fcca.selection._rows import Clock, Rows
 from fcca.thresholds import ThresholdTable
+from fcca.utils import limits_in_words, progress_bar
 
 #: Numbers of conditions to look at where nothing else is said.
 NUMBERS_OF_THRESHOLDS = range(1, 17)
@@ -47,8 +46,8 @@ class OptimalSelection(BaseEstimator):
         Conditions that may not be among them; the name of a column stands for all of its conditions.
     per_feature : int or dict, default=None
         Most conditions of a column; or of some columns, by their names.
-    against : {"labels", "target"}, default="labels"
-        What the discretizers measure the inconsistency against: the labels, or the answers of the classifier whose
+    fit_to : {"labels", "target"}, default="labels"
+        What the discretizers measure the inconsistency with: the labels, or the predictions of the classifier whose
         thresholds these are. :meth:`select` and :meth:`frontier` take what they are given as y.
     time_limit : float, default=None
         Seconds for the whole call. Then it is the best set so far, with a lower bound, and a warning.
@@ -89,7 +88,7 @@ class OptimalSelection(BaseEstimator):
         keep: Iterable[Any] | None = None,
         forbid: Iterable[Any] | None = None,
         per_feature: int | dict[str, int] | None = None,
-        against: str = "labels",
+        fit_to: str = "labels",
         time_limit: float | None = None,
         max_nodes: int | None = None,
         verbose: int = 0,
@@ -100,7 +99,7 @@ class OptimalSelection(BaseEstimator):
         self.keep = keep
         self.forbid = forbid
         self.per_feature = per_feature
-        self.against = against
+        self.fit_to = fit_to
         self.time_limit = time_limit
         self.max_nodes = max_nodes
         self.verbose = verbose
@@ -208,8 +207,8 @@ class OptimalSelection(BaseEstimator):
             whole_number("max_features", self.max_features)
         if self.max_nodes is not None:
             whole_number("max_nodes", self.max_nodes, least=0)
-        if self.against not in ("labels", "target"):
-            raise InvalidInputError(f"against must be 'labels' or 'target', got {self.against!r}.")
+        if self.fit_to not in ("labels", "target"):
+            raise InvalidInputError(f"fit_to must be 'labels' or 'target', got {self.fit_to!r}.")
         if self.time_limit is not None and not _is_number(self.time_limit, 0, np.inf):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
 

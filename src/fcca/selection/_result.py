@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._html import html_table, paragraph
-from fcca._proof import proof_in_words
-from fcca._text import printable
 from fcca.thresholds import ThresholdTable
+from fcca.utils import html_table, paragraph, printable, proof_in_words
 
 CONDITIONS_SHOWN = 20
 

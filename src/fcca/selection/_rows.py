@@ -12,15 +12,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples
 
-from fcca._decimals import plain
-from fcca._frames import check_columns, column_names
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import inconsistency_rate
 from fcca.selection._admissible import FORBIDDEN, Admissible
 from fcca.selection._result import Selection
 from fcca.selection._search import Found, SelectionProblem
+from fcca.tables import check_columns, check_weights, column_names
 from fcca.thresholds import ThresholdTable
+from fcca.utils import plain
 
 Floats = NDArray[np.float64]
 
@@ -124,8 +123,7 @@ class Rows:
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> Found:
         """Few conditions that are good enough, without proof; where none are found, the best that there are."""
-        largest = [self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:]]
-        best = min(largest, key=lambda found: found.cost)
+        best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
             return best
         # What the search starts with gets better as it gets larger.
@@ -138,6 +136,11 @@ class Rows:
             else:
                 low = middle + 1
         return best
+
+    def _best_of_largest(self, admissible: Admissible) -> Found:
+        """The best that is quickly found among sets that nothing can be added to."""
+        largest = (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:])
+        return min(largest, key=lambda found: found.cost)
 
     def _solved(self, admissible: Admissible, n: int, ceiling: float | None, time_limit: float | None) -> Found:
         return self.problem.solve(
@@ -160,9 +163,7 @@ class Rows:
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
         """What to say where no admissible set is good enough; of_all is what all conditions together leave."""
-        best = min(
-            (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:]), key=lambda found: found.cost
-        )
+        best = self._best_of_largest(admissible)
         least = f"all together have {of_all / self.total:.6g}"
         if best.cost > of_all:
             least += f", and the best found that may stand together {best.cost / self.total:.6g}"

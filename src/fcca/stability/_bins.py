@@ -11,13 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from fcca._columns import Columns
-from fcca._conditions import condition_in_words, negation_in_words
-from fcca._decimals import plain
-from fcca._frames import check_columns, column_names
-from fcca._known_rows import known_rows
+from fcca.conditions import condition_in_words, negation_in_words
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns, check_columns, column_names, known_rows
 from fcca.thresholds import ThresholdTable
+from fcca.utils import plain
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]

@@ -16,14 +16,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from fcca._progress import progress_bar
-from fcca._weights import check_weights
 from fcca.classifier import FCCAClassifier
-from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import ConstantFeatureWarning, InvalidInputError, NoCounterfactualError
 from fcca.stability._matching import Matcher
 from fcca.stability._result import Stability
+from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
+from fcca.utils import progress_bar
 
 Floats = NDArray[np.float64]
 

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
-from fcca._html import bar, html_table, number, paragraph
-from fcca._weights import check_weights
 from fcca.classifier import FCCAClassifier
-from fcca.discretizers._base import ThresholdTransformer
+from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import InvalidInputError, LightWeightsWarning
 from fcca.stability._bins import Encoded, bins_of, encoded
+from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
+from fcca.utils import bar, html_table, number, paragraph
 
 Floats = NDArray[np.float64]
 

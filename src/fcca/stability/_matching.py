@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca._columns import Columns
+from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca._html import bar, html_table, number, paragraph
 from fcca.stability._agreement import agreement, interval, mean_jaccard
 from fcca.thresholds import ThresholdTable
+from fcca.utils import bar, html_table, number, paragraph
 
 Floats = NDArray[np.float64]
 

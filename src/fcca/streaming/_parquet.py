@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fcca.discretizers import Rows
 from fcca.exceptions import InvalidInputError
-from fcca.streaming._stages import Rows
 
 ROWS_AT_A_TIME = 65_536
 
 
 class ParquetTable:
-    """Rows of a Parquet file, some at a time: what :func:`distill` reads, and what can be gone through again and again.
+    """A table in a Parquet file, which :func:`distill` reads in pieces.
 
     Parameters
     ----------

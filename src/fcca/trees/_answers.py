@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from fcca._columns import Columns
+from fcca.tables import Columns
 from fcca.trees._structure import TreeStructure
 
 # 0/1 columns may stay bytes: a table of a million rows is then not copied into eight times its size.

@@ -16,12 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from fcca import _core
-from fcca._proof import limits_in_words, proof_in_words
-from fcca._weights import check_weights
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
+from fcca.tables import check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import questions
 from fcca.trees._structure import TreeStructure
+from fcca.utils import limits_in_words, proof_in_words
 
 Floats = NDArray[np.float64]
 
@@ -42,8 +42,6 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         With sample weights, 10 / Σ weights.
     class_weight : dict or "balanced", default=None
         Weights of classes, as everywhere in scikit-learn.
-    thresholds : "auto", default="auto"
-        0/1 columns are taken as they are; all others are cut at all midpoints between training values.
     time_limit : float, default=None
         Seconds; then the best tree so far is returned, with a lower bound.
     max_nodes : int, default=None
@@ -80,7 +78,6 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "regularization": [Interval(Real, 0, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "thresholds": [StrOptions({"auto"})],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "max_nodes": [Interval(Integral, 0, 2**63, closed="left"), None],
     }
@@ -91,14 +88,12 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         *,
         regularization: float | None = None,
         class_weight: dict[Any, float] | str | None = None,
-        thresholds: str = "auto",
         time_limit: float | None = None,
         max_nodes: int | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.regularization = regularization
         self.class_weight = class_weight
-        self.thresholds = thresholds
         self.time_limit = time_limit
         self.max_nodes = max_nodes
 
@@ -109,6 +104,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
+            Columns of 0 and 1 are taken as they are; all others are cut at every midpoint between training values.
         y : array-like of shape (n_rows,)
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
@@ -188,6 +184,10 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
         return self
+
+    def check_parameters(self) -> None:
+        """Check the parameters, before any work."""
+        self._validate_params()
 
     def row_weights(self, y: NDArray[Any], weight: Floats) -> Floats:
         """The weight of rows, times that of their classes.

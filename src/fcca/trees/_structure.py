@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
-from fcca._columns import Columns
-from fcca._conditions import condition_in_words, negation_in_words
+from fcca.conditions import condition_in_words, negation_in_words
 from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -107,9 +107,10 @@ class TreeStructure:
     @property
     def depth(self) -> int:
         """Longest path from the root to a leaf."""
-        return int(self._depths().max())
+        return int(self.depths().max())
 
-    def _depths(self) -> NDArray[np.int64]:
+    def depths(self) -> NDArray[np.int64]:
+        """Return the depth of every node, 0 for the root."""
         depth = np.zeros(len(self.feature), dtype=np.int64)
         for node in range(len(self.feature)):  # children come after their parent
             if self.feature[node] >= 0:

@@ -1,0 +1,190 @@
+"""The intervals between cuts, groups of categories, and the training values inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca import _core
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+NUMBERS, NUMBERS_WITH_GAPS, CATEGORIES = 0, 1, 2
+
+
+@dataclass
+class Cells:
+    """Per feature, sorted cuts; per cell, the smallest and largest training value seen so far (NaN: none).
+
+    That is all that has to be known of the training data, so it can be observed in chunks.
+
+    Attributes
+    ----------
+    first_cut, cuts, smallest, largest : ndarray
+    code_cell : dict of int to ndarray
+        For a column of categories, the cell of each code, the code after the last being that of missing values; its cuts
+        only count its cells.
+    code_count : dict of int to ndarray
+        How often each code was seen.
+    gaps : ndarray of shape (n_features,)
+        Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
+    closed : ndarray of shape (n_cells,) or None
+        Cells without a training value in which nothing lands, unless on a grid.
+    """
+
+    first_cut: NDArray[np.int64]
+    cuts: Floats
+    smallest: Floats
+    largest: Floats
+    code_cell: Mapping[int, Codes] = field(default_factory=dict)
+    code_count: dict[int, Floats] = field(default_factory=dict)
+    gaps: NDArray[np.bool_] | None = None
+    closed: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
+        """Make cells without data from each feature's sorted, distinct cuts, and from the cells of categories."""
+        cuts_by_feature = list(cuts_by_feature)
+        for j, cell in (code_cell or {}).items():
+            cuts_by_feature[j] = np.arange(cell.max(initial=0)) + 0.5
+        first_cut = np.concatenate([[0], np.cumsum([len(cuts) for cuts in cuts_by_feature])]).astype(np.int64)
+        cuts = np.concatenate([*cuts_by_feature, np.empty(0)]).astype(np.float64)
+        empty = np.full(len(cuts) + len(cuts_by_feature), np.nan)
+        counts = {j: np.zeros(len(cell)) for j, cell in (code_cell or {}).items()}
+        return cls(first_cut, cuts, empty, empty.copy(), code_cell or {}, counts)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.first_cut) - 1
+
+    @property
+    def first_cell(self) -> NDArray[np.int64]:
+        """Offsets into the cells: a feature has one cell more than cuts."""
+        return self.first_cut + np.arange(self.n_features + 1)
+
+    def cuts_of(self, j: int) -> Floats:
+        """Cuts of one feature."""
+        return self.cuts[self.first_cut[j] : self.first_cut[j + 1]]
+
+    def n_cells(self) -> NDArray[np.int64]:
+        """Number of cells of each feature."""
+        return np.diff(self.first_cut) + 1
+
+    def as_core(self) -> _core.Cells:
+        """The same for the searches."""
+        m = self.n_features
+        kinds = first_code = code_cell = None
+        if self.code_cell or self.gaps is not None:
+            kinds = np.full(m, NUMBERS, dtype=np.uint8)
+            if self.gaps is not None:
+                kinds[self.gaps] = NUMBERS_WITH_GAPS
+            kinds[list(self.code_cell)] = CATEGORIES
+            nothing = np.empty(0, dtype=np.int32)
+            by_feature = [self.code_cell.get(j, nothing) for j in range(m)]
+            first_code = np.concatenate([[0], np.cumsum([len(codes) for codes in by_feature])]).astype(np.int64)
+            code_cell = np.concatenate([*by_feature, nothing]).astype(np.int32)
+        closed = None if self.closed is None else self.closed.astype(np.uint8)
+        box = (self.box_low, self.box_high)
+        return _core.Cells(
+            self.first_cut, self.cuts, self.smallest, self.largest, *box, closed, kinds, first_code, code_cell
+        )
+
+    def observe(self, X: Floats) -> Cells:
+        """Take in training rows, in which a missing category has its code; returns self."""
+        _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
+        for ends in (self.smallest, self.largest):
+            ends += 0.0  # there is one zero: which of the two is met first would depend on the order of the rows
+        for j, count in self.code_count.items():
+            count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
+        return self
+
+    def __add__(self, other: Cells) -> Cells:
+        """The same cells with the values that either has seen."""
+        return replace(
+            self,
+            smallest=np.fmin(self.smallest, other.smallest),
+            largest=np.fmax(self.largest, other.largest),
+            code_count={j: count + other.code_count[j] for j, count in self.code_count.items()},
+        )
+
+    def of(self, X: Floats) -> Codes:
+        """The cell of every value, counted per feature."""
+        found = np.empty(X.shape, dtype=np.int32)
+        _core.find_cells(X, self.as_core(), found)
+        return found
+
+    @property
+    def box_low(self) -> Floats:
+        """Training minimum of each feature; NaN for categories."""
+        low: Floats = np.fmin.reduceat(self.smallest, self.first_cell[:-1])
+        return low
+
+    @property
+    def box_high(self) -> Floats:
+        """Training maximum of each feature; NaN for categories."""
+        high: Floats = np.fmax.reduceat(self.largest, self.first_cell[:-1])
+        return high
+
+    def with_gaps(self, gaps: NDArray[np.bool_]) -> Cells:
+        """The same with a cell for missing values behind the last cell of some features."""
+        if not gaps.any():
+            return self
+        at = np.flatnonzero(gaps)
+        return replace(
+            self,
+            first_cut=self.first_cut + np.concatenate([[0], np.cumsum(gaps)]),
+            cuts=np.insert(self.cuts, self.first_cut[at + 1], np.inf),
+            smallest=np.insert(self.smallest, self.first_cell[at + 1], np.nan),
+            largest=np.insert(self.largest, self.first_cell[at + 1], np.nan),
+            closed=None if self.closed is None else np.insert(self.closed, self.first_cell[at + 1], False),
+            gaps=gaps,
+        )
+
+    def within(self, coarser: Cells) -> Cells:
+        """The same, nothing landing in empty parts of a coarser cell that holds training values."""
+        closed = np.isnan(self.smallest)
+        for j in range(self.n_features):
+            mine = slice(self.first_cell[j], self.first_cell[j + 1])
+            ends = np.append(self.cuts_of(j), np.inf)
+            around = coarser.first_cell[j] + np.searchsorted(coarser.cuts_of(j), ends)
+            closed[mine] &= ~np.isnan(coarser.smallest[around])
+        return replace(self, closed=closed)
+
+    def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
+        """Positions in ``cuts`` of cuts given by feature and value."""
+        owner = np.repeat(np.arange(self.n_features), np.diff(self.first_cut))
+        both = np.lexsort((np.concatenate([self.cuts, cut]), np.concatenate([owner, feature])))
+        rank = np.cumsum(both < len(self.cuts)) - 1
+        position = np.empty(len(both), dtype=np.int64)
+        position[both] = rank
+        return position[len(self.cuts) :]
+
+    def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
+        """Per move, the cut that it crosses last; NaN where it crosses none, and as given for categories and gaps."""
+        cuts = cut.copy()
+        for j in np.unique(feature):
+            if j in self.code_cell:
+                continue
+            mine = np.flatnonzero((feature == j) & ~np.isnan(origin))
+            own = self.cuts_of(j)
+            before, after = np.searchsorted(own, origin[mine]), np.searchsorted(own, landing[mine])
+            padded = np.concatenate([own, [np.nan]])
+            cuts[mine] = np.where(after > before, padded[after - 1], np.where(after < before, padded[after], np.nan))
+        return cuts
+
+    def values_around(self) -> tuple[Floats, Floats]:
+        """Per cut, the largest training value that is not above it and the smallest above it (NaN: none)."""
+        below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
+        for j in range(self.n_features):
+            cuts = slice(self.first_cut[j], self.first_cut[j + 1])
+            cells = slice(self.first_cell[j], self.first_cell[j + 1])
+            if cuts.start == cuts.stop:
+                continue
+            below[cuts] = np.fmax.accumulate(self.largest[cells])[:-1]
+            above[cuts] = np.fmin.accumulate(self.smallest[cells][::-1])[::-1][1:]
+        return below, above

@@ -1,0 +1,22 @@
+"""Certificates: the JSON record of what was found and proven, and its verification from the rows and the black box."""
+
+from fcca.certificates._fingerprints import (
+    data_fingerprint,
+    model_fingerprint,
+    positions_of_categories as positions_of_categories,
+)
+from fcca.certificates._reading import CertificateDocument, read_certificate
+from fcca.certificates._verdict import FAILED as FAILED, PASSED as PASSED, Check, Verification
+from fcca.certificates._verify import verify
+from fcca.certificates._writing import certificate, written_certificate as written_certificate
+
+__all__ = [
+    "CertificateDocument",
+    "Check",
+    "Verification",
+    "certificate",
+    "data_fingerprint",
+    "model_fingerprint",
+    "read_certificate",
+    "verify",
+]

@@ -1,0 +1,279 @@
+"""Re-prove optima, by an independent method where one exists."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+
+from fcca.certificates._evidence import (
+    NEAR,
+    Bools,
+    Floats,
+    Longs,
+    Material,
+    NotChecked,
+    is_near,
+    named_rows,
+    problem_of_rows,
+)
+from fcca.constraints import Limits, limits_for
+from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
+from fcca.milp import ANY_OTHER_CLASS, LinearSearch, Task
+from fcca.models import LinearModel
+from fcca.utils import progress_bar
+
+TOLERANCE = 1e-8  # both proofs are exact to 1e-9, relative where costs are large
+PROGRAM, SEARCH = "by a mixed-integer program on HiGHS", "by fcca's own search"
+
+
+@dataclass
+class Proofs:
+    """What was proven anew of some points; costs and bounds are infinite where nothing flips the black box.
+
+    Attributes
+    ----------
+    cost, bound : ndarray
+    proven : ndarray of bool
+        Whether the cost is proven to be the least, or that there is none.
+    by_program : ndarray of bool
+        Whether a program proved it that shares nothing with the search.
+    """
+
+    cost: Floats
+    bound: Floats
+    proven: Bools
+    by_program: Bools
+
+
+def proven_anew(
+    given: Material, sample: int | None, random_state: int | None, time_limit: float | None, *, shown: bool
+) -> tuple[list[str], str]:
+    """Some of the counterfactuals are proven anew; also says how many, and how.
+
+    Parameters
+    ----------
+    given : Material
+    sample : int or None
+        How many of them, drawn at random; None for all.
+    random_state : int or None
+        None draws one.
+    time_limit : float or None
+        Seconds for the programs, and as many for the searches of those that they leave open.
+    shown : bool
+        Whether to show a bar where nobody has opened a display.
+    """
+    chosen, drawn = _chosen(given, sample, random_state)
+    if len(chosen) == 0:
+        raise NotChecked("No counterfactual was to be proven anew.")
+    searched, unverified = chosen[~given.unverified[chosen]], chosen[given.unverified[chosen]]
+    proofs = _proofs(given, searched, time_limit, shown)
+    problems, n_again = _unverified_again(given, unverified, time_limit)
+    problems += _contradictions(given, searched, proofs)
+    n = len(chosen)
+    by_program = int((proofs.by_program & proofs.proven).sum())
+    by_search = int(proofs.proven.sum()) - by_program
+    counted = ((by_program, PROGRAM), (by_search, SEARCH), (n_again, "unverified as before"))
+    parts = [f"{count:,} {way}" for count, way in counted if count]
+    left = n - by_program - by_search - n_again
+    parts += [f"{left:,} not within the time limit, and nothing cheaper was found"] if left else []
+    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} proven anew: {', '.join(parts)}"
+    doubts = _words_on_open(given, searched, proofs)
+    if (left or doubts) and not problems:
+        raise NotChecked(f"{words}.{doubts}")
+    return problems, words
+
+
+def _chosen(given: Material, sample: int | None, random_state: int | None) -> tuple[Longs, str]:
+    """Which counterfactuals are proven anew, of any status; and in words how they were drawn.
+
+    Unverified ones that break a rule are always among them: no other check tells them from honest ones.
+    """
+    n = len(given.at)
+    if sample is None or sample >= n:
+        return np.arange(n), ""
+    random_state = secrets.randbelow(2**32) if random_state is None else random_state
+    chosen = np.random.default_rng(random_state).choice(n, sample, replace=False)
+    return np.union1d(
+        chosen, np.flatnonzero(given.unverified & ~given.keeps_rules)
+    ), f", drawn with random_state {random_state},"
+
+
+def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]:
+    cost, bound, rows = given.points.cost[chosen], given.points.bound[chosen], given.points.row[chosen]
+    status = given.status[chosen]
+    with np.errstate(invalid="ignore"):
+        room = TOLERANCE * np.maximum(1.0, np.where(np.isfinite(cost), cost, 1.0))
+        little = NEAR * np.maximum(1.0, bound)
+        cheaper = (status == "optimal") & (proofs.cost < cost - room)
+        dearer = np.isin(status, ("optimal", "feasible")) & (proofs.bound > cost + room)
+        flips = (status == "infeasible") & np.isfinite(proofs.cost)
+        beyond = (status == "feasible") & (proofs.cost < bound - room)
+        beyond_open = (status == "unknown") & (proofs.cost < bound - little)
+    above_bound = "a bound of {bound:.12g}, but there is a change at {proven:.12g}"
+    problems = []
+    for wrong, words in (
+        (cheaper, "not optimal, there is a change at {proven:.12g}, cheaper than {cost:.12g}"),
+        (dearer, "a cost of {cost:.12g}, but it is proven that nothing is below {proven_bound:.12g}"),
+        (flips, "called infeasible, but a change at {proven:.12g} flips the black box"),
+        (beyond, above_bound),
+        (beyond_open, above_bound),
+    ):
+        if wrong.any():
+            k = int(wrong.argmax())
+            numbers = {"cost": cost[k], "bound": bound[k], "proven": proofs.cost[k], "proven_bound": proofs.bound[k]}
+            problems += problem_of_rows(rows[wrong], words.format(**numbers))
+    return problems
+
+
+# --- ways to prove --------------------------------------------------------------------------------------------------------
+
+
+def _proofs(given: Material, chosen: Longs, time_limit: float | None, shown: bool) -> Proofs:
+    n = len(chosen)
+    proofs = Proofs(np.full(n, np.inf), np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_))
+    limits = limits_for(given.limits, chosen)
+    with progress_bar("Proving optima anew", n, shown) as progress:
+        told = (lambda done: None) if progress is None else progress
+        if isinstance(given.engine.model, LinearModel):
+            if given.engine.problem.lambda2 == 0:
+                _by_linear_programs(given, chosen, limits, time_limit, proofs, told)
+        else:
+            _by_tree_programs(given, chosen, limits, time_limit, proofs, told)
+    if not proofs.proven.all():
+        _by_search(given, chosen, time_limit, proofs)
+    return proofs
+
+
+def _by_tree_programs(
+    given: Material,
+    chosen: Longs,
+    limits: Limits | None,
+    time_limit: float | None,
+    proofs: Proofs,
+    told: Callable[[int], None],
+) -> None:
+    """Trees, with all rules that there are."""
+    engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
+    engine.observe(given.table)
+    found = engine.solve(
+        given.before[chosen],
+        np.arange(len(chosen)),
+        given.own_class[chosen],
+        feature_names=given.stated.columns,
+        limits=limits,
+        time_limit=time_limit,
+        progress=told,
+    )
+    proofs.cost[:], proofs.bound[:] = _shown(found)
+    proofs.proven[:] = found.is_status("optimal", "infeasible")
+    proofs.by_program[:] = True
+
+
+def _shown(found: Counterfactuals) -> tuple[Floats, Floats]:
+    """Costs and bounds that answers show; one that does not flip the black box itself shows none."""
+    sure = ~found.is_status("unverified")
+    cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
+    return cost, np.where(found.is_status("infeasible"), np.inf, bound)
+
+
+def _by_linear_programs(
+    given: Material,
+    chosen: Longs,
+    limits: Limits | None,
+    time_limit: float | None,
+    proofs: Proofs,
+    told: Callable[[int], None],
+) -> None:
+    engine = given.engine
+    model, problem = engine.model, engine.problem
+    assert isinstance(model, LinearModel)
+    boundary = model.boundary if model.n_outputs == 1 else 0.0
+    own = Limits() if limits is None else limits
+    box = engine.cells.box_low, engine.cells.box_high
+    search = LinearSearch(Task(model, *box, engine.training, own, problem.lambda0, problem.lambda1), boundary)
+    ends = np.inf if time_limit is None else monotonic() + time_limit
+    for k, point in enumerate(chosen.tolist()):
+        own_class = int(given.own_class[point])
+        target = 1 - own_class if model.n_outputs == 1 else ANY_OTHER_CLASS
+        outcome = search.solve(k, given.before[point], own_class, target, problem.margin, ends)
+        proofs.cost[k], proofs.bound[k] = outcome.cost, outcome.bound
+        proofs.proven[k] = STATUSES[outcome.status] in ("optimal", "infeasible")
+        proofs.by_program[k] = True
+        told(k + 1)
+
+
+def _by_search(given: Material, chosen: Longs, time_limit: float | None, proofs: Proofs) -> None:
+    """What no program has proven, by the search that is meant for the model, anew."""
+    which = np.flatnonzero(~proofs.proven)
+    found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), time_limit)
+    cost, bound = _shown(found)
+    proofs.cost[which] = np.minimum(proofs.cost[which], cost)
+    proofs.bound[which] = np.maximum(proofs.bound[which], bound)
+    proofs.proven[which] = found.is_status("optimal", "infeasible")
+    proofs.by_program[which] = False
+
+
+# --- counterfactuals without a proof --------------------------------------------------------------------------------------
+
+# Moves of feasible, unknown and unverified counterfactuals cross no thresholds, so whoever wants a threshold gone could call
+# its counterfactuals one of these. That time ran out cannot be checked by anybody, and is never taken for checked.
+
+
+def _words_on_open(given: Material, chosen: Longs, proofs: Proofs) -> str:
+    """Claims about unproven searches that cannot be checked; empty where none of them found a change."""
+    is_none = np.zeros(len(given.at), dtype=np.bool_)
+    is_none[chosen] = proofs.proven & np.isinf(proofs.cost)
+    left = np.flatnonzero(given.left_open & ~is_none)
+    if len(left) == 0:
+        return ""
+    counted = "1 counterfactual is" if len(left) == 1 else f"{len(left):,} counterfactuals are"
+    words = (
+        f" {counted} said to have been ended before a proof, {named_rows(given.points.row[left])}, which nobody can check; "
+        "what they cross is missing among the thresholds"
+    )
+    unknown = given.status[chosen] == "unknown"
+    if len(found := np.flatnonzero(unknown & np.isfinite(proofs.cost))):
+        rows = named_rows(given.points.row[chosen[found]])
+        words += f". There is a change, called unknown, of {rows}: at {proofs.cost[found[0]]:.6g}"
+    return words
+
+
+def _unverified_again(given: Material, chosen: Longs, time_limit: float | None) -> tuple[list[str], int]:
+    """Unverified ones are searched again: the same change is to be found, and to be denied again.
+
+    Parameters
+    ----------
+    given : Material
+    chosen : ndarray of int
+        Points, all of them unverified.
+    time_limit : float or None
+        Seconds.
+
+    Returns
+    -------
+    list of str
+        What is wrong.
+    int
+        How many are unverified again.
+    """
+    if len(chosen) == 0:
+        return [], 0
+    found = given.solve_and_check(chosen, limits_for(given.limits, chosen), time_limit)
+    cost, bound = given.points.cost[chosen], given.points.bound[chosen]
+    again = found.is_status("unverified") & is_near(np.where(np.isfinite(found.cost), found.cost, -1.0), cost)
+    problems: list[str] = []
+
+    def wrong(which: Bools, words: str) -> None:
+        problems.extend(problem_of_rows(given.points.row[chosen[which & ~again]], f"called unverified, but {words}"))
+
+    room = NEAR * np.maximum(1.0, cost)
+    wrong(is_near(bound, cost) & (found.cost < cost - room), "there is a cheaper change")
+    none_below = np.where(found.is_status("infeasible"), np.inf, found.bound) > cost + room
+    wrong(none_below, "it is proven that no change that is allowed costs so little")
+    kept = found.is_status("optimal") & ~given.keeps_rules[chosen] & ~none_below
+    wrong(kept, "there is a change that keeps the rules it breaks")
+    return problems, int(again.sum())

@@ -1,0 +1,224 @@
+"""Checks of the thresholds: found anew from the moves, chosen anew from those found."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from fcca.certificates._evidence import NEAR, Bools, Longs, Material, NotChecked, is_near, named_rows, told_apart
+from fcca.constraints import Limits
+from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers import CrossingCounts, Gaps, crossings, deciding_gaps
+from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
+from fcca.metrics import inconsistency_rate
+from fcca.selection import FORBIDDEN, KEPT, Admissible, OptimalSelection, most_frequent
+from fcca.thresholds import ThresholdTable
+
+NAMED = 3
+
+
+def deciding_missing_values(given: Material, time_limit: float | None) -> list[str]:
+    """Where a missing value decides by itself: all of them are searched for anew."""
+    points = given.points
+    listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
+    if twice := sorted(row for (row, _), n in listed.items() if n > 1):
+        return [f"a missing value of {named_rows(twice)} is said to decide more than once"]
+    stated = set(listed)
+    if given.search.columns is None or not np.isnan(given.before).any():
+        return [f"there are no missing values, but {len(stated)} of them are said to decide"] if stated else []
+    if len(others := np.setdiff1d(points.gap_row, points.row)):
+        return [f"a missing value of {named_rows(others)} is said to decide, but there is no counterfactual"]
+    ends = np.inf if time_limit is None else monotonic() + time_limit
+    found = given.as_found()
+
+    def solve(which: Longs, limits: Limits) -> Counterfactuals:
+        return given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
+
+    gaps: Gaps = deciding_gaps(given.table, found, given.limits, solve)
+    if gaps.n_unfinished:
+        raise NotChecked(f"The time limit ended {gaps.n_unfinished} of {gaps.n_searches} searches.")
+    true = set(zip(points.row[gaps.point].tolist(), gaps.feature.tolist(), strict=True))
+    problems = []
+    if wrong := sorted(stated - true):
+        problems.append(f"a missing value of {named_rows([row for row, _ in wrong])} is said to decide, and does not")
+    if left := sorted(true - stated):
+        rows = named_rows([row for row, _ in left])
+        if not problems and given.stated.parameters.search_is_limited:
+            raise NotChecked(
+                f"A missing value of {rows} decides, and is not listed. The certificate's time limit may have kept it from "
+                "being found, which nobody can check: what it would add to the thresholds is left out."
+            )
+        problems.append(f"a missing value of {rows} decides, and is not listed")
+    return problems
+
+
+def found(given: Material) -> list[str]:
+    """The conditions that the moves cross, with counts: merged, rounded and compared with those stated."""
+    answers = given.as_found()
+    points = given.points
+    n = len(points.gap_row)
+    gaps = None if given.search.columns is None else Gaps(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
+    crossed = crossings(given.engine, answers, given.search.columns, gaps)
+    weight = given.weight[answers.rows[crossed.point]]
+    table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
+    counts = CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0)
+    try:
+        merged, _ = given.search.merged(counts)
+    except FCCAError as error:
+        return [str(error)]
+    around = given.search.values_around(merged, given.table) if given.search.needs_values_around else None
+    computed, _ = given.search.finished(merged, around)
+    return _differences(given.stated.found, computed)
+
+
+def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
+    mine, theirs = _conditions(computed), _conditions(stated)
+    problems = []
+    if more := [theirs[key][0] for key in theirs if key not in mine]:
+        problems.append(f"no counterfactual crosses {_listed(more)} as stated")
+    if fewer := [mine[key][0] for key in mine if key not in theirs]:
+        problems.append(f"the counterfactuals cross {_listed(fewer)}, which is not stated")
+    both = [key for key in mine if key in theirs]
+    counted = [key for key in both if not is_near(theirs[key][1], mine[key][1])]
+    if counted:
+        name, n = mine[counted[0]]
+        problems.append(f"{name} is crossed by a weight of {n:g}, and its stated count is {theirs[counted[0]][1]:g}")
+    numbers = ("cut", "below", "above")
+    if not problems and not all(
+        np.allclose(getattr(stated, name), getattr(computed, name), rtol=NEAR, atol=0, equal_nan=True) for name in numbers
+    ):
+        problems.append("the model's own cuts, or the training values around the thresholds, are others than stated")
+    if _described(stated) != _described(computed):
+        problems.append("the columns have other categories or gaps than stated")
+    elif stated.columns is not None and (others := _names_of_others(stated, computed)):
+        problems.append(f"no column is called {_listed([repr(name) for name in others])}")
+    return problems
+
+
+def _described(table: ThresholdTable) -> tuple[Any, ...]:
+    """What a table says of its columns and of the categories in its sets, so that it can be compared.
+
+    How a classifier wants its labels handed over is left out: it depends on the form that a table is given in.
+    """
+    labels = (None if one is None else [told_apart(label) for label in one] for one in table.labels)
+    if table.columns is None:
+        return None, list(labels)
+    columns = [
+        (column.missing, column.ignored, column.categories and [told_apart(label) for label in column.categories])
+        for column in table.columns
+    ]
+    return columns, list(labels)
+
+
+def _names_of_others(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
+    """Names of columns that are neither those of the table nor the black box's own; there may also be none."""
+    known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
+    nobody_named = not any(one.name for one in stated.columns or ())
+    return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
+
+
+def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
+    """Every condition by what it is to the last bit, with its name and count."""
+    keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
+    entries = zip(table.names(), table.count.tolist(), strict=True)
+    return {
+        (feature, kind, None if kind != "cut" else threshold.hex(), codes): entry
+        for (feature, kind, threshold, codes), entry in zip(keys, entries, strict=True)
+    }
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+
+
+# --- the choice among them ------------------------------------------------------------------------------------------------
+
+
+def kept(given: Material, time_limit: float | None) -> list[str]:
+    """The conditions kept are those that Q and the selection take."""
+    stated, Q = given.stated, given.stated.parameters.search["Q"]
+    table, asked = stated.found, stated.parameters.selection
+    frequent = np.flatnonzero(most_frequent(table, Q))
+    chosen = np.array(stated.kept)
+    if asked is None:
+        if stated.selection is not None:
+            return ["a proof of a selection is stated, but none was asked for"]
+        if np.array_equal(chosen, frequent):
+            return []
+        return [f"{len(frequent)} thresholds are crossed as often as Q={Q:g} asks, but {len(chosen)} others are kept"]
+    if stated.selection is None:
+        return ["a selection was asked for, but nothing is stated of its proof"]
+    if not np.isin(chosen, frequent).all():
+        return [f"thresholds are kept that Q={Q:g} leaves out"]
+    candidates = table.select(np.isin(np.arange(len(table)), frequent))
+    try:
+        problems = _beyond_what_was_asked(asked, candidates, np.isin(frequent, chosen))
+    except FCCAError as error:
+        return [f"no selection can be asked for like that: {str(error).rstrip('.')}"]
+    learned = given.targets(asked["fit_to"])
+    B = given.kept.binarize(given.table)
+    rate = float(inconsistency_rate(B, learned, given.weight))
+    claim = stated.selection
+    most = asked["max_inconsistency"]
+    if most is not None and rate > most + NEAR:
+        problems.append(f"the thresholds kept have an inconsistency of {rate:.9g}, and at most {most:.9g} was asked for")
+    if abs(rate - claim.objective) > NEAR:
+        problems.append(f"the thresholds kept have an inconsistency of {rate:.9g}, not {claim.objective:.9g}")
+    if claim.lower_bound > claim.objective + NEAR:
+        problems.append("the lower bound of the selection lies above its inconsistency")
+    if claim.optimal and most is None and claim.lower_bound < claim.objective - NEAR:
+        problems.append("the selection is called optimal, but its lower bound lies below its inconsistency")
+    return problems or _chosen_anew(given, candidates, learned, B.shape[1], time_limit)
+
+
+def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
+    """What a selection was told to keep, to leave out and not to exceed; ``taken`` says which candidates it kept."""
+    OptimalSelection(**asked).check_parameters()
+    limits = {name: asked[name] for name in ("keep", "forbid", "per_feature", "max_features")}
+    admissible = Admissible.of(candidates, **limits)
+    names, problems = np.array(candidates.names(), dtype=object), []
+    if (left := (admissible.state == KEPT) & ~taken).any():
+        problems.append(f"{_listed(names[left].tolist())} had to be kept, but is not")
+    if (wrong := (admissible.state == FORBIDDEN) & taken).any():
+        problems.append(f"{_listed(names[wrong].tolist())} was forbidden, but is kept")
+    per_feature = np.bincount(candidates.feature[taken], minlength=len(admissible.per_feature))
+    for j in np.flatnonzero(per_feature > admissible.per_feature).tolist():
+        most = f"at most {admissible.per_feature[j]} may be"
+        problems.append(f"{per_feature[j]} thresholds of column {candidates.feature_names[j]!r} are kept, but {most}")
+    n_features = int((per_feature > 0).sum())
+    if n_features > admissible.max_features:
+        problems.append(f"thresholds of {n_features} columns are kept, but of at most {admissible.max_features} they may be")
+    return problems
+
+
+def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int, limit: float | None) -> list[str]:
+    asked, claim = given.stated.parameters.selection, given.stated.selection
+    assert asked is not None
+    assert claim is not None
+    limits = {"time_limit": limit, "max_nodes": None if claim.optimal else asked["max_nodes"]}
+    selection = OptimalSelection(**(asked | limits))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)
+        try:
+            anew = selection.select(candidates, given.table, learned, given.weight)
+        except InvalidInputError as error:  # those kept are good enough, so only a limit keeps others from being found
+            raise NotChecked(f"The time limit ended the search: {error}") from error
+    if asked["max_inconsistency"] is None and n_kept != anew.n_thresholds:
+        return [f"{n_kept} thresholds are kept, but {asked['n_thresholds']} were asked for"]
+    same_size = anew.n_thresholds == n_kept
+    if claim.optimal and anew.n_thresholds < n_kept:
+        return [f"{anew.n_thresholds} thresholds will do, so {n_kept} are not the fewest"]
+    if same_size and claim.optimal and anew.inconsistency < claim.objective - NEAR:
+        return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, so these are not the best"]
+    if same_size and anew.inconsistency < claim.lower_bound - NEAR:
+        return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, below the stated lower bound"]
+    if not claim.optimal and anew.is_optimal and asked["time_limit"] is None and asked["max_nodes"] is None:
+        return ["the thresholds kept are not called optimal, but their search ends without a limit"]
+    if not anew.is_optimal and (claim.optimal or anew.lower_bound < claim.lower_bound - NEAR):
+        raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof; no better choice was found.")
+    return []

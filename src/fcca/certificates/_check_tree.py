@@ -1,0 +1,267 @@
+"""Checks of the tree: its leaves filled anew, its objective added up anew, its proof made anew."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.certificates._evidence import NEAR, Floats, Material, NotChecked, is_near, told_apart
+from fcca.certificates._fingerprints import plain_label
+from fcca.exceptions import UnfinishedSearchWarning
+from fcca.export import WITHOUT_EFFECT, Part
+from fcca.tables import Column, Columns, column_names
+from fcca.trees import OptimalTreeClassifier
+
+ROWS_PER_LEAF = 10.0
+NUMBERS = ("threshold", "cut", "below", "above", "count")
+
+
+def row_weights(given: Material) -> Floats:
+    """The rows' weights, with those of the classes."""
+    weights, label = given.stated.parameters.class_weight, given.learned
+    if weights is None:
+        return given.weight
+    classes, code = np.unique(label, return_inverse=True)
+    if weights == "balanced":
+        mass = np.bincount(code.ravel(), weights=given.weight)
+        factor = given.weight.sum() / (len(classes) * mass)
+    else:
+        assert isinstance(weights, tuple)
+        known = {told_apart(one): weight for one, weight in weights}
+        factor = np.array([known.get(told_apart(one), 1.0) for one in classes.tolist()])
+    weighted: Floats = given.weight * factor[code.ravel()]
+    return weighted
+
+
+def weights_of_no_class(given: Material) -> list[str]:
+    """Class weights name classes that there are; others only beside all of those, as scikit-learn has it."""
+    weights = given.stated.parameters.class_weight
+    if not isinstance(weights, tuple):
+        return []
+    named, classes = {told_apart(one) for one, _ in weights}, {told_apart(one) for one in np.unique(given.learned).tolist()}
+    if others := [label for label, _ in weights if told_apart(label) not in classes and not classes <= named]:
+        return [f"a class weight is of {others[0]!r}, and the classes are {sorted(str(label) for _, label in classes)}"]
+    return []
+
+
+def tree_on_thresholds(given: Material) -> list[str]:
+    """Every condition of the tree is one of those kept; its leaves hold the rows and weights that they are said to hold."""
+    stated = given.stated
+    if stated.tree is None:
+        return [stated.contradiction]
+    tree = stated.tree
+    nodes = tree.structure
+    problems = _of_thresholds(given)
+    problems += _of_classes(given) + _of_columns(given)
+    known = {(int(stated.found.feature[at]), _condition(stated.found, at)) for at in stated.kept}
+    for node in np.flatnonzero(nodes.feature >= 0).tolist():
+        asked = "missing" if node in nodes.asks_missing else nodes.categories.get(node) or float(nodes.threshold[node]).hex()
+        if (int(nodes.feature[node]), asked) not in known:
+            said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
+            problems.append(f"node {node} of the tree asks whether {said}, which is none of the thresholds kept")
+    label = given.learned
+    position = {told_apart(one): k for k, one in enumerate(tree.classes)}
+    code = np.array([position.get(told_apart(one), -1) for one in label.tolist()], dtype=np.int64)
+    if (code < 0).any() or len(np.unique(code)) != len(tree.classes):
+        return [*problems, "the tree knows other classes than the rows have"]
+    weight = row_weights(given)
+    leaf = tree.apply(given.rows.X)
+    rows = np.bincount(leaf, minlength=len(nodes.feature))
+    held = np.zeros(nodes.weight.shape)
+    np.add.at(held, (leaf, code), weight)
+    for node in np.flatnonzero(nodes.feature < 0).tolist():
+        if rows[node] != nodes.n_rows[node]:
+            problems.append(f"leaf {node} of the tree holds {rows[node]} rows, and states {nodes.n_rows[node]}")
+        elif not is_near(nodes.weight[node], held[node]).all():
+            shown = ", ".join(f"{one:g}" for one in held[node])
+            problems.append(f"leaf {node} of the tree holds weights {shown} of the classes, and states others")
+    return problems
+
+
+def _of_classes(given: Material) -> list[str]:
+    """The classes are those of the rows, in their order; in the data as fingerprints write them."""
+    stated, found = given.stated, np.unique(given.learned).tolist()
+    in_data = [(type(label).__name__, label) for label in stated.classes]
+    in_tree = [told_apart(label) for label in given.tree.classes]
+    problems = []
+    for name, classes, shown in (("data", in_data, stated.classes), ("tree", in_tree, given.tree.classes)):
+        if classes != [told_apart(label) for label in found]:
+            told = [plain_label(label) for label in found]
+            problems.append(f"the classes of the {name} are {list(shown)}, those that the rows have are {told}")
+    return problems
+
+
+def _of_columns(given: Material) -> list[str]:
+    """The tree takes and refuses what the classifier does: its columns are those of the rows and the black box."""
+    own, names, tree = given.search.columns, column_names(given.rows.X), given.tree
+    plain = Columns.numbers(len(given.stated.columns), names) if own is None else own
+    problems = []
+    for j, (stated, column) in enumerate(zip(tree.columns, plain, strict=True)):
+        expected = Column(column.name if names is None else names[j], column.categories, column.missing)
+        if _told(stated) != _told(expected):
+            what = f"column {given.stated.columns[j]!r} of the tree"
+            problems.append(f"{what} has another name, other categories or gaps than the rows and the black box give it")
+    if tree.takes_missing != (own is not None):
+        words = "takes missing values, which are refused" if own is None else "refuses missing values, which are taken"
+        problems.append(f"the tree {words} by rows and black box")
+    return problems[:1]
+
+
+def _told(column: Column) -> tuple[Any, ...]:
+    categories = None if column.categories is None else [told_apart(label) for label in column.categories]
+    return column.name, categories, column.missing
+
+
+def _of_thresholds(given: Material) -> list[str]:
+    """What the tree's document says of the thresholds and the counterfactuals is what the certificate says of them."""
+    table = given.tree.thresholds
+    kept, problems = given.kept, []
+    if table is not None and not (
+        kept.names() == table.names()
+        and all(np.array_equal(getattr(kept, name), getattr(table, name), equal_nan=True) for name in ("feature", *NUMBERS))
+    ):
+        problems.append("the conditions that the tree was given are not the thresholds kept, or have other counts")
+    return problems + _of_provenance(given)
+
+
+def _of_provenance(given: Material) -> list[str]:
+    """Where the tree is said to come from: the statuses, what it learned, and how well."""
+    stated, provenance, problems = given.stated, given.tree.provenance, []
+    assert provenance is not None  # the document was refused otherwise
+    if provenance.statuses != stated.statuses:
+        problems.append(f"the tree was made from counterfactuals {provenance.statuses}, not {stated.statuses}")
+    if provenance.fit_to != stated.parameters.fit_to:
+        problems.append(f"the tree learned the {provenance.fit_to}, but {stated.parameters.fit_to} was asked for")
+    for part, stated_of, asked in (
+        ("search", provenance.discretizer.parameters, _asked_of_search(given)),
+        ("tree", provenance.tree.parameters, _asked_of_tree(given, provenance.tree.parameters)),
+        ("selection", _parameters(provenance.selection), _asked_of_selection(given)),
+    ):
+        if others := sorted(name for name in asked if told_apart(stated_of.get(name, ...)) != told_apart(asked[name])):
+            problems.append(f"the tree comes from a {part} with another {others[0]} than was asked for")
+    told = _as_written(np.asarray(given.tree.predict(given.rows.X)))
+    # An accuracy is told where the weights in the leaves are those of the labels.
+    of_labels = stated.parameters.fit_to == "labels" and stated.parameters.class_weight is None
+    for name, share, of, is_told in (
+        ("fidelity", provenance.fidelity, given.answers, True),
+        ("accuracy", provenance.accuracy, given.rows.y, of_labels),
+    ):
+        found = float(given.weight[told == _as_written(np.asarray(of))].sum() / given.weight.sum())
+        if (share is not None) != is_told:
+            problems.append(
+                f"the {name} of the tree is left out" if is_told else f"an {name} is told of a tree without labels"
+            )
+        elif share is not None and not is_near(share, found):
+            problems.append(f"the {name} of the tree is {found:.9g}, not {share:.9g}")
+    return problems
+
+
+def _parameters(part: Part | None) -> dict[str, Any]:
+    return {"selection": None} if part is None else dict(part.parameters)
+
+
+def _asked_of_search(given: Material) -> dict[str, Any]:
+    """What a tree is told to come from; what has no effect on a search that ends is left out there."""
+    return {name: value for name, value in given.stated.parameters.search.items() if name not in WITHOUT_EFFECT}
+
+
+def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:
+    """The same of the tree; weights class by class are told in words."""
+    asked = given.stated.parameters
+    found: dict[str, Any] = {"max_depth": asked.max_depth, "regularization": asked.regularization}
+    if not isinstance(asked.class_weight, tuple):
+        found["class_weight"] = asked.class_weight
+    if asked.max_nodes is not None or "max_nodes" in told:  # documents of the first trees do not have it
+        found["max_nodes"] = asked.max_nodes
+    return found
+
+
+def _asked_of_selection(given: Material) -> dict[str, Any]:
+    """The same of a selection; conditions and columns that it names are told in words."""
+    asked = given.stated.parameters.selection
+    if asked is None:
+        return {"selection": None}
+    return {name: asked[name] for name in ("n_thresholds", "max_inconsistency", "max_features", "max_nodes", "fit_to")}
+
+
+def _condition(table: Any, at: int) -> Any:
+    kind = table.kind[at]
+    return "missing" if kind == "missing" else table.codes[at] if kind == "set" else float(table.threshold[at]).hex()
+
+
+def objective(given: Material) -> list[str]:
+    """Regularization and depth are those asked for; the objective is that of the leaves; bound, gap and proof fit to it."""
+    asked, tree, proof = given.stated.parameters, given.tree, given.stated.proof
+    claim = tree.certificate
+    problems = []
+    if (claim.objective, claim.lower_bound, claim.gap, claim.optimal) != (
+        proof.objective,
+        proof.lower_bound,
+        proof.gap,
+        proof.optimal,
+    ):
+        problems.append("the tree states another objective, bound, gap or optimality than the proof")
+    weight = row_weights(given)
+    total = float(weight.sum())
+    regularization = ROWS_PER_LEAF / total if asked.regularization is None else asked.regularization
+    if not is_near(claim.regularization, regularization):
+        problems.append(f"a leaf costs {regularization:.9g} as it was asked for, and {claim.regularization:.9g} in the tree")
+    if claim.max_depth != asked.max_depth:
+        problems.append(f"a depth of {asked.max_depth} was asked for, and the tree states {claim.max_depth}")
+    if claim.max_depth is not None and tree.structure.depth > claim.max_depth:
+        problems.append(f"the tree has depth {tree.structure.depth}, more than the {claim.max_depth} that it states")
+    problems += _of_proof(given, weight, claim.regularization)
+    return problems
+
+
+def _of_proof(given: Material, weight: Floats, regularization: float) -> list[str]:
+    proof, tree = given.stated.proof, given.tree
+    wrong = float(weight[tree.predict(given.rows.X) != _as_written(given.learned)].sum() / weight.sum())
+    value = wrong + regularization * tree.structure.n_leaves
+    problems = []
+    if not is_near(proof.objective, value):
+        problems.append(f"the objective is {value:.12g}, not {proof.objective:.12g}")
+    if proof.lower_bound > proof.objective + NEAR:
+        problems.append("the lower bound lies above the objective")
+    gap = (proof.objective - proof.lower_bound) / proof.objective if proof.objective > 0 else 0.0
+    if abs(gap - proof.gap) > NEAR:
+        problems.append(f"objective and lower bound have a gap of {gap:.9g}, not {proof.gap:.9g}")
+    if proof.optimal and proof.lower_bound < proof.objective - NEAR:
+        problems.append("the tree is called optimal, but its lower bound lies below its objective")
+    if not proof.optimal and not given.stated.parameters.tree_is_limited:
+        problems.append("the tree is not called optimal, as no search for a tree ends without a limit")
+    return problems
+
+
+def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as a document has them, to be compared with its classes."""
+    return np.array([plain_label(label) for label in labels.tolist()], dtype=object)
+
+
+def tree_proven_anew(given: Material, time_limit: float | None) -> tuple[list[str], str]:
+    """The best tree on the thresholds kept is searched anew; also says what came of it."""
+    stated, proof = given.stated, given.stated.proof
+    B = given.kept.binarize(given.table)
+    search = OptimalTreeClassifier(
+        max_depth=stated.parameters.max_depth,
+        regularization=given.tree.certificate.regularization,
+        time_limit=time_limit,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)
+        anew = search.fit(B, given.learned, row_weights(given))
+    if proof.optimal and anew.objective_ < proof.objective - NEAR:
+        return [f"a tree of objective {anew.objective_:.12g} is better than the one called optimal"], ""
+    if anew.objective_ < proof.lower_bound - NEAR:
+        return [f"a tree of objective {anew.objective_:.12g} lies below the stated lower bound"], ""
+    if anew.lower_bound_ > proof.objective + NEAR:
+        return [f"no tree is below {anew.lower_bound_:.12g}, but an objective of {proof.objective:.12g} is stated"], ""
+    if not anew.is_optimal_:
+        if anew.lower_bound_ >= proof.lower_bound - NEAR:
+            return [], "the bound was reached again within the time limit"
+        raise NotChecked(f"The time limit of {time_limit:g} s ended the search before its proof; no better tree was found.")
+    return [], "no tree of this depth is better" if proof.optimal else "no tree of this depth is below the lower bound"

@@ -1,0 +1,341 @@
+"""What a certificate is checked against: the rows, the black box, and what it says as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.certificates._fingerprints import plain_label
+from fcca.certificates._reading import CertificateDocument, Points
+from fcca.certificates._writing import WITHOUT_ANSWER
+from fcca.constraints import Limits, holds
+from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals, Moves
+from fcca.discretizers import Rules, ThresholdSearch
+from fcca.export import DistilledTree
+from fcca.models import LinearModel
+from fcca.tables import Columns, TrainingTable
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NEAR = 1e-9  # what two sums of the same numbers may differ by, relative where they are large
+ROWS_NAMED = 3
+
+
+def is_near(one: Any, other: Any) -> Any:
+    """Whether numbers are the same but for rounding."""
+    return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
+
+
+def named_rows(rows: Sequence[int] | Longs) -> str:
+    """``row 5``, ``rows 5, 8 and 9``, ``rows 5, 8, 9 and 4 more``."""
+    shown = [str(int(row)) for row in rows[:ROWS_NAMED]]
+    more = len(rows) - len(shown)
+    if len(rows) == 1:
+        return f"row {shown[0]}"
+    if more:
+        return f"rows {', '.join(shown)} and {more:,} more"
+    return f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
+    """Describe a problem of some rows; return nothing for no rows."""
+    return [f"{named_rows(rows)}: {what}"] if len(rows) else []
+
+
+def told_apart(label: Any) -> tuple[str, Any]:
+    """A label as documents tell labels apart: true is not 1, and 1.0 is, as in fingerprints."""
+    plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
+    return type(plain).__name__, plain
+
+
+def _positions(rows: Longs, known: Longs, otherwise: str) -> Longs:
+    """Where rows stand among known ones; NotChecked, with a reason, where one does not."""
+    if not np.isin(rows, known).all():
+        raise NotChecked(otherwise)
+    order = np.argsort(known, kind="stable")
+    found: Longs = order[np.searchsorted(known, rows, sorter=order)]
+    return found
+
+
+class NotChecked(Exception):  # noqa: N818
+    """Raised by a check that cannot be made, with the reason."""
+
+
+@dataclass
+class Material:
+    """All that checks look at.
+
+    Attributes
+    ----------
+    stated : CertificateDocument
+    rows : TrainingTable
+        The rows that count.
+    numbers : ndarray of int
+        What the certificate calls them.
+    estimator : fitted classifier
+    n_jobs : int or None
+    """
+
+    stated: CertificateDocument
+    rows: TrainingTable
+    numbers: Longs
+    estimator: Any
+    n_jobs: int | None = None
+
+    # --- computed from the rows and the black box ---------------------------------------------------------------------
+
+    @cached_property
+    def search(self) -> ThresholdSearch:
+        """The discretizer's search with box, cells and rules of these rows. No counterfactual is searched by it."""
+        given = self.stated.parameters
+        parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.n_jobs, "verbose": 0}
+        search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
+        table = search.encode(self.rows.X)
+        return search.with_statistics(search.statistics(table), rows=table)
+
+    @property
+    def engine(self) -> CounterfactualEngine:
+        """The engine, which has seen the rows."""
+        return self.search.engine
+
+    @cached_property
+    def table(self) -> Floats:
+        """The rows in the classifier's codes."""
+        return self.search.encode(self.rows.X)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The rows' weights."""
+        weight = self.rows.sample_weight
+        return np.ones(len(self.rows.y)) if weight is None else np.asarray(weight, dtype=np.float64)
+
+    @cached_property
+    def answers(self) -> NDArray[np.generic]:
+        """What the classifier itself answers to the rows."""
+        return self.engine.predict(self.table)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns by name, as rules know them."""
+        return Rules.of((), self.search.columns, self.stated.columns).columns
+
+    @cached_property
+    def should_be_searched(self) -> Bools:
+        """Which rows the classifier gets right with a confidence in the band."""
+        search, model = self.stated.parameters.search, self.engine.model
+        confidence = model.confidence(self.engine.scores(self.table))
+        least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
+        in_band: Bools = (confidence >= least) & (confidence <= search["p1"])
+        searched: Bools = (self.answers == self.rows.y) & in_band
+        return searched
+
+    @cached_property
+    def may_end_open(self) -> bool:
+        """Whether a search may honestly have ended without a proof.
+
+        The searches of the core end with one unless the clock ends them. The programs that linear models with many classes,
+        with categories or under rules are solved by may be given up by HiGHS.
+        """
+        stated, model = self.stated.parameters, self.engine.model
+        by_programs = isinstance(model, LinearModel) and bool(model.n_outputs > 1 or model.effects or stated.rules)
+        return stated.search_is_limited or by_programs
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """The rules, compiled for the certificate's points."""
+        return (
+            None if self.search.rules is None else self.search.rules.limits(self.engine, self.before, self.search.is_binary)
+        )
+
+    @cached_property
+    def kept(self) -> ThresholdTable:
+        """The thresholds kept."""
+        found = self.stated.found
+        return found.select(np.isin(np.arange(len(found)), self.stated.kept))
+
+    @cached_property
+    def learned(self) -> NDArray[Any]:
+        """Training labels of the tree: those given, or the black box's predictions."""
+        return self.targets(self.stated.parameters.fit_to)
+
+    def targets(self, fit_to: str) -> NDArray[Any]:
+        """The labels, or the black box's answers."""
+        return np.asarray(self.rows.y if fit_to == "labels" else self.answers)
+
+    def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
+        """Search counterfactuals of some of the certificate's points again, by the engine's own search."""
+        return self.engine.solve(
+            self.table,
+            self.at[which],
+            self.own_class[which],
+            feature_names=self.stated.columns,
+            limits=limits,
+            n_jobs=self.n_jobs,
+            time_limit=time_limit,
+        )
+
+    def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
+        """The same; those that break a rule are unverified."""
+        found = self.solve(which, limits, time_limit)
+        if self.search.rules is None or limits is None:
+            return found
+        return self.search.rules.checked(self.table, found, limits.fillable)
+
+    # --- what the certificate says, by positions in the table ---------------------------------------------------------
+
+    @property
+    def points(self) -> Points:
+        """The counterfactuals."""
+        if self.stated.points is None:
+            raise NotChecked("The rows came in pieces: the certificate has counts and no counterfactuals.")
+        return self.stated.points
+
+    @property
+    def tree(self) -> DistilledTree:
+        """The tree."""
+        if self.stated.tree is None:
+            raise NotChecked("The tree contradicts itself.")
+        return self.stated.tree
+
+    @cached_property
+    def at(self) -> Longs:
+        """Per counterfactual, the position of its row in the table."""
+        return _positions(self.points.row, self.numbers, "It is about rows that are not there.")
+
+    @cached_property
+    def move_point(self) -> Longs:
+        """Per move, which counterfactual it is of."""
+        return self._point_of(self.points.move_row)
+
+    @cached_property
+    def gap_point(self) -> Longs:
+        """Per missing value that decides, whose row it is in."""
+        return self._point_of(self.points.gap_row)
+
+    def _point_of(self, rows: Longs) -> Longs:
+        return _positions(rows, self.points.row, "It has moves of rows without a counterfactual.")
+
+    def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
+        """Values of a certificate in the classifier's codes, NaN for a missing one; and which of them are none at all."""
+        codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
+        for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
+            if value is None:
+                continue
+            code = self._code(j, value)
+            if code is None:
+                unknown[k] = True
+            else:
+                codes[k] = code
+        return codes, unknown
+
+    def _code(self, j: int, value: Any) -> float | None:
+        if self.columns[j].categories is None:
+            try:
+                return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            except OverflowError:  # a whole number beyond all floats
+                return None
+        return self._codes_of_labels[j].get(told_apart(value))
+
+    @cached_property
+    def _codes_of_labels(self) -> list[dict[Any, float]]:
+        labels = (column.categories or () for column in self.columns)
+        return [{told_apart(label): float(code) for code, label in enumerate(each)} for each in labels]
+
+    @cached_property
+    def origin(self) -> tuple[Floats, Bools]:
+        """Where moves start, and which of them start at nothing that there is."""
+        return self.codes(self.points.move_feature, self.points.move_from)
+
+    @cached_property
+    def landing(self) -> tuple[Floats, Bools]:
+        """Where moves end, and which of them end at nothing that there is."""
+        return self.codes(self.points.move_feature, self.points.move_to)
+
+    @cached_property
+    def before(self) -> Floats:
+        """The rows asked about."""
+        return self.table[self.at]
+
+    @cached_property
+    def after(self) -> Floats:
+        """The same, changed."""
+        changed = self.before.copy()
+        changed[self.move_point, self.points.move_feature] = self.landing[0]
+        return changed
+
+    @cached_property
+    def status(self) -> NDArray[np.str_]:
+        """Per counterfactual."""
+        return np.array(self.points.status, dtype="U10")
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Which counterfactuals claim to flip the classifier."""
+        return np.isin(self.status, ("optimal", "feasible"))
+
+    @cached_property
+    def unverified(self) -> Bools:
+        """Which claim to flip what was read of the classifier, and not the classifier itself."""
+        unverified: Bools = self.status == "unverified"
+        return unverified
+
+    @cached_property
+    def without_answer(self) -> Bools:
+        """Which claim to be none."""
+        return np.isin(self.status, WITHOUT_ANSWER)
+
+    @cached_property
+    def left_open(self) -> Bools:
+        """Which claim that their search was ended before its proof."""
+        return np.isin(self.status, ("feasible", "unknown"))
+
+    @cached_property
+    def keeps_rules(self) -> Bools:
+        """Which changed rows keep the rules."""
+        kept: Bools = holds(self.stated.parameters.rules, self.columns, self.before, self.after)
+        return kept
+
+    @cached_property
+    def own_class(self) -> NDArray[np.int32]:
+        """Per counterfactual, what the classifier answers its row with, as a position in its classes."""
+        return self.engine.class_index(self.answers[self.at])
+
+    @cached_property
+    def target_code(self) -> NDArray[np.int32]:
+        """Per counterfactual, the class that it is to be answered with, as a position; -1 for none."""
+        position = {told_apart(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
+        targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
+        return np.array(list(targets), dtype=np.int32)
+
+    def as_found(self) -> Counterfactuals:
+        """The counterfactuals as the engine would have returned them; the cuts that they cross are found anew."""
+        if self.landing[1].any() or np.isnan(self.landing[0]).any():
+            raise NotChecked("Some moves end at no value of their column.")
+        order = np.lexsort((self.points.move_feature, self.move_point))
+        point, feature = self.move_point[order], self.points.move_feature[order].astype(np.int32)
+        origin, landing = self.origin[0][order], self.landing[0][order]
+        nowhere = np.full(len(order), np.nan)
+        cut = self.engine.cells.last_crossed(feature, origin, landing, nowhere) if self.engine.has_cuts else landing
+        n = len(self.at)
+        return Counterfactuals(
+            rows=self.at,
+            classes=self.engine.model.classes,
+            target_code=self.target_code,
+            status_code=np.array([STATUSES.index(name) for name in self.points.status], dtype=np.int8),
+            cost=self.points.cost,
+            bound=self.points.bound,
+            nodes=np.zeros(n, dtype=np.int64),
+            seconds=np.zeros(n),
+            moves=Moves(point, feature, origin, landing, cut),
+            feature_names=self.stated.columns,
+            columns=self.search.columns,
+        )

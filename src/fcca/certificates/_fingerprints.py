@@ -1,0 +1,250 @@
+"""Fingerprints of tables and classifiers: what a certificate is about, in 64 letters that anybody can compute again.
+
+A fingerprint is the SHA-256 of parts, one after the other, each with its length before it: eight bytes, the lowest first.
+Numbers are 64 bits wide with the lowest byte first; there is one zero and one missing value. Which parts there are, and in
+which order, is said in the documentation's page on certificates; whoever changes it here changes it there, and the word that
+the parts begin with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fcca.exceptions import InvalidInputError
+from fcca.models import Calibrated, LinearModel, Link, Model, Part, TreeEnsemble
+from fcca.tables import Columns
+
+Floats = NDArray[np.float64]
+
+DATA, MODEL = "fcca-data-1", "fcca-model-1"
+# A calibration is a function without a text: what it answers to these scores stands for it.
+PROBES = np.linspace(-32.0, 32.0, 4097)
+
+
+class Parts:
+    """Takes in parts; ``hexdigest`` is the fingerprint."""
+
+    def __init__(self, begin: str) -> None:
+        self._hash = hashlib.sha256()
+        self.text(begin)
+
+    def bytes(self, part: bytes) -> None:
+        """Take in a part."""
+        self._hash.update(len(part).to_bytes(8, "little"))
+        self._hash.update(part)
+
+    def text(self, part: str) -> None:
+        """Take in a text."""
+        self.bytes(part.encode("utf-8", "surrogatepass"))
+
+    def json(self, part: Any) -> None:
+        """Take in something as JSON without spaces, in ASCII."""
+        self.text(json.dumps(part, separators=(",", ":"), allow_nan=False))
+
+    def numbers(self, part: ArrayLike) -> None:
+        """Take in numbers, row by row where it is a table."""
+        values = np.atleast_1d(np.array(part, dtype="<f8", order="C")) + 0.0
+        values[np.isnan(values)] = np.nan
+        self.bytes(values.tobytes())
+
+    def whole(self, part: ArrayLike) -> None:
+        """Take in whole numbers."""
+        self.bytes(np.ascontiguousarray(part, dtype="<i8").tobytes())
+
+    def hexdigest(self) -> str:
+        """The fingerprint of all parts so far."""
+        return self._hash.hexdigest()
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------
+
+
+def data_fingerprint(
+    X: Any,
+    y: ArrayLike,
+    weight: ArrayLike | None = None,
+    rows: ArrayLike | None = None,
+    *,
+    categories: Collection[int] = (),
+) -> str:
+    """The fingerprint of a table with labels and weights: the same for the same values, whatever they are kept in.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    weight : array-like of shape (n_rows,), optional
+        1 for every row where None.
+    rows : array-like of shape (n_rows,), optional
+        What the rows are numbered by; 0, 1, … where None.
+    categories : collection of int
+        Positions of columns that hold categories, even where these are numbers.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fcca.certificates import data_fingerprint
+    >>> X, y = np.array([[1, 2], [3, 4]], dtype=np.int32), [0, 1]
+    >>> data_fingerprint(X, y) == data_fingerprint(X.astype(float), y)
+    True
+    >>> data_fingerprint(X, y)[:16]
+    '2ad0fa517cce5964'
+    """
+    columns = Columns.of_table(X)
+    table = columns.encode(X)
+    numbers = np.arange(len(table)) if rows is None else np.asarray(rows, dtype=np.int64)
+    weights = np.ones(len(table)) if weight is None else np.asarray(weight, dtype=np.float64)
+    order = np.argsort(numbers, kind="stable")
+    parts = Parts(DATA)
+    parts.whole(numbers[order])
+    parts.numbers(weights[order])
+    for j, column in enumerate(columns):
+        parts.text("" if column.name is None else column.name)
+        values = table[order, j]
+        if column.categories is None and j not in categories:
+            parts.text("numbers")
+            parts.numbers(values)
+            continue
+        parts.text("categories")
+        labels, missing = column.categories, np.isnan(values)
+        if labels is None:
+            distinct = np.unique(values[~missing])
+            labels, values = tuple(distinct.tolist()), np.searchsorted(distinct, values)
+        _take_labels(parts, labels, np.where(missing, -1, values).astype(np.int64))
+    classes, code = _distinct(np.asarray(y)[order])
+    parts.text("labels")
+    _take_labels(parts, classes, code)
+    return parts.hexdigest()
+
+
+def positions_of_categories(columns: Columns | None) -> frozenset[int]:
+    """Which columns hold categories."""
+    return frozenset(j for j, column in enumerate(columns or ()) if column.categories is not None)
+
+
+def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    classes, code = np.unique(y, return_inverse=True)
+    return tuple(classes.tolist()), code.astype(np.int64).ravel()
+
+
+def _take_labels(parts: Parts, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
+    """The labels that occur as a JSON list, sorted by their JSON texts; and of every row its label's place in it, or -1."""
+    present = np.unique(code[code >= 0]).tolist()
+    texts = {at: json.dumps(plain_label(labels[at])) for at in present}
+    listed = sorted(present, key=lambda at: texts[at])
+    place = np.full(len(labels) + 1, -1, dtype=np.int64)  # the last one is that of -1
+    place[listed] = np.arange(len(listed))
+    parts.json([plain_label(labels[at]) for at in listed])
+    parts.whole(place[code])
+
+
+def plain_label(label: Any) -> str | int | float | bool:
+    """A label as Python's own text or number; a whole number without a point."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, bool):
+        return bool(plain)
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    if isinstance(plain, str):
+        return str(plain)
+    if isinstance(plain, int):
+        return int(plain)
+    if isinstance(plain, float) and math.isfinite(plain):
+        return float(plain)
+    raise InvalidInputError(
+        f"The label {label!r} of type {type(label).__name__} cannot be written in a certificate: texts and finite numbers "
+        "can. Turn it into a text before fitting, for example with astype(str)."
+    )
+
+
+# --- classifiers --------------------------------------------------------------------------------------------------------
+
+
+def model_fingerprint(model: Model) -> str:
+    """The fingerprint of what a classifier answers: cuts, leaves, coefficients and links, whatever file it comes from.
+
+    Parameters
+    ----------
+    model : Model
+        What :func:`fcca.read_model` gives.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    parts = Parts(MODEL)
+    parts.json([plain_label(label) for label in model.classes.tolist()])
+    parts.whole(model.n_features)
+    _take_link(parts, model.link)
+    parts.numbers(model.boundary)
+    for j, column in enumerate(model.columns or ()):
+        if column.categories is not None:
+            parts.whole(j)
+            parts.json([_label_text(label) for label in column.categories])
+    if isinstance(model, LinearModel):
+        _take_linear(parts, model)
+    elif isinstance(model, TreeEnsemble):
+        _take_trees(parts, model)
+    else:
+        raise InvalidInputError(f"There is no fingerprint of a {type(model).__name__}.")
+    return parts.hexdigest()
+
+
+def _label_text(label: Any) -> Any:
+    """A category as JSON; what stands for all others is not one that a table can have."""
+    return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
+
+
+def _take_link(parts: Parts, link: Link) -> None:
+    parts.text(type(link).__name__)
+    if isinstance(link, Calibrated):
+        parts.numbers(link.both_classes(PROBES))
+        return
+    parts.json([[field.name, getattr(link, field.name)] for field in fields(link)])
+
+
+def _take_linear(parts: Parts, model: LinearModel) -> None:
+    parts.text("linear")
+    for values in (model.coef, model.intercept, model.centre):
+        parts.numbers(values)
+    for j in sorted(model.effects):
+        parts.whole(j)
+        parts.numbers(model.effects[j])
+    parts.numbers(np.empty(0) if model.missing is None else model.missing)
+
+
+def _take_trees(parts: Parts, model: TreeEnsemble) -> None:
+    """Tree after tree, the nodes of each by level from the root on, left before right."""
+    parts.text("trees")
+    parts.numbers([model.divisor, float(model.single_precision)])
+    parts.numbers(model.base)
+    parts.numbers([[part.n_trees, part.divisor, part.weight] for part in model.parts or (Part(0, 1.0, 1.0),)])
+    level, tree = model.roots.astype(np.int64), np.arange(len(model.roots))
+    while len(level):
+        feature = model.feature[level]
+        inner = feature >= 0
+        parts.whole(tree)
+        parts.whole(feature)
+        by_set = np.array([node in model.categories for node in level.tolist()], dtype=np.bool_)
+        parts.numbers(np.where(inner & ~by_set, model.threshold[level], 0.0))
+        parts.numbers(np.where(inner[:, None], 0.0, model.value[level]))
+        parts.whole(inner & (model.missing_left[level] if model.missing_left is not None else True))
+        parts.whole(model.missing_left is not None)
+        for node in level[by_set].tolist():
+            parts.whole(np.sort(model.categories[node]))
+        children = np.stack([model.left[level[inner]], model.right[level[inner]]], axis=1).ravel()
+        level, tree = children.astype(np.int64), np.repeat(tree[inner], 2)

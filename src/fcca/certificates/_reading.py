@@ -1,0 +1,429 @@
+"""Read certificates. A document is checked completely before it is used, and nothing in it is ever run."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.certificates._writing import FORMAT, IN_PIECES, VERSION
+from fcca.constraints import Constraint
+from fcca.counterfactuals import STATUSES
+from fcca.exceptions import InvalidInputError
+from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
+from fcca.thresholds import ThresholdTable
+from fcca.utils import LARGEST_WHOLE, DocumentReader, is_label, is_whole, parsed
+
+Label = str | int | float | bool
+Longs = NDArray[np.int64]
+
+LARGEST = 2**29  # characters; a certificate of a million rows has fewer
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+SHARES = ("p0", "p1", "Q")
+COSTS = ("lambda0", "lambda1", "lambda2")
+TIMES = ("time_limit", "time_limit_per_row")
+SEARCH = dict.fromkeys((*SHARES, *COSTS), float) | {"round_thresholds": bool} | dict.fromkeys(TIMES, float | None)
+TREE_PARAMETERS = {
+    "max_depth": int | None,
+    "regularization": float | None,
+    "max_nodes": int | None,
+    "time_limit": float | None,
+}
+SELECTION = {
+    "n_thresholds": int | None,
+    "max_inconsistency": float | None,
+    "max_features": int | None,
+    "max_nodes": int | None,
+    "time_limit": float | None,
+}
+SELECTION_PROOF = {"inconsistency": float, "lower_bound": float, "optimal": bool}
+
+_reader = DocumentReader("certificate", FORMAT, (VERSION,), "certificate.json", "fcca.certificates.certificate")
+
+
+@dataclass(frozen=True)
+class Points:
+    """The counterfactuals of a certificate, as it states them.
+
+    Attributes
+    ----------
+    row : ndarray of int
+        One entry per counterfactual, as the next four.
+    target : tuple
+        Labels; None where there is no answer.
+    status : tuple of str
+    cost, bound : ndarray
+        Infinite where it has none.
+    move_row, move_feature : ndarray of int
+        One entry per move, as the next two.
+    move_from, move_to : tuple
+        Numbers, labels of categories, None for a missing value.
+    gap_row, gap_feature : ndarray of int
+        Missing values that decide by themselves.
+    """
+
+    row: Longs
+    target: tuple[Label | None, ...]
+    status: tuple[str, ...]
+    cost: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    move_row: Longs
+    move_feature: Longs
+    move_from: tuple[Label | None, ...]
+    move_to: tuple[Label | None, ...]
+    gap_row: Longs
+    gap_feature: Longs
+
+
+@dataclass(frozen=True)
+class StatedProof:
+    """What a certificate claims of a tree, or of a choice of thresholds (whose objective is its inconsistency)."""
+
+    objective: float
+    lower_bound: float
+    optimal: bool
+    gap: float = 0.0
+
+
+@dataclass(frozen=True)
+class StatedParameters:
+    """What was asked for; the names are those of FCCADiscretizer, FCCAClassifier and OptimalTreeClassifier."""
+
+    search: dict[str, Any]
+    rules: tuple[Constraint, ...]
+    selection: dict[str, Any] | None
+    fit_to: str
+    max_depth: int | None
+    regularization: float | None
+    class_weight: tuple[tuple[Label, float], ...] | str | None
+    max_nodes: int | None
+    tree_is_limited: bool
+
+    @property
+    def search_is_limited(self) -> bool:
+        """Whether searches of counterfactuals may have been ended by the clock."""
+        return any(self.search[name] is not None for name in TIMES)
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """How the command line read the rows.
+
+    Attributes
+    ----------
+    label : str
+        The label column.
+    categorical : tuple of str
+        Columns that were said to hold categories.
+    n_rows : int
+        All rows of the file.
+    left_out : ndarray of int
+        Those of them that are no training rows.
+    fingerprint : str
+        Of all rows.
+    """
+
+    label: str
+    categorical: tuple[str, ...]
+    n_rows: int
+    left_out: Longs
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class CertificateDocument:
+    """A certificate, well-formed; whether it is true is for :func:`fcca.certificates.verify` to say.
+
+    Of a tree that contradicts itself there is none, and ``contradiction`` says why.
+    """
+
+    versions: dict[str, str]
+    data_fingerprint: str | None
+    n_rows: int | None
+    columns: tuple[str, ...]
+    classes: tuple[Label, ...]
+    read: ReadFrom | None
+    model_fingerprint: str | None
+    model_class: str
+    decision_threshold: float | None
+    parameters: StatedParameters
+    statuses: dict[str, int]
+    points: Points | None
+    found: ThresholdTable
+    kept: tuple[int, ...]
+    selection: StatedProof | None
+    tree: DistilledTree | None
+    contradiction: str
+    proof: StatedProof
+
+
+def read_certificate(text: str | bytes) -> CertificateDocument:
+    """Contents of a document of :func:`fcca.certificates.certificate`.
+
+    Parameters
+    ----------
+    text : str or bytes
+        UTF-8 where bytes.
+
+    Returns
+    -------
+    CertificateDocument
+
+    Raises
+    ------
+    InvalidInputError
+        For anything that is not such a document, whole and well-formed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.certificates import certificate, read_certificate
+    >>> stated = read_certificate(certificate(FCCAClassifier().fit(*load_iris(return_X_y=True))))
+    >>> stated.classes, stated.proof.optimal
+    ((0, 1, 2), True)
+    """
+    document = parsed(text, LARGEST, "a certificate")
+    _reader.version(document)
+    data, model = (_reader.entry(document, name, dict) for name in ("data", "model"))
+    columns = _texts(_reader.entry(data, "columns", list, "data"), "columns")
+    thresholds = _reader.entry(document, "thresholds", dict)
+    found = _found(thresholds, columns)
+    fingerprint, n_rows = _fingerprint(data, "data"), _reader.entry(data, "rows", int | None, "data")
+    if (fingerprint is None) != (n_rows is None) or (n_rows is not None and n_rows < 0):
+        raise _reader.damaged("a fingerprint of the rows and how many there are stand together, or neither does")
+    versions, proof = (_reader.entry(document, name, dict) for name in ("versions", "proof"))
+    tree, contradiction = _tree(_reader.entry(document, "tree", dict), columns)
+    return CertificateDocument(
+        versions=_reader.entries(versions, dict.fromkeys(versions, str), "versions"),
+        data_fingerprint=fingerprint,
+        n_rows=n_rows,
+        columns=columns,
+        classes=_reader.labels(_reader.entry(data, "classes", list, "data"), "classes"),
+        read=_read_from(_reader.entry(data, "read", dict | None, "data"), columns),
+        model_fingerprint=_fingerprint(model, "model"),
+        model_class=_reader.entry(model, "class", str, "model"),
+        decision_threshold=_decision(_reader.entry(model, "decision_threshold", float | None, "model")),
+        parameters=_parameters(_reader.entry(document, "parameters", dict)),
+        statuses=_reader.counts(_reader.entry(document, "statuses", dict), STATUSES, "the rows"),
+        points=_points(_reader.entry(document, "counterfactuals", dict | None), document, len(columns)),
+        found=found,
+        kept=_kept(thresholds, len(found)),
+        selection=_proof_of_selection(_reader.entry(thresholds, "selection", dict | None, "thresholds")),
+        tree=tree,
+        contradiction=contradiction,
+        proof=StatedProof(**_reader.entries(proof, get_type_hints(StatedProof), "the proof")),
+    )
+
+
+def _fingerprint(given: dict[str, Any], where: str) -> str | None:
+    text: str | None = _reader.entry(given, "fingerprint", str | None, where)
+    if text is not None and FINGERPRINT.fullmatch(text) is None:
+        raise _reader.damaged(f"the fingerprint of {where} is not of 64 hexadecimal digits")
+    return text
+
+
+def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> ReadFrom | None:
+    if given is None:
+        return None
+    where = "data.read"
+    named = _reader.entry(given, "categorical", list, where)
+    categorical = _texts(named, "the columns of categories") if named else ()
+    if others := [name for name in categorical if name not in columns]:
+        raise _reader.damaged(f"{others[0][:40]!r} is said to hold categories, and is no column")
+    fingerprint = _fingerprint(given, where)
+    if fingerprint is None:  # the check of the file would be left out without a word
+        raise _reader.damaged(f"{where} says how a file was read, and not which it is: it has no fingerprint")
+    n_rows = _reader.entry(given, "rows", int, where)
+    left_out = _whole(_reader.entry(given, "left_out", list, where), "left_out")
+    if len(np.unique(left_out)) < len(left_out) or (len(left_out) and left_out.max() >= n_rows):
+        raise _reader.damaged(f"'left_out' must be different rows of the {n_rows:,} of the file")
+    return ReadFrom(
+        label=_reader.entry(given, "label", str, where),
+        categorical=categorical,
+        n_rows=n_rows,
+        left_out=left_out,
+        fingerprint=fingerprint,
+    )
+
+
+def _texts(given: list[Any], what: str) -> tuple[str, ...]:
+    if not given or not all(isinstance(text, str) for text in given) or len(set(given)) < len(given):
+        raise _reader.damaged(f"{what} must be different texts, and at least one")
+    return tuple(given)
+
+
+def _decision(threshold: float | None) -> float | None:
+    if threshold is not None and not 0 < threshold < 1:
+        raise _reader.damaged("the decision threshold is not between 0 and 1")
+    return threshold
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------------
+
+
+def _parameters(given: dict[str, Any]) -> StatedParameters:
+    where, of_tree = "parameters", "the tree's parameters"
+    search = _reader.entries(given, SEARCH, where)
+    margin, tolerance = given.get("margin"), given.get("merge_tolerance")
+    search["margin"] = margin if isinstance(margin, str) else _reader.entry(given, "margin", float, where)
+    search["merge_tolerance"] = tolerance if tolerance == "auto" else _reader.entry(given, "merge_tolerance", float, where)
+    _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
+    _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
+    if not isinstance(margin, str) and search["margin"] <= 0:
+        raise _reader.damaged("the margin must be above 0")
+    tree = _reader.entry(given, "tree", dict, where)
+    asked = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no number of nodes
+    _reader.check_range(asked, ("regularization", "max_nodes", "time_limit"), 0, math.inf, of_tree)
+    _reader.check_range(asked, ("max_depth",), 1, math.inf, of_tree)
+    seconds = asked.pop("time_limit")
+    return StatedParameters(
+        search=search,
+        rules=tuple(_rule(rule) for rule in _reader.entry(given, "rules", list, where)),
+        selection=_selection(_reader.entry(given, "selection", dict | None, where)),
+        fit_to=_reader.fit_to(given, where),
+        class_weight=_class_weight(tree),
+        tree_is_limited=asked["max_nodes"] is not None or seconds is not None,
+        **asked,
+    )
+
+
+def _rule(entry: Any) -> Constraint:
+    try:
+        return Constraint.from_dict(entry)
+    except (TypeError, ValueError, AttributeError, KeyError) as error:  # InvalidInputError is a ValueError
+        raise _reader.damaged(f"a rule cannot be read: {str(error).rstrip('.')}") from error
+
+
+def _class_weight(parameters: dict[str, Any]) -> tuple[tuple[Label, float], ...] | str | None:
+    where = "the class weights"
+    if "class_weight" not in parameters:
+        raise _reader.damaged(f"{where} are left out")
+    given = parameters["class_weight"]
+    if given is None or given == "balanced":
+        return given  # type: ignore[no-any-return]
+    if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+        raise _reader.damaged(f"{where} are not pairs of a class and a number")
+    weights: list[float] = [_reader.entry({"weight": pair[1]}, "weight", float, where) for pair in given]
+    return tuple(zip(_reader.labels([pair[0] for pair in given], where), weights, strict=True)) if given else ()
+
+
+def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    where = "the selection's parameters"
+    read = _reader.entries(given, SELECTION, where)
+    if any(isinstance(value, int) and abs(value) >= LARGEST_WHOLE for value in read.values()):
+        raise _reader.damaged(f"{where} have a number that is too large")
+    caps = given.get("per_feature")
+    if caps is not None and not is_whole(caps):
+        caps = {name: _reader.entry(caps, name, int, where) for name in _reader.entry(given, "per_feature", dict, where)}
+    lists = {name: _whole(_reader.entry(given, name, list, where), name).tolist() for name in ("keep", "forbid")}
+    return read | lists | {"per_feature": caps, "fit_to": _reader.fit_to(given, where)}
+
+
+# --- counterfactuals ------------------------------------------------------------------------------------------------------
+
+
+def _points(given: dict[str, Any] | None, document: dict[str, Any], n_columns: int) -> Points | None:
+    if document.get("why_no_counterfactuals", "") != (IN_PIECES if given is None else None):
+        raise _reader.damaged("'why_no_counterfactuals' says why there are none where there are none, and is null elsewhere")
+    if given is None:
+        return None
+    columns = _reader.entries(given, dict.fromkeys(READ, list), "counterfactuals")
+    points = Points(**{name: READ[name](values, name) for name, values in columns.items()})
+    for names in (
+        ("row", "target", "status", "cost", "bound"),
+        ("move_row", "move_feature", "move_from", "move_to"),
+        ("gap_row", "gap_feature"),
+    ):
+        if len({len(getattr(points, name)) for name in names}) > 1:
+            raise _reader.damaged(f"the columns {', '.join(names)} are not of one length")
+    if any(len(features) and features.max() >= n_columns for features in (points.move_feature, points.gap_feature)):
+        raise _reader.damaged(f"a move is of a column that there is not; there are {n_columns}")
+    return points
+
+
+def _whole(given: list[Any], name: str) -> Longs:
+    if not all(is_whole(value) and 0 <= value < LARGEST_WHOLE for value in given):
+        raise _reader.damaged(f"{name!r} holds something else than whole numbers from 0 on")
+    return np.array(given, dtype=np.int64)
+
+
+def _numbers(given: list[Any], name: str) -> NDArray[np.float64]:
+    fits = (value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in given)
+    if not all(fits):
+        raise _reader.damaged(f"{name!r} holds something else than numbers")
+    try:
+        values = np.array([math.inf if value is None else float(value) for value in given], dtype=np.float64)
+    except OverflowError as error:
+        raise _reader.damaged(f"{name!r} holds a number that is too large") from error
+    if (values < 0).any():
+        raise _reader.damaged(f"{name!r} holds a number below 0")
+    return values
+
+
+def _values(given: list[Any], name: str) -> tuple[Label | None, ...]:
+    if not all(value is None or is_label(value) for value in given):
+        raise _reader.damaged(f"{name!r} holds something else than texts, numbers and null")
+    return tuple(given)
+
+
+def _status_names(given: list[Any], name: str) -> tuple[str, ...]:
+    if not all(isinstance(status, str) and status in STATUSES for status in given):
+        raise _reader.damaged(f"{name!r} holds something else than {', '.join(STATUSES)}")
+    return tuple(given)
+
+
+# How the columns of Points are read.
+READ: dict[str, Callable[[list[Any], str], Any]] = {
+    **dict.fromkeys(("row", "move_row", "move_feature", "gap_row", "gap_feature"), _whole),
+    **dict.fromkeys(("target", "move_from", "move_to"), _values),
+    **dict.fromkeys(("cost", "bound"), _numbers),
+    "status": _status_names,
+}
+
+
+# --- thresholds and tree --------------------------------------------------------------------------------------------------
+
+
+def _found(given: dict[str, Any], columns: tuple[str, ...]) -> ThresholdTable:
+    table = ThresholdTable.from_json(json.dumps(_reader.entry(given, "found", dict, "thresholds")))
+    if table.feature_names != columns:
+        raise _reader.damaged("the thresholds are on other columns than the data")
+    return table
+
+
+def _kept(given: dict[str, Any], n_found: int) -> tuple[int, ...]:
+    kept = _whole(_reader.entry(given, "kept", list, "thresholds"), "kept")
+    if len(kept) == 0 or (np.diff(kept) <= 0).any() or kept[-1] >= n_found:
+        raise _reader.damaged("'kept' must be positions of thresholds found, ascending, and at least one")
+    return tuple(kept.tolist())
+
+
+def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTree | None, str]:
+    """The tree, or what is wrong with it."""
+    for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
+        _reader.entry(given, name, kind, "the tree")
+    if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):
+        raise _reader.damaged(f"its tree is of version {WITHOUT_THRESHOLDS}, and a certificate's is of {TREE_VERSION}")
+    _reader.entry(given, "provenance", dict, "the tree")
+    try:
+        tree = from_json(json.dumps(given))
+    except InvalidInputError as error:
+        return None, str(error).partition(f" {TREE.advice}")[0].rstrip(".")
+    if tree.columns.names != columns:
+        return None, "The tree is on other columns than the data"
+    return tree, ""
+
+
+def _proof_of_selection(given: dict[str, Any] | None) -> StatedProof | None:
+    if given is None:
+        return None
+    return StatedProof(*_reader.entries(given, SELECTION_PROOF, "the selection").values())

@@ -1,0 +1,91 @@
+"""What the check of a certificate ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fcca.utils import html_table, paragraph, printable
+
+PASSED, FAILED, NOT_CHECKED = "passed", "failed", "not checked"
+SIGNS = {PASSED: "✓", FAILED: "✗", NOT_CHECKED: "–"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at, such as "costs".
+    outcome : {"passed", "failed", "not checked"}
+    words : str
+        What was found; where it failed, what is wrong.
+    """
+
+    name: str
+    outcome: str
+    words: str
+
+    @property
+    def sign(self) -> str:
+        """✓, ✗ or –."""
+        return SIGNS[self.outcome]
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """All checks of a certificate.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+
+    See Also
+    --------
+    verify : makes it.
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing in the certificate was found to be wrong."""
+        return all(check.outcome != FAILED for check in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every check was made. One that was not leaves what it is about as it was claimed."""
+        return all(check.outcome != NOT_CHECKED for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(check.name for check in self.checks if check.outcome == FAILED)
+
+    def __getitem__(self, name: str) -> Check:
+        return next(check for check in self.checks if check.name == name)
+
+    def in_words(self) -> str:
+        """The verdict, in a sentence."""
+        n = {outcome: sum(check.outcome == outcome for check in self.checks) for outcome in SIGNS}
+        left = f", {n[NOT_CHECKED]} not made" if n[NOT_CHECKED] else ""
+        if self.accepted:
+            verdict = "Accepted" if self.complete else "Accepted as far as it was checked"
+            return f"{verdict}: {n[PASSED]} checks passed{left}."
+        return f"Rejected: {', '.join(self.failed)} failed, {n[PASSED]} checks passed{left}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in plain lists and texts, for JSON."""
+        lines = [{"name": one.name, "outcome": one.outcome, "words": one.words} for one in self.checks]
+        return {"accepted": self.accepted, "complete": self.complete, "checks": lines}
+
+    def __repr__(self) -> str:
+        width = max(len(check.name) for check in self.checks)
+        lines = (f"{check.sign} {check.name.ljust(width)}  {printable(check.words)}" for check in self.checks)
+        return "\n".join([*lines, self.in_words()])
+
+    def _repr_html_(self) -> str:
+        lines = [(check.sign, check.name, printable(check.words)) for check in self.checks]
+        return paragraph(self.in_words()) + html_table(("", "check", "what was found"), lines)

@@ -1,0 +1,264 @@
+"""verify: all checks of a certificate, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+
+from fcca.certificates import _check_counterfactuals as _points, _check_thresholds as _thresholds, _check_tree as _tree
+from fcca.certificates._check_proofs import proven_anew
+from fcca.certificates._evidence import Material, NotChecked
+from fcca.certificates._fingerprints import data_fingerprint, model_fingerprint, positions_of_categories
+from fcca.certificates._reading import CertificateDocument, read_certificate
+from fcca.certificates._verdict import FAILED, NOT_CHECKED, PASSED, Check, Verification
+from fcca.certificates._writing import decision_threshold
+from fcca.exceptions import FCCAError, InvalidInputError
+from fcca.models import decide_at, labelled, read_model
+from fcca.tables import weighted_rows
+from fcca.utils import progress_bar
+
+SAMPLE, TIME_LIMIT = 20, 60.0
+Problems = list[str] | tuple[list[str], str]
+
+
+def verify(
+    certificate: str | bytes | CertificateDocument,
+    X: Any,
+    y: Any,
+    model: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    rows: ArrayLike | None = None,
+    sample: int | None = SAMPLE,
+    random_state: int | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Verification:
+    """Check a certificate against the training rows and the black box.
+
+    Parameters
+    ----------
+    certificate : str or bytes
+        The document of :func:`fcca.certificates.certificate`, or what :func:`fcca.certificates.read_certificate` made of it.
+    X, y, sample_weight : as they were in fit
+        The training rows.
+    model : fitted classifier
+        The black box, ``discretizer_.estimator_`` of the classifier.
+    rows : array-like of int, optional
+        What the certificate calls the rows of X; 0, 1, … where None.
+    sample : int or None, default=20
+        How many counterfactuals are proven anew; None for all.
+    random_state : int, optional
+        Of the choice of these; drawn anew each time where None, so that nobody can know beforehand which they will be. The
+        check says which it was.
+    time_limit : float or None, default=60
+        Seconds for proving counterfactuals anew, for the searches of those that are still open then, for the choice of
+        thresholds, and for the tree: each.
+    n_jobs : int, optional
+        Threads of searches.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    Verification
+        ``accepted``, and a check for each thing looked at.
+
+    Raises
+    ------
+    InvalidInputError
+        Where the document is not a well-formed certificate, or rows and black box cannot be used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> from fcca.certificates import certificate
+    >>> from fcca.certificates import verify
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> document = certificate(classifier)
+    >>> verify(document, X, y, classifier.discretizer_.estimator_, sample=2).accepted
+    True
+    >>> forged = document.replace('"Q": 0.0', '"Q": 0.5')
+    >>> verify(forged, X, y, classifier.discretizer_.estimator_, sample=2).failed
+    ('thresholds kept',)
+    """
+    stated = certificate if isinstance(certificate, CertificateDocument) else read_certificate(certificate)
+    _check_numbers(sample, random_state, time_limit)
+    table = weighted_rows(X, y, sample_weight)
+    n_rows = len(y)
+    numbers = np.arange(n_rows) if rows is None else np.asarray(rows)
+    if numbers.shape != (n_rows,) or numbers.dtype.kind not in "iu" or len(np.unique(numbers)) < n_rows:
+        raise InvalidInputError(f"rows must be {n_rows} different whole numbers, one for each row of X.")
+    threshold = stated.decision_threshold
+    try:
+        deciding = model if threshold is None or decision_threshold(model) is not None else decide_at(model, threshold)
+        given = Material(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), n_jobs)
+        return Verification(tuple(_checks(given, sample, random_state, time_limit, bool(verbose))))
+    except NotFittedError as error:
+        inner = model.estimator if isinstance(model, FrozenEstimator) else model
+        raise InvalidInputError(
+            f"The black box, a {type(inner).__name__}, is not fitted. Give the one that the classifier was made from, its "
+            "discretizer_.estimator_."
+        ) from error
+
+
+def _check_numbers(sample: Any, random_state: Any, time_limit: Any) -> None:
+    if sample is not None and (not isinstance(sample, Integral) or isinstance(sample, bool) or sample < 0):
+        raise InvalidInputError(f"sample must be a whole number of at least 0, or None for all, got {sample!r}.")
+    if random_state is not None and (
+        not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0
+    ):
+        raise InvalidInputError(
+            f"random_state must be a whole number of at least 0, or None for another each time, got {random_state!r}."
+        )
+    is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and float(time_limit) >= 0):
+        raise InvalidInputError(f"time_limit must be a number of seconds, or None for none, got {time_limit!r}.")
+
+
+def _frozen(model: Any) -> Any:
+    return model if isinstance(model, FrozenEstimator) or not hasattr(model, "fit") else FrozenEstimator(model)
+
+
+def _checks(
+    given: Material, sample: int | None, random_state: int | None, time_limit: float | None, shown: bool
+) -> list[Check]:
+    about = [_check("data", lambda: _same_data(given)), _check("model", lambda: _same_model(given))]
+    steps: list[tuple[str, Callable[[], Problems]]] = [
+        ("parameters", lambda: _usable(given)),
+        ("rows searched", lambda: _points.rows_searched(given)),
+        ("moves", lambda: _points.moves_start(given)),
+        ("range and rules", lambda: _points.range_and_rules(given)),
+        ("landings", lambda: _points.landings(given)),
+        ("answers", lambda: _points.answers(given)),
+        ("costs", lambda: _points.costs(given)),
+        ("bounds", lambda: _points.bounds(given)),
+        ("missing values", lambda: _thresholds.deciding_missing_values(given, time_limit)),
+        ("thresholds found", lambda: _thresholds.found(given)),
+        ("thresholds kept", lambda: _thresholds.kept(given, time_limit)),
+        ("tree", lambda: _tree.tree_on_thresholds(given)),
+        ("objective", lambda: _tree.objective(given)),
+        ("best tree", lambda: _tree.tree_proven_anew(given, time_limit)),
+        ("optima", lambda: proven_anew(given, sample, random_state, time_limit, shown=shown)),
+    ]
+    checks, reason = about, _other_than_certified(about)
+    with progress_bar("Checks", len(steps), shown) as progress:
+        for done, (name, work) in enumerate(steps):
+            if reason is not None:
+                checks.append(Check(name, NOT_CHECKED, reason))
+                continue
+            checks.append(_check(name, work))
+            if name == "parameters" and checks[-1].outcome == FAILED:
+                reason = "The parameters cannot be used."
+            if progress is not None:
+                progress(done + 1)
+    return checks
+
+
+def _other_than_certified(about: list[Check]) -> str | None:
+    failed = [check.name for check in about if check.outcome == FAILED]
+    return f"This is not the {' nor the '.join(failed)} that the certificate is about." if failed else None
+
+
+def _check(name: str, work: Callable[[], Problems]) -> Check:
+    try:
+        result = work()
+    except NotChecked as reason:
+        return Check(name, NOT_CHECKED, str(reason))
+    problems, words = result if isinstance(result, tuple) else (result, "")
+    if problems:
+        text = "; ".join(problems)
+        return Check(name, FAILED, f"{text[:1].upper()}{text[1:]}.")
+    words = words or CONFIRMED[name]
+    return Check(name, PASSED, f"{words[:1].upper()}{words[1:]}.")
+
+
+CONFIRMED = {
+    "data": "the rows are those of the certificate",
+    "model": "the black box is that of the certificate",
+    "parameters": "they can be used with these rows and this black box",
+    "rows searched": "exactly the rows that the black box gets right within the band are there",
+    "moves": "every move starts at the value of its row",
+    "range and rules": "every change stays in the range of the rows and keeps the rules",
+    "landings": "every move lands on an allowed value",
+    "answers": "the black box answers every changed row with its target, by the margin",
+    "costs": "every cost is what its moves add up to",
+    "bounds": "no bound lies above its cost, and equals it where optimality is claimed",
+    "missing values": "missing values decide where they are said to",
+    "thresholds found": "the moves cross these thresholds, so often",
+    "thresholds kept": "they are those that Q and the selection take",
+    "tree": "its conditions are thresholds kept, and its leaves hold these rows and weights",
+    "objective": "error, leaves, bound and gap add up",
+}
+
+
+def _same_data(given: Material) -> list[str]:
+    stated = given.stated
+    if stated.data_fingerprint is None:
+        if stated.points is not None:  # written with the rows at hand
+            return ["counterfactuals are stated, but not which rows they are of"]
+        raise NotChecked("The certificate was made without the rows at hand, so it does not say which they are.")
+    problems = []
+    n = len(given.rows.y)
+    if stated.n_rows != n:
+        problems.append(f"there are {n:,} rows that count, and the certificate is about {stated.n_rows:,}")
+    try:
+        categories = positions_of_categories(stated.found.columns)
+        table = given.rows
+        found = data_fingerprint(table.X, table.y, table.sample_weight, given.numbers, categories=categories)
+    except FCCAError as error:
+        return [*problems, f"the rows have no fingerprint: {error}"]
+    if found != stated.data_fingerprint:
+        problems.append(
+            f"the fingerprint of the rows is {found[:12]}…, not {stated.data_fingerprint[:12]}…: a value, a label, a "
+            "weight, a name or the order of the rows is another one"
+        )
+    return problems
+
+
+def _same_model(given: Material) -> list[str]:
+    stated = given.stated
+    if stated.model_fingerprint is None:
+        if stated.points is not None:
+            return ["counterfactuals are stated, but not which black box they are of"]
+        raise NotChecked("The certificate was made without the rows at hand, so the model's categories have no names.")
+    try:
+        model = read_model(given.estimator)
+        found = model_fingerprint(labelled(model, given.rows.X))
+    except FCCAError as error:
+        return [f"the black box has no fingerprint: {error}"]
+    decides = decision_threshold(given.estimator)
+    if decides is not None and decides != stated.decision_threshold:
+        told = "nothing of it" if stated.decision_threshold is None else f"{stated.decision_threshold:g}"
+        return [f"the black box was told to decide at {decides:g}, and the certificate says {told}"]
+    if found == stated.model_fingerprint:
+        return []
+    return [
+        f"the fingerprint of the black box is {found[:12]}…, not {stated.model_fingerprint[:12]}…: its cuts, leaves, "
+        "coefficients or classes are others"
+    ]
+
+
+def _usable(given: Material) -> list[str]:
+    """Everything that later checks compute with is made here, so that what cannot be used is said once."""
+    try:
+        given.table  # noqa: B018
+        if given.stated.points is not None and given.search.rules is not None:
+            given.search.rules.limits(given.engine, given.table[:0], given.search.is_binary)
+        weight = _tree.row_weights(given)
+        if (weight < 0).any() or not 0 < weight.sum() < np.inf:
+            return ["the weights of the classes are below 0, too large, or leave no row any weight"]
+        return _tree.weights_of_no_class(given)
+    except NotFittedError:
+        raise
+    except (FCCAError, ValueError) as error:
+        return [f"they cannot be used with these rows and this black box: {error}"]

@@ -1,0 +1,428 @@
+"""FCCAClassifier: black box, bins and certified tree in one estimator, in raw units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import Tags, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fcca.classifier._cross_validation import CrossValidationMixin, check_selects, choose_n_thresholds
+from fcca.classifier._training_rows import are_training_rows
+from fcca.discretizers import BinaryRows, FCCADiscretizer
+from fcca.exceptions import InvalidInputError
+from fcca.metrics import fidelity
+from fcca.selection import OptimalSelection
+from fcca.tables import Columns, TrainingTable, routed_metadata, weighted_rows
+from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
+
+#: Branches of the search for the best thresholds.
+NODES_OF_CHOICE = 2_000
+
+#: The parts in place of None.
+DEFAULT_PARTS: dict[str, Callable[[], Any]] = {"discretizer": FCCADiscretizer, "tree": OptimalTreeClassifier}
+
+
+class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
+    """A small decision tree in place of a black box: provably the best one on the thresholds that the black box hangs on.
+
+    Parameters
+    ----------
+    discretizer : FCCADiscretizer, default=None
+        Finds the thresholds, or another one that takes them from a classifier, such as GTREDiscretizer; None is
+        ``FCCADiscretizer()``.
+    tree : OptimalTreeClassifier, default=None
+        The tree on the 0/1 columns; None is ``OptimalTreeClassifier(max_depth=3)``.
+    fit_to : {"labels", "target"}, default="labels"
+        What the tree learns: the labels, or the answers of the black box.
+    n_thresholds : int or "auto", default=None
+        Give the tree so many thresholds, those that tell best what it learns, with proof: an
+        :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
+        16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
+        The search ends after 2,000 branches; for another limit, and for constraints, give the discretizer a selection
+        that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
+
+    Attributes
+    ----------
+    discretizer_ : FCCADiscretizer
+        Fitted; its ``estimator_`` is the black box.
+    tree_ : OptimalTreeClassifier
+        Fitted on the 0/1 columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
+    structure_ : TreeStructure
+        The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
+    fidelity_ : float
+        Share of the training weight that the tree answers as the black box does.
+    n_thresholds_ : int
+        How many thresholds the tree was given.
+    selection_path_ : DataFrame
+        What :meth:`selection_path` found; only with ``n_thresholds="auto"``.
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fcca import FCCAClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> classifier = FCCAClassifier().fit(X, y)
+    >>> classifier.tree_.is_optimal_
+    True
+    >>> classifier.score(X, y) > 0.95
+    True
+
+    With the best four thresholds only:
+
+    >>> small = FCCAClassifier(n_thresholds=4).fit(X, y)
+    >>> small.n_thresholds_, small.discretizer_.selection_.proof
+    (4, 'proven optimal')
+    """
+
+    selection_path_: pd.DataFrame
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        "discretizer": [HasMethods(["fit", "transform", "predict_target"]), None],
+        "tree": [HasMethods(["fit", "predict"]), None],
+        "fit_to": [StrOptions({"labels", "target"})],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+    }
+
+    def __init__(
+        self,
+        discretizer: Any = None,
+        tree: Any = None,
+        fit_to: str = "labels",
+        n_thresholds: int | str | None = None,
+    ) -> None:
+        self.discretizer = discretizer
+        self.tree = tree
+        self.fit_to = fit_to
+        self.n_thresholds = n_thresholds
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
+        """Fit black box, thresholds and tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            Numbers, in their own units; and categories, columns of texts or of pandas' category type. Values may be missing.
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+            It reaches the black box, the thresholds' counts and the tree.
+        **metadata : dict
+            Further arguments that the black box or the tree request, with scikit-learn's metadata routing enabled.
+
+        Returns
+        -------
+        self
+        """
+        _raise_for_params(metadata, self, "fit")
+        if hasattr(self, "selection_path_"):
+            del self.selection_path_
+        discretizer, tree = self.new_parts()
+        if self.n_thresholds == "auto":
+            self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
+            discretizer.selection.set_params(n_thresholds=choose_n_thresholds(self.selection_path_))
+        validate_data(self, X, skip_check_array=True)  # notes the columns
+        searched = routed_metadata(self, "discretizer", metadata, X, None)
+        table, rows = _fit_discretizer(discretizer, X, y, sample_weight, searched)
+        return self.grow(discretizer, tree, rows, table, routed_metadata(self, "tree", metadata, X, sample_weight))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get the metadata routing of this object: arguments of ``fit`` that the black box and the tree request.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        fit_to_fit = MethodMapping().add(caller="fit", callee="fit")
+        parts = {name: getattr(self, name) or default() for name, default in DEFAULT_PARTS.items()}
+        return MetadataRouter(owner=self).add_self_request(self).add(**parts, method_mapping=fit_to_fit)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters, with those of the default discretizer and tree where none is given.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of discretizer and tree, such as ``discretizer__Q``.
+        """
+        parameters: dict[str, Any] = super().get_params(deep)
+        for name, default in DEFAULT_PARTS.items() if deep else ():
+            if getattr(self, name) is None:
+                parameters |= {f"{name}__{key}": value for key, value in default().get_params().items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, also those of the default discretizer and tree.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Such as ``discretizer__Q=0.7`` or ``tree__max_depth=4``.
+
+        Returns
+        -------
+        self
+        """
+        for name, default in DEFAULT_PARTS.items():
+            if parameters.get(name, getattr(self, name)) is None and any(key.startswith(f"{name}__") for key in parameters):
+                parameters[name] = default()
+        super().set_params(**parameters)
+        return self
+
+    def new_parts(self) -> tuple[Any, Any]:
+        """Make the discretizer and the tree, neither of them fitted, and check the parameters.
+
+        Returns
+        -------
+        discretizer
+            With a selection of ``n_thresholds``, where this is a number.
+        tree
+        """
+        self._validate_params()
+        discretizer, tree = self._new_discretizer(), self._new_tree()
+        if self.n_thresholds is not None:
+            selection = self._limits_of_selection(discretizer)
+            n = None if self.n_thresholds == "auto" else self.n_thresholds
+            discretizer.set_params(selection=selection.set_params(n_thresholds=n))
+        return discretizer, tree
+
+    def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
+        """The selection to set ``n_thresholds`` in: the discretizer's, or a new one with a limit on its search."""
+        check_selects(discretizer)
+        own = discretizer.selection
+        if own is None:
+            return OptimalSelection(fit_to=self.fit_to, max_nodes=NODES_OF_CHOICE)
+        if own.n_thresholds is not None or own.max_inconsistency is not None:
+            raise InvalidInputError(
+                f"n_thresholds={self.n_thresholds!r} was given, and the discretizer's selection says how many, too. Give "
+                "one of them."
+            )
+        limits: OptimalSelection = clone(own)
+        return limits
+
+    def grow(
+        self,
+        discretizer: Any,
+        tree: Any,
+        rows: BinaryRows,
+        table: TrainingTable | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Grow the tree on the binary columns of a fitted discretizer.
+
+        Parameters
+        ----------
+        discretizer : discretizer
+            Fitted.
+        tree : classifier
+            Not fitted.
+        rows : BinaryRows
+            The training rows.
+        table : TrainingTable, optional
+            The same as they were given; see :meth:`training_data`.
+        metadata : mapping, optional
+            Further arguments of the tree's ``fit``.
+
+        Returns
+        -------
+        self
+        """
+        if table is not None:
+            self._training = table
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(discretizer, name):
+                setattr(self, name, getattr(discretizer, name))
+        weights = {} if rows.weight is None else {"sample_weight": rows.weight}
+        learned = rows.y if self.fit_to == "labels" else rows.predictions
+        if rows.n_rows is None:
+            tree.fit(rows.B, learned, **weights, **(metadata or {}))
+        else:
+            tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows)
+        self.discretizer_, self.tree_ = discretizer, tree
+        self.classes_ = tree.classes_
+        structure: TreeStructure = tree.tree_.with_conditions(discretizer.thresholds_)
+        self.structure_ = structure
+        self.fidelity_ = fidelity(tree.predict(rows.B), rows.predictions, **weights)
+        self.n_thresholds_ = len(discretizer.thresholds_)
+        return self
+
+    def at_granularity(
+        self, Q: float, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> FCCAClassifier:
+        """The classifier at another granularity: same black box, same counterfactuals, new tree.
+
+        A selection is dropped: this is the paper's choice, by frequency.
+
+        Parameters
+        ----------
+        Q : float
+            Keep the thresholds crossed at least as often as the Q-quantile of all counts.
+        X, y, sample_weight : as in fit, optional
+            The training rows; see :meth:`training_data`.
+
+        Returns
+        -------
+        FCCAClassifier
+            A new one; this one stays as it is.
+        """
+        rows = self.training_data(X, y, sample_weight)
+        if not hasattr(self.discretizer_, "set_granularity"):
+            raise InvalidInputError(f"{type(self.discretizer_).__name__} has no granularity; FCCADiscretizer has.")
+        return self._with(copy(self.discretizer_).set_granularity(Q), rows, Q=Q, selection=None)
+
+    def at_selection(
+        self,
+        selection: OptimalSelection | None,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> FCCAClassifier:
+        """The classifier on other thresholds of its discretizer: same black box, same counterfactuals, new tree.
+
+        Parameters
+        ----------
+        selection : OptimalSelection or None
+            Chooses among the thresholds of the discretizer; None keeps them all.
+        X, y, sample_weight : as in fit, optional
+            The training rows; see :meth:`training_data`.
+
+        Returns
+        -------
+        FCCAClassifier
+            A new one; this one stays as it is.
+        """
+        rows = self.training_data(X, y, sample_weight)
+        check_selects(self.discretizer_)
+        discretizer = copy(self.discretizer_).set_selection(selection, rows.X, rows.y, rows.sample_weight)
+        return self._with(discretizer, rows, selection=selection)
+
+    def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
+        """The classifier on a fitted discretizer that differs from its own in some parameters."""
+        other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
+        other.discretizer = FCCADiscretizer() if self.discretizer is None else other.discretizer
+        known = other.discretizer.get_params(deep=False)
+        other.discretizer.set_params(**{name: value for name, value in parameters.items() if name in known})
+        _, tree = other.new_parts()
+        return other.grow(discretizer, tree, _binary_rows(discretizer, rows), rows)
+
+    def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
+        """The rows that it was fitted on, those of weight 0 left out.
+
+        The classifier keeps them by reference, in memory only: a pickle or a copy does not hold them, and then they have to
+        be given again.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in fit, optional
+            The rows; None takes those in memory.
+
+        Returns
+        -------
+        TrainingTable
+            ``X``, ``y``, ``sample_weight``, and ``rows``, which rows of the table given to fit they are.
+        """
+        check_is_fitted(self)
+        if (X is None) != (y is None) or (X is None and sample_weight is not None):
+            raise InvalidInputError("X, y and sample_weight belong together: give them all, or none.")
+        if X is None and not hasattr(self, "_training"):
+            raise InvalidInputError(
+                "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
+                "pieces. Give X and y."
+            )
+        rows = self._training if X is None else weighted_rows(X, y, sample_weight)
+        if not are_training_rows(self, rows):
+            reason = "They were changed since." if X is None else "Give X, y and sample_weight as they were in fit."
+            raise InvalidInputError(f"These are not the rows that the classifier was fitted on. {reason}")
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_training"}
+
+    def _new_discretizer(self) -> Any:
+        discretizer = FCCADiscretizer() if self.discretizer is None else clone(self.discretizer)
+        return discretizer.set_output(transform="default")
+
+    def _new_tree(self) -> Any:
+        return OptimalTreeClassifier(max_depth=3) if self.tree is None else clone(self.tree)
+
+    @property
+    def _structure(self) -> TreeStructure:
+        return self.structure_
+
+    @property
+    def _columns(self) -> Columns | None:
+        columns: Columns | None = self.discretizer_.thresholds_.columns
+        return columns
+
+    def _checked_table(self, X: Any) -> NDArray[Any]:
+        if self._columns is None:
+            return super()._checked_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
+        asked = self.structure_.feature
+        return self._columns.for_answers(asked[asked >= 0].tolist()).encode(X)
+
+    def to_sklearn(self) -> DecisionTreeClassifier:
+        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+
+        It takes X, in raw units, where all conditions of the tree are thresholds. scikit-learn's trees cast X to
+        32-bit floats first; the thresholds are moved so that training rows end where they should, unless those floats
+        cannot tell them apart. Another value closer to a threshold than they can tell may go to the other side. Where
+        some are sets of categories or ask for missing values, which scikit-learn's trees cannot test, it takes the
+        0/1 columns, ``discretizer_.transform(X)``, and its columns are named for their conditions.
+        """
+        check_is_fitted(self)
+        if self.structure_.has_cuts_only and not (self._columns is not None and self._columns.has_categories):
+            above = np.append(self.discretizer_.thresholds_.above, np.nan)[self.tree_.tree_.feature]  # NaN for leaves: -1
+            names = getattr(self, "feature_names_in_", None)
+            return self.structure_.to_sklearn(self.classes_, self.n_features_in_, names, above)
+        names = self.discretizer_.get_feature_names_out()
+        on_conditions: TreeStructure = self.tree_.tree_
+        return on_conditions.to_sklearn(self.classes_, len(names), names)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(FCCADiscretizer() if self.discretizer is None else self.discretizer).input_tags
+        for name in ("allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Share of rows that the tree answers as the black box does."""
+        check_is_fitted(self)
+        return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
+
+
+def _fit_discretizer(
+    discretizer: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
+) -> tuple[TrainingTable, BinaryRows]:
+    """Fit a discretizer, and return the training rows as they were given and as binary columns."""
+    if hasattr(discretizer, "fit_encoded"):  # encodes and predicts each row once
+        rows = discretizer.fit_encoded(X, y, sample_weight, **metadata).binarized(discretizer.thresholds_)
+        return weighted_rows(X, y, sample_weight), rows
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    discretizer.fit(X, y, **weights, **metadata)
+    table = weighted_rows(X, y, sample_weight)
+    return table, _binary_rows(discretizer, table)
+
+
+def _binary_rows(discretizer: Any, rows: TrainingTable) -> BinaryRows:
+    """Rows as a fitted discretizer sees them."""
+    if hasattr(discretizer, "binary_rows"):
+        found: BinaryRows = discretizer.binary_rows(rows.X, rows.y, rows.sample_weight)
+        return found
+    return BinaryRows(discretizer.transform(rows.X), rows.y, discretizer.predict_target(rows.X), rows.sample_weight)

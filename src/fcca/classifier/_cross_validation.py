@@ -1,0 +1,369 @@
+"""Cross-validated paths over granularities and numbers of thresholds, and ways to choose from them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
+from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, whole_numbers
+from fcca.tables import check_weights, known_rows
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+
+#: The levels of granularity in the paper.
+GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: Branches of each search whose result is only compared with others: its start is close enough.
+NODES_OF_PATH = 0
+
+
+class Fold(NamedTuple):
+    """Rows to learn from, and rows held out."""
+
+    number: int
+    X: Any
+    y: NDArray[np.generic]
+    weight: Floats | None
+    X_test: Any
+    y_test: NDArray[np.generic]
+    test_weight: Floats | None
+
+    @property
+    def weights(self) -> dict[str, Floats]:
+        """The weights as a parameter of ``fit``, where there are any."""
+        return {} if self.weight is None else {"sample_weight": self.weight}
+
+    def answered_by(self, discretizer: Any) -> Fold:
+        """Without the held-out rows that have a category or a gap that no training row of the fold has."""
+        known = np.flatnonzero(known_rows(discretizer.thresholds_.columns, self.X_test))
+        if len(known) == len(self.y_test):
+            return self
+        if len(known) == 0:
+            raise InvalidInputError(
+                f"All held-out rows of fold {self.number} have a category or a gap that its training rows do not have. Give "
+                "fewer folds, or another splitter as cv."
+            )
+        weight = None if self.test_weight is None else self.test_weight[known]
+        return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
+
+
+def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
+    """The folds of a cross-validation; rows of weight 0 are in none."""
+    y = column_or_1d(y)
+    weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
+    if weight is not None and not weight.all():
+        kept = np.flatnonzero(weight)
+        X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
+    try:
+        splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    except ValueError as error:  # more folds than rows of a class
+        raise InvalidInputError(f"The rows cannot be split for cross-validation: {error}") from error
+    for number, (train, test) in enumerate(splits):
+        yield Fold(
+            number,
+            *(_safe_indexing(X, train), y[train], None if weight is None else weight[train]),
+            *(_safe_indexing(X, test), y[test], None if weight is None else weight[test]),
+        )
+
+
+class FoldTrees:
+    """Grows trees on the 0/1 columns of one fold.
+
+    Parameters
+    ----------
+    fold : Fold
+    new_tree : callable
+        Makes a tree that is not fitted yet.
+    discretizer : discretizer
+        Fitted on the fold.
+    fit_to : {"labels", "target"}
+        What the trees learn.
+    """
+
+    def __init__(self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str) -> None:
+        self.fold, self.new_tree = fold, new_tree
+        self.answers = discretizer.predict_target(fold.X_test)
+        self.learned = fold.y if fit_to == "labels" else discretizer.predict_target(fold.X)
+
+    def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
+        """How a tree does on these columns."""
+        fold, weights = self.fold, self.fold.weights
+        tree = self.new_tree().fit(B, self.learned, **weights)
+        predicted = tree.predict(B_test)
+        return {
+            "thresholds": len(thresholds),
+            "features": len(thresholds.features_used),
+            "compression": compression_rate(B, **weights),
+            "inconsistency": inconsistency_rate(B, fold.y, **weights),
+            "accuracy": fidelity(predicted, fold.y_test, fold.test_weight),
+            "fidelity": fidelity(predicted, self.answers, fold.test_weight),
+            "leaves": getattr(tree, "n_leaves_", np.nan),
+            "optimal": float(getattr(tree, "is_optimal_", np.nan)),
+        }
+
+
+def granularities_of_fold(
+    fold: Fold,
+    discretizer: Any,
+    new_tree: Callable[[], Any],
+    fit_to: str,
+    levels: Sequence[float],
+    lambda0: Sequence[float] | None,
+) -> Iterator[dict[str, float]]:
+    """The trees at every level of granularity; the discretizer is not fitted yet."""
+    first = discretizer.fit(fold.X, fold.y, **fold.weights)
+    fold = fold.answered_by(first)
+    trees = FoldTrees(fold, new_tree, first, fit_to)
+    for cost in [first.lambda0] if lambda0 is None else lambda0:
+        discretizer = first
+        if cost != first.lambda0:
+            fitted = FrozenEstimator(first.estimator_)  # decides where it is told to already
+            discretizer = clone(first).set_params(estimator=fitted, decision_threshold=None, lambda0=cost)
+            discretizer.set_output(transform="default").fit(fold.X, fold.y, **fold.weights)
+        for Q in levels:
+            kept = discretizer.set_granularity(Q).thresholds_
+            line = trees.line(kept, discretizer.transform(fold.X), discretizer.transform(fold.X_test))
+            yield {"lambda0": cost, "Q": Q} | line
+
+
+def selections_of_fold(
+    fold: Fold,
+    discretizer: Any,
+    new_tree: Callable[[], Any],
+    fit_to: str,
+    numbers: Sequence[int],
+    selection: OptimalSelection,
+) -> Iterator[dict[str, float]]:
+    """The trees on the best so many thresholds; the discretizer is not fitted yet."""
+    discretizer.fit(fold.X, fold.y, **fold.weights)
+    fold = fold.answered_by(discretizer)
+    trees = FoldTrees(fold, new_tree, discretizer, fit_to)
+    measured = fold.y if selection.fit_to == "labels" else discretizer.predict_target(fold.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the path says how many are proven
+        frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
+    B, B_test = discretizer.transform(fold.X), discretizer.transform(fold.X_test)
+    for n in numbers:
+        # All that there are, where there are fewer; none, where more have to be kept.
+        for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
+            line = trees.line(one.thresholds, B[:, one.kept], B_test[:, one.kept])
+            yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)}
+
+
+def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
+    """One line per fold, or the means over folds with the standard error of the accuracy."""
+    frame = pd.DataFrame(lines)
+    if per_fold:
+        first = [*keys, "fold"]
+        return frame[[*first, *frame.columns.drop(first)]]
+    groups = frame.drop(columns="fold").groupby(keys)
+    path = groups.mean()
+    path["accuracy_se"] = groups["accuracy"].sem(ddof=1)
+    return path.reset_index()
+
+
+def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, tradeoff: float = 0.8) -> dict[str, float]:
+    """Choose a line of a granularity path.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What :meth:`FCCAClassifier.granularity_path` returns.
+    rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
+        The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
+        paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
+    tradeoff : float, default=0.8
+        Weight of the inconsistency.
+
+    Returns
+    -------
+    dict
+        ``lambda0`` and ``Q``.
+    """
+    _check_path(path, "granularity_path", ("lambda0", "Q", "thresholds", "accuracy", "accuracy_se"))
+    if rule == "tradeoff":
+        gain = (1 - tradeoff) * path["compression"] - tradeoff * path["inconsistency"]
+        chosen = path.loc[gain.sort_values(ascending=False, kind="stable").index].iloc[0]
+    elif rule in ("best", "one_standard_error"):
+        chosen = _most_accurate(path, rule, "thresholds")
+    else:
+        raise InvalidInputError(f"rule must be 'best', 'one_standard_error' or 'tradeoff', got {rule!r}.")
+    return {"lambda0": float(chosen["lambda0"]), "Q": float(chosen["Q"])}
+
+
+def choose_n_thresholds(path: pd.DataFrame, rule: str = "one_standard_error") -> int:
+    """Choose how many thresholds to keep from a selection path.
+
+    Parameters
+    ----------
+    path : DataFrame
+        What :meth:`FCCAClassifier.selection_path` returns.
+    rule : {"best", "one_standard_error"}, default="one_standard_error"
+        The number with the most accurate tree, or the smallest within one standard error of it.
+
+    Returns
+    -------
+    int
+    """
+    if rule not in ("best", "one_standard_error"):
+        raise InvalidInputError(f"rule must be 'best' or 'one_standard_error', got {rule!r}.")
+    _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_se"))
+    return int(_most_accurate(path, rule, "n_thresholds")["n_thresholds"])
+
+
+def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
+    if missing := [name for name in columns if name not in path.columns]:
+        raise InvalidInputError(f"path must be what {maker} returns with per_fold=False; it lacks {', '.join(missing)}.")
+    if len(path) == 0:
+        raise InvalidInputError("path has no line to choose from.")
+
+
+def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
+    """The most accurate line, of equals the smallest; or the smallest within one standard error of it."""
+    best = path.sort_values(["accuracy", size], ascending=[False, True], kind="stable").iloc[0]
+    if rule == "best":
+        return best
+    close = path[path["accuracy"] >= best["accuracy"] - np.nan_to_num(best["accuracy_se"])]
+    return close.sort_values([size, "accuracy"], ascending=[True, False], kind="stable").iloc[0]
+
+
+class CrossValidationMixin:
+    """Cross-validated paths of a classifier over granularities and numbers of thresholds."""
+
+    fit_to: str
+
+    def _new_discretizer(self) -> Any:
+        """Make the discretizer, not fitted."""
+        raise NotImplementedError
+
+    def _new_tree(self) -> Any:
+        """Make the tree, not fitted."""
+        raise NotImplementedError
+
+    def granularity_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        Q: Sequence[float] = GRANULARITIES,
+        lambda0: Sequence[float] | None = None,
+        cv: Any = 5,
+        sample_weight: ArrayLike | None = None,
+        per_fold: bool = False,
+    ) -> pd.DataFrame:
+        """Cross-validate the tree over levels of granularity.
+
+        The black box is fitted once per fold, the counterfactuals are computed once per fold and ``lambda0``. The thresholds
+        are those crossed most often: a selection plays no part.
+
+        Parameters
+        ----------
+        X, y : as in fit
+        Q : sequence of float
+            Levels of granularity.
+        lambda0 : sequence of float, optional
+            Costs per moved feature, the paper's other knob; default is the discretizer's own.
+        cv : int or splitter, default=5
+        sample_weight : array-like of shape (n_rows,), optional
+        per_fold : bool, default=False
+            One line per fold instead of their means.
+
+        Returns
+        -------
+        DataFrame
+            Per ``lambda0`` and ``Q``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on
+            training rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose
+            tree is proven. Means over folds, with the standard error of the accuracy as ``accuracy_se``.
+
+        See Also
+        --------
+        choose_granularity : ways to choose from it.
+        """
+        levels = list(Q)
+        if not levels:
+            raise InvalidInputError("Q must name at least one level.")
+        lines = [
+            line | {"fold": fold.number}
+            for fold in folds(X, y, sample_weight, cv)
+            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, levels, lambda0)
+        ]
+        return path_frame(lines, ["lambda0", "Q"], per_fold=per_fold)
+
+    def selection_path(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        n_thresholds: Iterable[int] = NUMBERS_OF_THRESHOLDS,
+        selection: OptimalSelection | None = None,
+        cv: Any = 5,
+        sample_weight: ArrayLike | None = None,
+        per_fold: bool = False,
+    ) -> pd.DataFrame:
+        """Cross-validate the tree over numbers of thresholds, the best ones of each number.
+
+        Black box and counterfactuals are computed once per fold.
+
+        Parameters
+        ----------
+        X, y : as in fit
+        n_thresholds : iterable of int, default=range(1, 17)
+            How many thresholds to keep; all, where a fold has fewer.
+        selection : OptimalSelection, optional
+            Chooses them; its ``n_thresholds`` and ``max_inconsistency`` play no part. Default is the discretizer's own, or
+            one against what the tree learns, which takes what the search starts from (``max_nodes=0``). Conditions that it
+            names must be there in every fold.
+        cv : int or splitter, default=5
+        sample_weight : array-like of shape (n_rows,), optional
+        per_fold : bool, default=False
+            One line per fold instead of their means.
+
+        Returns
+        -------
+        DataFrame
+            Per ``n_thresholds``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on training
+            rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose tree is
+            proven, and ``selection_optimal``, of those whose thresholds are. Means over folds, with the standard error of
+            the accuracy as ``accuracy_se``.
+
+        See Also
+        --------
+        choose_n_thresholds : ways to choose from it.
+        """
+        numbers = sorted(set(whole_numbers("n_thresholds", n_thresholds)))
+        discretizer = self._new_discretizer()
+        check_selects(discretizer)
+        selection = discretizer.selection if selection is None else selection
+        if selection is None:
+            selection = OptimalSelection(fit_to=self.fit_to, max_nodes=NODES_OF_PATH)
+        if not isinstance(selection, OptimalSelection):
+            raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
+        selection.check_parameters(for_frontier=True)
+        lines = [
+            line | {"fold": fold.number}
+            for fold in folds(X, y, sample_weight, cv)
+            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, numbers, selection)
+        ]
+        return path_frame(lines, ["n_thresholds"], per_fold=per_fold)
+
+    def _without_selection(self) -> Any:
+        discretizer = self._new_discretizer()
+        return discretizer.set_params(selection=None) if hasattr(discretizer, "selection") else discretizer
+
+
+def check_selects(discretizer: Any) -> None:
+    """Raise where a discretizer cannot choose among its thresholds."""
+    if not hasattr(discretizer, "set_selection"):
+        raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")

@@ -1,0 +1,56 @@
+"""Recognising the rows that a classifier was fitted on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fcca.tables import TrainingTable
+
+if TYPE_CHECKING:
+    from fcca.classifier._classifier import FCCAClassifier
+
+
+def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
+    """Whether a classifier was fitted on these rows.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Fitted.
+    rows : TrainingTable
+    """
+    return _fill_the_tree(classifier, rows) and _start_the_counterfactuals(classifier, rows)
+
+
+def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
+    """Whether the leaves hold as many of these rows, and as much weight of each class, as in fit."""
+    nodes = classifier.structure_
+    is_leaf, shape = nodes.feature < 0, nodes.weight.shape
+    leaf = classifier.apply(rows.X)
+    learned = np.asarray(rows.y if classifier.fit_to == "labels" else classifier.discretizer_.predict_target(rows.X))
+    label = pd.Index(classifier.classes_).get_indexer(learned)
+    if (label < 0).any():
+        return False
+    weight = np.ones(len(leaf)) if rows.sample_weight is None else rows.sample_weight
+    weight = classifier.tree_.row_weights(learned, weight)
+    held = np.bincount(leaf * shape[1] + label, weights=weight, minlength=shape[0] * shape[1]).reshape(shape)
+    n_rows = np.bincount(leaf, minlength=shape[0])
+    return np.array_equal(n_rows[is_leaf], nodes.n_rows[is_leaf]) and np.allclose(
+        held[is_leaf], nodes.weight[is_leaf], rtol=1e-9
+    )
+
+
+def _start_the_counterfactuals(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
+    """Whether every move of a counterfactual starts at its row, so that the order of the rows is the same, too."""
+    found = getattr(classifier.discretizer_, "counterfactuals_", None)
+    if found is None:
+        return True
+    at = np.searchsorted(rows.rows, found.rows)
+    if len(at) and (at.max() >= len(rows.rows) or not np.array_equal(rows.rows[at], found.rows)):
+        return False
+    table = classifier.discretizer_.encode(rows.X)
+    origin = np.asarray(table[at[found.moves.point], found.moves.feature], dtype=np.float64)
+    return np.array_equal(origin, found.moves.origin, equal_nan=True)

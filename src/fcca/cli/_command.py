@@ -1,0 +1,162 @@
+"""Commands: dataclasses whose fields are the arguments and options, and whose docstring is the help."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from inspect import Parameter, Signature, cleandoc, get_annotations
+from pathlib import Path
+from types import GenericAlias
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+
+import typer
+from rich.console import RenderableType
+from typer.core import TyperCommand
+from typer.models import ParameterInfo
+
+from fcca.cli._checks import Check
+from fcca.cli._running import Output, run_command
+from fcca.utils import atomic_outputs
+
+LAST_PANEL = "Counterfactuals and thresholds"
+PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
+EPILOG = (
+    "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
+    "counterfactuals do not flip the model's own predict; 130 interrupted."
+)
+
+
+class Result(ABC):
+    """Result of a command."""
+
+    notes: tuple[str, ...]
+
+    @abstractmethod
+    def summary(self, written: Path | None) -> RenderableType:
+        """Everything as tables, and the file that it was written to."""
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """Everything as JSON has it."""
+
+    def write(self, path: Path, name: str) -> None:
+        """Write a table to ``path``, in the format that the final name asks for; for commands with ``--out``."""
+        raise NotImplementedError
+
+    def verdict(self) -> tuple[int, str]:
+        """The exit code, and the error to print, if any."""
+        return 0, ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """Base class of the commands.
+
+    The fields of a command are the parameters of its function, as Typer takes them: ``Annotated`` types with help texts
+    and, where needed, a :class:`Check`. In each panel of the help, its own options come before those of base classes.
+    Fields that are not initialized are no options. Modules with commands do without postponed annotations: the functions of
+    checks are made where the names that they use are known.
+    """
+
+    epilog: ClassVar[str] = PLAIN_EPILOG
+
+    out: Any = field(default=None, init=False)
+    as_json: bool = field(default=False, init=False)
+    quiet: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        for name, hint in options_of(type(self)).items():
+            value = getattr(self, name)
+            for check in hint.__metadata__:
+                if isinstance(check, Check) and value is not None:
+                    check.of(f"--{name.replace('_', '-')}", value)
+        self.check()
+
+    def check(self) -> None:
+        """Check what several options say together; each of them has been checked."""
+
+    def run(self, output: Output) -> int:
+        """Compute, write to ``--out`` and print; returns the exit code."""
+        result: Result | None = None
+        failure: OSError | None = None
+        try:
+            with nullcontext() if self.out is None else atomic_outputs(self.out.parent) as outputs:
+                path = None if outputs is None else outputs.path(self.out.name)  # checks the target before any work
+                result = self.compute(output)
+                if path is not None:
+                    result.write(path, self.out.name)
+        except OSError as error:
+            if result is None:
+                raise
+            failure = error  # the result is still worth printing
+        written = None if failure else self.out
+        output.result(lambda: result.summary(written), result.document, result.notes)
+        if failure is not None:
+            return output.cannot_write(self.out, failure)
+        code, message = result.verdict()
+        if message:
+            output.error(message)
+        return code
+
+    def compute(self, output: Output) -> Result:
+        """Do the work, with its progress on ``output``; for commands that do not override ``run``."""
+        raise NotImplementedError
+
+
+def options_of(command: type[Command]) -> dict[str, Any]:
+    """Arguments and options of a command with their types, in the order of the help."""
+    hints = get_type_hints(command, include_extras=True)
+    names: list[str] = []
+    for base in filter(is_dataclass, command.__mro__):
+        initial = {field.name for field in fields(base) if field.init}
+        declared = [name for name in get_annotations(base) if name in initial]
+        names = [name for name in names if name not in declared] + declared  # a repeated one keeps the place of the base
+    is_option = {field.name: field.init for field in fields(command)}
+    options = {name: hints[name] for name in names if is_option[name]}
+    return dict(sorted(options.items(), key=lambda option: _panel(option[1]) == LAST_PANEL))
+
+
+def _panel(hint: Any) -> str | None:
+    return next(info.rich_help_panel for info in hint.__metadata__ if isinstance(info, ParameterInfo))
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    """A parameter as Typer takes it: options that may be given several times are lists there, and tuples here."""
+    kind, *others = get_args(hint)
+    if get_origin(kind) is tuple:
+        kind, default = GenericAlias(list, get_args(kind)[:1]) | None, None
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, *others])
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return flags_without_type(super().get_params(ctx))
+
+
+def flags_without_type(params: list[Any]) -> list[Any]:
+    """The same parameters, the type of flags left out of the help: they take no value."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+def add_command(app: typer.Typer, command: type[Command]) -> None:
+    """Add a command to the command line, under the name of its class."""
+    options = options_of(command)
+    defaults = {field.name: Parameter.empty if field.default is MISSING else field.default for field in fields(command)}
+    several = [name for name, hint in options.items() if get_origin(get_args(hint)[0]) is tuple]
+
+    def run(**given: Any) -> None:
+        given |= {name: tuple(given[name] or ()) for name in several}
+        output = Output(given.get("quiet", False), given.get("as_json", False))
+        run_command(lambda: command(**given).run(output), output)
+
+    parameters = [_parameter(name, hint, defaults[name]) for name, hint in options.items()]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    text = re.sub(r"(?<!\n)\n(?!\n|\[cyan\])", " ", cleandoc(command.__doc__ or ""))  # paragraphs may be wrapped
+    app.command(
+        command.__name__.lower(), cls=_Command, help=text, short_help=text.partition("\n")[0], epilog=command.epilog
+    )(run)

@@ -1,0 +1,86 @@
+"""The counterfactuals of a table that comes in pieces: written as they are found, none of them kept."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, Self
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fcca.cli._distillation_result import lines_of
+from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers import DigitCounts, medians
+
+RowNumbers = NDArray[np.int64]
+
+COSTS_AT_A_TIME = 1_000_000
+
+
+class CounterfactualLines:
+    """A Parquet file with a line per move, and the costs that it tells; a context manager.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None writes none.
+    directory : Path
+        Where the costs are kept, in a file without a name.
+    """
+
+    def __init__(self, path: Path | None, directory: Path) -> None:
+        self.path, self.directory = path, directory
+        self._open = ExitStack()
+        self._writer: pq.ParquetWriter | None = None
+        self._schema: pa.Schema | None = None
+
+    def __enter__(self) -> Self:
+        self._costs: IO[bytes] = self._open.enter_context(TemporaryFile(dir=self.directory))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def add(self, found: Counterfactuals, rows: RowNumbers) -> None:
+        """Take in the counterfactuals of one piece.
+
+        Parameters
+        ----------
+        found : Counterfactuals
+        rows : ndarray
+            The rows of the file that they are about the rows of.
+        """
+        self._costs.write(found.cost[found.is_status("optimal")].tobytes())
+        if self.path is None:
+            return
+        lines = lines_of(found, rows)
+        if self._writer is None:
+            self._schema = _schema(lines, found.classes)
+            self._writer = self._open.enter_context(pq.ParquetWriter(self.path, self._schema))
+        if len(lines):
+            self._writer.write_table(pa.Table.from_pandas(lines, self._schema, preserve_index=False))
+
+    def median_cost(self) -> float:
+        """Of the proven counterfactuals, found out in a few passes over the costs."""
+
+        def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
+            self._costs.seek(0)
+            count = DigitCounts.of([np.empty(0)], prefix, at)
+            while costs := self._costs.read(8 * COSTS_AT_A_TIME):
+                count += DigitCounts.of([np.frombuffer(costs, dtype=np.float64)], prefix, at)
+            return count
+
+        return medians([0], one_pass)[0]
+
+
+def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:
+    """The types of the file's columns, whatever is in the first lines."""
+    schema = pa.Schema.from_pandas(lines, preserve_index=False)
+    at = schema.get_field_index("target")
+    label = pa.Schema.from_pandas(pd.DataFrame({"target": classes}), preserve_index=False).field("target")
+    return schema.set(at, label)

@@ -1,0 +1,192 @@
+"""The result of ``fcca distill``, and the files that it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.certificates import data_fingerprint, positions_of_categories, written_certificate
+from fcca.classifier import FCCAClassifier
+from fcca.cli._columns import as_json, one_type_per_column
+from fcca.cli._data import TableFacts
+from fcca.cli._options import CERTIFICATE, COUNTERFACTUALS, SAVED_MODEL, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE
+from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers import BinaryRows, FCCADiscretizer
+from fcca.export import to_json
+from fcca.metrics import compression_rate, inconsistency_rate
+from fcca.models import DecidedAt
+from fcca.tables import Columns
+from fcca.utils import AtomicOutputs
+
+RowNumbers = NDArray[np.int64]
+Labels = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Rates of the black box, the binary columns and the tree on some rows."""
+
+    rows: int
+    target_accuracy: float
+    compression: float
+    inconsistency: float
+    tree_accuracy: float
+    tree_fidelity: float
+    baseline_accuracy: float  # of predicting the commonest class of the training rows
+
+    @classmethod
+    def of(cls, rows: BinaryRows, classifier: FCCAClassifier, commonest: Any) -> Scores:
+        """Measure binary rows.
+
+        Parameters
+        ----------
+        rows : BinaryRows
+        classifier : FCCAClassifier
+            Fitted.
+        commonest : label
+        """
+        y, n_rows = rows.y, rows.n_rows
+        weight = np.ones(len(y), dtype=np.int64) if n_rows is None else n_rows
+        predicted = classifier.tree_.predict(rows.B)
+
+        def share(hits: Any) -> float:
+            return float(weight[hits].sum() / weight.sum())
+
+        return cls(
+            rows=int(weight.sum()),
+            target_accuracy=share(y == rows.predictions),
+            compression=compression_rate(rows.B, n_rows),
+            inconsistency=inconsistency_rate(rows.B, y, n_rows),
+            tree_accuracy=share(y == predicted),
+            tree_fidelity=share(predicted == rows.predictions),
+            baseline_accuracy=share(y == commonest),
+        )
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """The rows, where they are in memory."""
+
+    table: pd.DataFrame  # all rows of the file
+    labels: Labels
+    categorical: tuple[str, ...]  # columns that were said to hold categories
+    training_rows: RowNumbers  # rows of the file
+    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out that the black box can predict
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """The result of ``fcca distill``."""
+
+    data: TableFacts
+    model_file: Path | None
+    in_memory: RowsInMemory | None  # None where the table was streamed
+    sample: int | None  # rows that the black box was fitted on; None for all
+    n_to_learn_from: int  # rows that are not held out, whether or not the black box can predict them
+    target: Any
+    classifier: FCCAClassifier
+    median_cost: float  # of the proven counterfactuals
+    commonest: Any  # class of the training rows
+    training: Scores
+    held_out: Scores | None
+    seconds: dict[str, float]  # of each step
+    notes: tuple[str, ...]
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the rows were read in pieces."""
+        return self.in_memory is None
+
+    @property
+    def discretizer(self) -> FCCADiscretizer:
+        """The fitted discretizer."""
+        discretizer: FCCADiscretizer = self.classifier.discretizer_
+        return discretizer
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many counterfactuals there are of each status."""
+        return self.discretizer.statuses_
+
+    @property
+    def n_unverified(self) -> int:
+        """Number of counterfactuals that do not flip the black box."""
+        return self.statuses.get("unverified", 0)
+
+    def with_note(self, note: str) -> Distillation:
+        """The same result with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
+    def with_seconds(self, **seconds: float) -> Distillation:
+        """The same result with more times."""
+        return replace(self, seconds=self.seconds | seconds)
+
+    def on_unverified(self, *, where: str = "") -> str:
+        """The message about unverified counterfactuals."""
+        marked = f"marked 'unverified' in {where} and " if where else ""
+        return (
+            f"{self.n_unverified} of {sum(self.statuses.values())} counterfactuals do not flip the model's own "
+            f"predict; they are {marked}left out of all counts."
+        )
+
+    def shown_columns(self) -> Columns | None:
+        """The columns, with missing values only where the file has any: some models allow them everywhere."""
+        columns = self.discretizer.thresholds_.columns
+        if columns is None:
+            return None
+        return Columns(
+            tuple(
+                replace(column, missing=column.missing and gap) for column, gap in zip(columns, self.data.gaps, strict=True)
+            )
+        )
+
+    def write(self, outputs: AtomicOutputs, *, counterfactuals: bool, save_model: bool = False) -> None:
+        """Write the files beside the report; the counterfactuals of a streamed table are written already."""
+        table = self.discretizer.thresholds_
+        frame = table.to_frame()
+        frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
+        frame.to_csv(outputs.path(THRESHOLDS_CSV), index=False, lineterminator="\n")
+        outputs.path(THRESHOLDS_JSON).write_text(table.to_json(), encoding="utf-8", newline="\n")
+        outputs.path(TREE).write_text(to_json(self.classifier), encoding="utf-8", newline="\n")
+        if counterfactuals and self.in_memory is not None:
+            lines = lines_of(self.discretizer.counterfactuals_, self.in_memory.training_rows)
+            lines.to_parquet(outputs.path(COUNTERFACTUALS), index=False)
+            outputs.path(CERTIFICATE).write_text(self._certificate(self.in_memory), encoding="utf-8", newline="\n")
+        if save_model:
+            # Where to decide is in the certificate.
+            target = self.target.estimator if isinstance(self.target, DecidedAt) else self.target
+            import_module("skops.io").dump(target, outputs.path(SAVED_MODEL))
+
+    def _certificate(self, rows: RowsInMemory) -> str:
+        """The certificate, with rows by their numbers in the file."""
+        held_out = np.setdiff1d(np.arange(self.data.n_rows), rows.training_rows)
+        categories = positions_of_categories(self.discretizer.all_thresholds_.columns)
+        read = {
+            "label": self.data.label,
+            "categorical": list(rows.categorical),
+            "rows": self.data.n_rows,
+            "left_out": held_out.tolist(),
+            "fingerprint": data_fingerprint(rows.table, rows.labels, categories=categories),
+        }
+        return written_certificate(
+            self.classifier, self.classifier.training_data(), row_numbers=rows.training_rows, read=read
+        )
+
+
+def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
+    """One line per move; ``row`` is the row of the file, the first is 0.
+
+    Parameters
+    ----------
+    found : Counterfactuals
+    rows : ndarray
+        The rows of the file that they are about the rows of.
+    """
+    of_file = replace(found, rows=rows[found.rows])
+    return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))

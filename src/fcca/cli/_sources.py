@@ -1,0 +1,418 @@
+"""Where the rows of ``fcca distill`` come from: a table in memory, or a Parquet file that is read in pieces.
+
+Both sources have the same methods. The steps of :func:`fcca.cli._distillation.distillation` call them in this order:
+``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``, and then
+what is printed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds
+from fcca.cli._black_box import LARGEST_NUMBER, BlackBox, Rules, check_range, training_table
+from fcca.cli._columns import as_known
+from fcca.cli._counterfactual_lines import CounterfactualLines
+from fcca.cli._data import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
+from fcca.cli._distillation_result import RowsInMemory
+from fcca.cli._models import fitting
+from fcca.cli._notes import LeftOutRows
+from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
+from fcca.cli._split import MOST_STRATIFIED, Split
+from fcca.cli._timing import Stopwatch
+from fcca.discretizers import BinaryRows, LocalPieces, Rows, SearchResult, ThresholdSearch
+from fcca.exceptions import InvalidInputError
+from fcca.models import LinearModel, OpenColumn, read_model
+from fcca.selection import OptimalSelection
+from fcca.streaming import Distilled, ParquetTable, distilled, header
+from fcca.tables import Column, Columns, known_rows
+from fcca.utils import AtomicOutputs, progress_bar, step
+
+T = TypeVar("T")
+Labels = NDArray[np.generic]
+Bools = NDArray[np.bool_]
+RowNumbers = NDArray[np.int64]
+
+
+class TableLabels(NamedTuple):
+    """The labels of a table."""
+
+    y: Labels | None  # of all rows; None where these are too many
+    counts: dict[Any, int]  # rows of each class
+    learnable: set[Any]  # classes of the training rows
+
+
+def _with_any_label(columns: Columns | None) -> Columns | None:
+    """The columns, with any category allowed where the black box has not kept them."""
+    if columns is None:
+        return None
+    return Columns(
+        tuple(
+            Column(column.name, missing=column.missing, ignored=column.ignored) if isinstance(column, OpenColumn) else column
+            for column in columns
+        )
+    )
+
+
+def _nothing_known() -> InvalidInputError:
+    """The error where the black box can predict no row."""
+    return InvalidInputError("The black box knows the categories and gaps of none of the rows to learn from.")
+
+
+def _with_selection(
+    classifier: FCCAClassifier,
+    settings: DistillSettings,
+    X: pd.DataFrame | None = None,
+    y: NDArray[np.generic] | None = None,
+) -> FCCAClassifier:
+    """Set the number of thresholds to select, if ``--thresholds`` was given.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Not fitted.
+    settings : DistillSettings
+    X, y : DataFrame and ndarray, optional
+        The training rows, which ``auto`` needs.
+    """
+    if settings.thresholds is None:
+        return classifier
+    limits = OptimalSelection(
+        fit_to=str(settings.fit_to),
+        time_limit=settings.time_limit,
+        max_nodes=None if settings.time_limit else NODES_OF_CHOICE,
+    )
+    if settings.thresholds == "auto":
+        quick = clone(limits).set_params(max_nodes=NODES_OF_PATH)
+        n = choose_n_thresholds(classifier.selection_path(X, y, selection=quick))
+    else:
+        n = int(settings.thresholds)
+    classifier.set_params(discretizer__selection=limits.set_params(n_thresholds=n))
+    return classifier
+
+
+# --- in memory ----------------------------------------------------------------------------------------------------------
+
+
+class MemorySource:
+    """A table in memory.
+
+    Parameters
+    ----------
+    data : Dataset
+    test : Dataset, optional
+        Rows to hold out that come from elsewhere, where no row of ``data`` is held out.
+    """
+
+    def __init__(self, data: Dataset, test: Dataset | None = None) -> None:
+        self.data, self.test = data, test
+        self.name, self.label, self.from_text = data.name, data.label, data.from_text
+        self.names = [str(name) for name in data.X.columns]
+        self.stopwatch = Stopwatch("target")
+        self.rows_in_memory: RowsInMemory | None = None
+        self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
+
+    def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
+        """All rules can be kept."""
+
+    def labels(self, settings: DistillSettings) -> TableLabels:
+        """The labels of the table."""
+        counts = self.data.class_counts()
+        return TableLabels(self.data.y, counts, set(counts))
+
+    def sample_size(self, settings: DistillSettings) -> int | None:
+        """``--sample``, or all rows."""
+        return settings.sample
+
+    def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
+        """Some rows, and their labels."""
+        return (self.data.X, self.data.y) if rows is None else (self.data.X.iloc[rows], self.data.y[rows])
+
+    def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
+        """Take the rows as the black box knows them."""
+        if self.test is not None and settings.model_file is not None:
+            self.test = fitting(self.test, black_box.classifier, settings.model_file)
+        self.split, self.categorical = split, settings.categorical
+        self.training_rows = split.training_rows()
+        if black_box.table is not None:  # it was fitted on all rows
+            self.data = replace(self.data, X=black_box.table)
+            return
+        self.data = replace(self.data, X=as_known(self.data.X[black_box.names], black_box.columns))
+        check_range(self.data.X)
+        rows = np.sort(self.training_rows)
+        is_known = known_rows(_with_any_label(black_box.columns), self.data.X.iloc[rows])
+        self._left_out.add(rows[~is_known])
+        if not is_known.any():
+            raise _nothing_known()
+        self.training_rows = rows[is_known]
+
+    def example(self) -> pd.DataFrame:
+        """The training rows."""
+        return training_table(self.data.X.iloc[self.training_rows])
+
+    def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
+        """Fit a classifier on the training rows."""
+        X, y = self.example(), self.data.y[self.training_rows]
+        bounded = "; --time-limit bounds them" if settings.time_limit is None else ""
+        with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"):
+            fitted: FCCAClassifier = _with_selection(classifier, settings, X, y).fit(X, y)
+        return fitted
+
+    def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
+        """The training rows and those held out, as the fitted classifier sees them."""
+        held_out = self.data if self.test is None else self.test
+        rows = self.split.held_out_rows() if self.test is None else np.arange(len(held_out.y))
+        is_known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[rows])
+        self._held_out_left_out.add(rows[~is_known])
+        tested = (held_out.X.iloc[rows[is_known]], held_out.y[rows[is_known]]) if is_known.any() else None
+        self.rows_in_memory = RowsInMemory(self.data.X, self.data.y, self.categorical, self.training_rows, tested)
+        training = (self.data.X.iloc[self.training_rows], self.data.y[self.training_rows])
+        binary_rows = classifier.discretizer_.binary_rows
+        return binary_rows(*training), None if tested is None else binary_rows(*tested)
+
+    def median_cost(self, classifier: FCCAClassifier) -> float:
+        """The median cost of the proven counterfactuals."""
+        found = classifier.discretizer_.counterfactuals_
+        return float(np.median(found.cost[found.is_status("optimal")]))
+
+    def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
+        """Training rows and held-out rows that the black box cannot predict."""
+        return self._left_out, self._held_out_left_out
+
+    def facts(self, counts: dict[Any, int]) -> TableFacts:
+        """Facts about the table."""
+        return self.data.facts()
+
+
+# --- in pieces ----------------------------------------------------------------------------------------------------------
+
+
+class ParquetSource:
+    """A table in a Parquet file, read in pieces.
+
+    Parameters
+    ----------
+    path : Path
+    label : str or None
+        The label column; None for the one that is named like a label.
+    outputs : AtomicOutputs
+        The counterfactuals are written to it piece by piece.
+    """
+
+    from_text = False
+    rows_in_memory = None
+
+    def __init__(self, path: Path, label: str | None, outputs: AtomicOutputs) -> None:
+        names, n_rows = header(path)
+        check_header(names)
+        self.table = ParquetTable(path, label_among(names, label, path.name, n_rows))
+        self.outputs = outputs
+        self.name, self.label, self.names = path.name, self.table.label, self.table.columns
+        self.stopwatch = Stopwatch("labels", "sample", "target")
+
+    def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
+        """Check, before any pass, that no rule looks at all rows at once."""
+        is_linear = settings.model is not None and settings.model.is_linear
+        if loaded is not None:
+            is_linear = isinstance(read_model(loaded), LinearModel)
+        for rule in rules:
+            if rule.needs_all_rows(is_linear=is_linear):
+                raise InvalidInputError(
+                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
+                    "implications, one-hot groups) do. Leave it out, or read all rows with --no-stream."
+                )
+
+    def labels(self, settings: DistillSettings) -> TableLabels:
+        """Read the labels of all rows, and keep them where they are few."""
+        with self.stopwatch.time("labels"):
+            return _labels(self.table, settings)
+
+    def sample_size(self, settings: DistillSettings) -> int | None:
+        """``--sample``, or as many rows as fit into memory with ease."""
+        return LARGEST_SAMPLE if settings.sample is None else settings.sample
+
+    def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
+        """Read some rows, all where None, and their labels."""
+        table = self.table
+        every = np.arange(table.n_rows) if rows is None else rows
+        with self.stopwatch.time("sample"):
+            with progress_bar("Sample", table.n_rows, shown=False) as progress:
+                frame = table.rows(every, [*table.columns, table.label], progress)
+            return frame, labels_of(frame.pop(table.label))
+
+    def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
+        """Take the pieces as the black box knows them."""
+        self.rows = _KnownRows(self.table, black_box, split)
+        self.pieces = _TimedPieces(self.rows, black_box.X, self.stopwatch)
+
+    def example(self) -> pd.DataFrame:
+        """The first piece."""
+        example: pd.DataFrame = self.pieces.first()
+        return example
+
+    def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
+        """Fit a classifier on all training rows, and write their counterfactuals."""
+        classifier = _with_selection(classifier, settings)
+        path = self.outputs.path(COUNTERFACTUALS) if settings.counterfactuals else None
+        earlier = dict(self.stopwatch.seconds)
+        whole = Stopwatch()
+        with CounterfactualLines(path, self.outputs.directory) as lines:
+            with whole.time("fcca"):
+                self._found = self._distilled(classifier, lines)
+            with whole.time("rates"):
+                self._median_cost = lines.median_cost()
+        seconds = self.stopwatch.seconds
+        passes = sum(seconds.values()) - sum(earlier.values())
+        seconds |= {"tree": whole.seconds["fcca"] - passes} | whole.seconds
+        return self._found.classifier
+
+    def _distilled(self, classifier: FCCAClassifier, lines: CounterfactualLines) -> Distilled:
+        def before_search(search: ThresholdSearch) -> None:
+            self.rows.held_out_known = search.columns
+
+        def keep(result: SearchResult) -> None:
+            lines.add(result.counterfactuals, self.rows.training_rows)
+
+        self.pieces.before_search, self.pieces.keep = before_search, keep
+        try:
+            return distilled(self.pieces, classifier, granularity="--q ")
+        except InvalidInputError as error:
+            if self.rows.left_out.n == self.rows.split.n_training:
+                raise _nothing_known() from error
+            raise
+
+    def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
+        """The distinct training rows, and those held out."""
+        held_out = self._found.held_out
+        return self._found.training, held_out if len(held_out.y) else None
+
+    def median_cost(self, classifier: FCCAClassifier) -> float:
+        """The median cost of the proven counterfactuals."""
+        return self._median_cost
+
+    def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
+        """Training rows and held-out rows that the black box cannot predict."""
+        return self.rows.left_out, self.rows.held_out_left_out
+
+    def facts(self, counts: dict[Any, int]) -> TableFacts:
+        """Facts about the table."""
+        missing = tuple(self.rows.has_missing.tolist())
+        return TableFacts(self.name, self.label, self.table.n_rows, len(missing), counts, missing)
+
+
+def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
+    kept: list[pd.Series[Any]] = []
+    counts: Counter[Any] = Counter()
+    learnable: set[Any] = set()
+    by_row = Split(table.n_rows, settings.test_size, settings.random_state)
+    missing = LeftOutRows()
+    few = table.n_rows <= MOST_STRATIFIED
+    with progress_bar("Labels", table.n_rows, shown=False) as progress:
+        for frame in table.frames([table.label]):
+            column = frame[table.label]
+            missing.add(frame.index[column.isna()].to_numpy())
+            if few:
+                kept.append(column)
+            elif missing.n == 0:
+                labels, end = labels_of(column), int(frame.index[-1]) + 1
+                counts.update(counts_of(labels))
+                learnable.update(labels[~by_row.held_out(end - len(labels), end)].tolist())
+            if progress is not None:
+                progress(int(frame.index[-1]) + 1)
+    if missing.n:
+        raise missing_labels(table.label, missing.n, missing.first[0])
+    if not few:
+        return TableLabels(None, dict(sorted(counts.items())), learnable)
+    labels = labels_of(pd.concat(kept))
+    counts.update(counts_of(labels))
+    return TableLabels(labels, dict(counts), set(counts))
+
+
+class _KnownRows:
+    """The rows that a black box can predict, as it knows them, in pieces.
+
+    Parameters
+    ----------
+    table : ParquetTable
+    black_box : BlackBox
+    split : Split
+    """
+
+    def __init__(self, table: ParquetTable, black_box: BlackBox, split: Split) -> None:
+        self.table, self.split = table, split
+        self.names, self.known = black_box.names, black_box.columns
+        self.training_known = _with_any_label(self.known)
+        self.held_out_known = self.training_known  # of rows held out: gaps and labels that training rows have
+        self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
+        self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the piece that is being worked on
+        self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
+
+    def __iter__(self) -> Iterator[Rows]:
+        self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
+        for frame in self.table.frames([*self.names, self.table.label]):
+            rows = frame.index.to_numpy()
+            held_out = self.split.held_out(int(rows[0]), int(rows[-1]) + 1)
+            y = labels_of(frame[self.table.label])
+            X, missing = self._converted(frame[self.names])
+            if missing is not None or (self.known is not None and self.known.has_categories):
+                if missing is not None:
+                    self.has_missing |= missing
+                is_known = self._is_known(X, held_out)
+                if not is_known.all():
+                    self.left_out.add(rows[~is_known & ~held_out])
+                    self.held_out_left_out.add(rows[~is_known & held_out])
+                    X, y, rows, held_out = X[is_known], y[is_known], rows[is_known], held_out[is_known]
+            self.training_rows = rows[~held_out]
+            yield Rows(X, y, None, held_out if held_out.any() else None)
+
+    def _converted(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, Bools | None]:
+        """A piece as the black box knows it, and the columns with missing values, None where there are none."""
+        plain = self.known is None or not (self.known.has_categories or any(column.ignored for column in self.known))
+        if plain and all(dtype.kind in "biuf" for dtype in frame.dtypes):
+            values = frame.to_numpy(dtype=np.float64)
+            if values.min() >= -LARGEST_NUMBER and values.max() <= LARGEST_NUMBER:  # neither holds where one is missing
+                return pd.DataFrame(values, columns=self.names, copy=False), None
+        X = as_known(frame, self.known)
+        check_range(X)
+        missing = X.isna().any().to_numpy()
+        return X, missing if missing.any() else None
+
+    def _is_known(self, X: pd.DataFrame, held_out: Bools) -> Bools:
+        known = known_rows(self.training_known, X)
+        if held_out.any() and self.held_out_known is not self.training_known:
+            known = np.where(held_out, known_rows(self.held_out_known, X), known)
+        return known
+
+
+class _TimedPieces(LocalPieces):
+    """The pieces, with the time that each pass takes.
+
+    Parameters
+    ----------
+    rows : _KnownRows
+    like : DataFrame or None
+        The rows that the black box was fitted on, which tell the columns.
+    stopwatch : Stopwatch
+    """
+
+    def __init__(self, rows: _KnownRows, like: pd.DataFrame | None, stopwatch: Stopwatch) -> None:
+        super().__init__(rows, rows.table.n_rows)
+        self.like, self.stopwatch = like, stopwatch
+
+    def first(self) -> Any:
+        """Some raw rows."""
+        return super().first() if self.like is None else self.like
+
+    def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
+        """Apply a stage to every piece, and add up its results."""
+        with self.stopwatch.time(label.partition(",")[0].lower()):
+            return super().sum(label, stage, *given)

@@ -1,0 +1,35 @@
+"""What conditions on single columns say: in words, on rows, and as a document."""
+
+from fcca.conditions._binarize import binarized
+from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document
+from fcca.conditions._merging import leaders
+from fcca.conditions._phrases import (
+    KINDS,
+    Codes,
+    codes_of,
+    common_columns,
+    condition_in_words,
+    label_in_words,
+    negation_in_words,
+    smaller_side,
+)
+from fcca.conditions._user_conditions import persons_condition, persons_entry
+
+__all__ = [
+    "JSON_FORMAT",
+    "KINDS",
+    "LARGEST",
+    "Codes",
+    "binarized",
+    "codes_of",
+    "common_columns",
+    "condition_in_words",
+    "label_in_words",
+    "leaders",
+    "negation_in_words",
+    "persons_condition",
+    "persons_entry",
+    "read_document",
+    "smaller_side",
+    "written_document",
+]

@@ -1,0 +1,156 @@
+"""A threshold table as a JSON document.
+
+Tables of cuts on plain numbers are written as version 1, which every fcca reads; version 2 adds the columns' categories and
+gaps, sets of categories, and ``is missing``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Column, Columns
+from fcca.utils import DocumentReader, parsed
+
+JSON_FORMAT = "fcca.thresholds"
+PLAIN_VERSION, VERSION = 1, 2
+FLAGS = [field.name for field in fields(Column) if isinstance(field.default, bool)]
+NUMBERS = ("feature", "threshold", "cut", "below", "above", "count")
+LARGEST = 256 * 2**20  # characters; a table of a million conditions has fewer
+
+TABLE = DocumentReader("threshold table", JSON_FORMAT, (PLAIN_VERSION, VERSION), "thresholds.json", "ThresholdTable.to_json")
+COLUMN = {"name": str | None, "categories": list | None} | dict.fromkeys(FLAGS, bool)
+
+
+def written_document(
+    feature_names: Sequence[str],
+    arrays: dict[str, list[Any]],
+    labels: Sequence[Sequence[Any] | None],
+    columns: Columns | None,
+) -> str:
+    """The document of a table."""
+    is_plain = columns is None and all(kind == "cut" for kind in arrays["kind"])
+    entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
+    document: dict[str, Any] = {
+        "format": JSON_FORMAT,
+        "version": PLAIN_VERSION if is_plain else VERSION,
+        "feature_names": list(feature_names),
+    }
+    if columns is not None:
+        document["columns"] = [_written_column(column) for column in columns.columns]
+    document["conditions"] = [_written_condition(*entry) for entry in entries]
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise InvalidInputError(
+            "The table has a number that is not finite, which no JSON document can hold. Counts, and the cuts of a model, "
+            "have to be finite."
+        ) from error
+    if len(text) > LARGEST:
+        raise InvalidInputError(
+            f"The {len(labels):,} conditions would take {len(text):,} characters, and a document has at most {LARGEST:,}. "
+            "Keep fewer conditions: raise Q, or select some of them."
+        )
+    return text
+
+
+def _written_condition(
+    kind: str,
+    feature: int,
+    threshold: float,
+    cut: float,
+    below: float,
+    above: float,
+    count: float,
+    labels: Sequence[Any] | None,
+) -> dict[str, Any]:
+    written: dict[str, Any] = {"kind": kind, "feature": feature}
+    if kind == "cut":
+        neighbours = {"below": None if np.isnan(below) else below, "above": None if np.isnan(above) else above}
+        written |= {"threshold": threshold, "cut": cut} | neighbours
+    if kind == "set":
+        written |= {"categories": [_written_label(label) for label in labels or ()]}
+    return written | {"count": count}
+
+
+def _written_column(column: Column) -> dict[str, Any]:
+    categories = None if column.categories is None else [_written_label(label) for label in column.categories]
+    flags = {name: getattr(column, name) for name in FLAGS}
+    return {"name": column.name, "categories": categories} | flags
+
+
+def _written_label(label: Any) -> str | int | float | bool:
+    plain = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, str | int | float):
+        return plain
+    raise InvalidInputError(
+        f"The category {label!r} of type {type(label).__name__} cannot be written as JSON: texts and numbers can. Rename "
+        "the categories, for example with X[column].astype(str)."
+    )
+
+
+# --- reading ------------------------------------------------------------------------------------------------------------
+
+
+def read_document(text: Any) -> tuple[Any, ...]:
+    """What a ThresholdTable is made of, in the order of its fields.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Anything but a table, whole and consistent, is an InvalidInputError; what a table makes sure of by itself, its
+        order for example, it is left to.
+    """
+    document = parsed(text, LARGEST, "a threshold table")
+    version = TABLE.version(document)
+    names = TABLE.entry(document, "feature_names", list)
+    if not all(isinstance(name, str) for name in names):
+        raise TABLE.damaged("'feature_names' must be texts")
+    columns = None
+    if version == VERSION and document.get("columns") is not None:
+        given = TABLE.entry(document, "columns", list)
+        columns = Columns(tuple(_read_column(column, at) for at, column in enumerate(given)))
+        for column, name in zip(columns, names, strict=False):  # that they are as many, a table checks
+            # A library may call a column otherwise than its table, as LightGBM does, but not by the name of another one.
+            if column.name is not None and column.name != name and column.name in names:
+                raise TABLE.damaged(f"the column {name[:40]!r} of 'feature_names' is {column.name[:40]!r} in 'columns'")
+    kinds = ("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")
+    conditions = [
+        _read_condition(entry, at, kinds, len(names)) for at, entry in enumerate(TABLE.entry(document, "conditions", list))
+    ]
+    numbers = np.array([numbers for _, numbers, _ in conditions], dtype=np.float64).reshape(-1, len(NUMBERS)).T
+    return (
+        tuple(names),
+        numbers[0].astype(np.int32),
+        *numbers[1:],
+        np.array([kind for kind, _, _ in conditions], dtype="U7"),
+        tuple(labels for _, _, labels in conditions),
+        columns,
+    )
+
+
+def _read_column(entry: Any, at: int) -> Column:
+    where = f"column {at}"
+    found = TABLE.entries(entry, COLUMN, where)
+    if found["categories"] is not None:
+        found["categories"] = TABLE.categories(entry, where)
+    return Column(**found)
+
+
+def _read_condition(
+    entry: Any, at: int, kinds: tuple[str, ...], n_columns: int
+) -> tuple[str, list[float], tuple[Any, ...] | None]:
+    where = f"condition {at}"
+    kind, feature = TABLE.entry(entry, "kind", str, where), TABLE.entry(entry, "feature", int, where)
+    if kind not in kinds:
+        raise TABLE.damaged(f"{where} is of the kind {kind[:20]!r}; expected {' or '.join(kinds)}")
+    if not 0 <= feature < n_columns:
+        raise TABLE.damaged(f"{where} is on column {feature}, and there are {n_columns}")
+    numbers = TABLE.cut(entry, where) if kind == "cut" else (np.nan,) * 4
+    labels = TABLE.categories(entry, where) if kind == "set" else None
+    return kind, [feature, *numbers, TABLE.entry(entry, "count", float, where)], labels

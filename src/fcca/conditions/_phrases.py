@@ -1,0 +1,95 @@
+"""One condition: its kind, its text, and which side of a set of categories stands for the split."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+from fcca.utils import plain
+
+#: A cut ``x > t``, a set ``x in {…}``, and ``x is missing``: the order in which those of a column stand.
+KINDS = ("cut", "set", "missing")
+
+Codes = tuple[int, ...]
+
+
+def label_in_words(label: Any) -> str:
+    """A category as it stands in a condition: numbers as they are, everything else in quotes."""
+    if isinstance(label, (bool, np.bool_)):
+        return str(bool(label))
+    if isinstance(label, Real):
+        return plain(float(label)) if isinstance(label, (float, np.floating)) else str(label)
+    return json.dumps(str(label), ensure_ascii=False)
+
+
+def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
+    """``RM > 6.94``, ``purpose = "car"``, ``purpose in {"car", "tv"}`` or ``income is missing``."""
+    return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
+
+
+def negation_in_words(
+    name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
+) -> str:
+    """What holds where the condition does not; a missing number is said to be among it, where there may be one."""
+    text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
+    return f"{text} or missing" if kind == "cut" and may_be_missing else text
+
+
+def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None, signs: tuple[str, ...]) -> str:
+    if kind == "cut":
+        return f"{name} {signs[0]} {plain(threshold)}"
+    if kind == "missing":
+        return f"{name} {signs[3]}"
+    texts = [label_in_words(label) for label in labels or ()]
+    return f"{name} {signs[1]} {texts[0]}" if len(texts) == 1 else f"{name} {signs[2]} {{{', '.join(texts)}}}"
+
+
+def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
+    """The set or its complement, sorted: the one with fewer categories, of two equals the one without the first.
+
+    Both make the same split, so one of them stands for it.
+    """
+    inside = sorted(set(codes))
+    if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):
+        return tuple(inside)
+    return tuple(sorted(set(range(n_categories)).difference(inside)))
+
+
+def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
+    """Sorted codes of labels of a column; an InvalidInputError for those that are not categories of it."""
+    if categories is None:
+        raise InvalidInputError(f"Column {name!r} holds numbers, so a set of categories says nothing of it.")
+    known = {label: code for code, label in enumerate(categories)}
+    given = list(labels)
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise InvalidInputError(f"{unknown[0]!r} is not a category of column {name!r}. Its categories are {list(known)}.")
+    codes = tuple(sorted({known[label] for label in given}))
+    if not 0 < len(codes) < len(known):
+        raise InvalidInputError(
+            f"A set of categories of column {name!r} must hold some of them but not all, got {given}. Its categories are "
+            f"{list(known)}."
+        )
+    return codes
+
+
+def common_columns(one: Columns | None, other: Columns | None) -> Columns | None:
+    """What two tables' columns are together: a gap in either may be there; their categories must be the same."""
+    if one is None or other is None:
+        return other if one is None else one
+    joined = []
+    for mine, its in zip(one.columns, other.columns, strict=True):
+        if mine.categories != its.categories:
+            raise InvalidInputError(
+                f"Only tables with the same categories can be added; column {mine.name!r} has {mine.categories} in one and "
+                f"{its.categories} in the other."
+            )
+        joined.append(replace(mine, missing=mine.missing or its.missing))
+    return Columns(tuple(joined))

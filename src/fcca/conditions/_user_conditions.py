@@ -1,0 +1,46 @@
+"""Conditions as a person writes them down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+
+
+def persons_entry(given: Any) -> tuple[str, Any]:
+    """Column and condition of one entry."""
+    if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
+        raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30); got {given!r}.")
+    return given[0], given[1]
+
+
+def persons_condition(
+    columns: Columns | None, feature: int, name: str, given: Any
+) -> tuple[str, float, tuple[Any, ...] | None]:
+    """Kind, threshold and categories of one entry of a person's list."""
+    if given is None:
+        return "missing", np.nan, None
+    if isinstance(given, (set, frozenset, list, tuple)):
+        if columns is not None and columns.columns[feature].categories is None:
+            raise InvalidInputError(
+                f"Column {name!r} holds numbers, so {given!r} is no set of its categories. For several thresholds, give a "
+                f"pair for each: ({name!r}, 12), ({name!r}, 24)."
+            )
+        return "set", np.nan, tuple(given)
+    if isinstance(given, str) or (columns is not None and columns.columns[feature].categories is not None):
+        return "set", np.nan, (given,)
+    try:
+        number = float(given)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"Condition ({name!r}, {given!r}): expected a number, a set of categories, or None for a missing value."
+        ) from error
+    if not np.isfinite(number):
+        raise InvalidInputError(
+            f"Condition ({name!r}, {given!r}): a threshold must be a finite number. Leave open ends out."
+        )
+    return "cut", number, None

@@ -1,0 +1,121 @@
+"""Moves between categories that are forbidden or allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fcca.constraints._arguments import checked_name
+from fcca.constraints._check import Change
+from fcca.constraints._compile import LimitsBuilder
+from fcca.constraints._constraint import Constraint, OneColumn
+from fcca.constraints._limits import Bools
+from fcca.constraints._yaml import YamlNode
+from fcca.exceptions import InvalidInputError
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Forbidden(OneColumn):
+    """This column does not go from one category to another, for each of these pairs ``(from, to)``."""
+
+    pairs: tuple[tuple[Any, Any], ...]
+
+    def __init__(self, name: str, pairs: Iterable[Sequence[Any]]) -> None:
+        rule = f"Forbidden({checked_name('Forbidden', name)!r})"
+        given = list(pairs) if isinstance(pairs, Iterable) and not isinstance(pairs, str | Mapping) else []
+        if not given or any(isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 for pair in given):
+            raise InvalidInputError(f"{rule} takes a list of pairs (from, to), got {pairs!r}.")
+        self._set(name=name, pairs=tuple((pair[0], pair[1]) for pair in given))
+
+    def compile(self, limits: LimitsBuilder) -> None:
+        for start, end in self.pairs:
+            codes = tuple(self.code(label, self.name, limits.columns) for label in (start, end))
+            if codes[0] == codes[1]:
+                self.refuse(f"{start!r} to {end!r} is no move.")
+            limits.moves_of(self.position(self.name, limits.columns))[codes] = np.inf
+
+    def holds(self, change: Change) -> Bools:
+        j = self.position(self.name, change.columns)
+        kept = np.ones(len(change.moved), dtype=np.bool_)
+        for pair in self.pairs:
+            start, end = (self.code(label, self.name, change.columns) for label in pair)
+            kept &= ~((change.before[:, j] == start) & (change.after[:, j] == end))
+        return kept
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        found = []
+        for key, entry in node.mapping("columns with pairs of categories, such as job: [[clerk, nurse]]"):
+            pairs = [
+                [label.text("a category") for label in pair.pair("a pair [from, to]")]
+                for pair in entry.sequence("a list of pairs [from, to]")
+            ]
+            found.append(key.make(cls, key.text(), pairs))
+        return found
+
+    def __repr__(self) -> str:
+        return f"Forbidden({self.name!r}, {list(self.pairs)!r})"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Allowed(OneColumn):
+    """This column makes only these moves: from a category to those listed for it; a category not listed stays."""
+
+    moves: tuple[tuple[Any, tuple[Any, ...]], ...]
+
+    def __init__(self, name: str, moves: Mapping[Any, Iterable[Any]] | Iterable[Sequence[Any]]) -> None:
+        rule = f"Allowed({checked_name('Allowed', name)!r})"
+        given = list(moves.items()) if isinstance(moves, Mapping) else [tuple(entry) for entry in moves]
+        if not given or any(
+            len(entry) != 2 or isinstance(entry[1], str) or not isinstance(entry[1], Iterable) for entry in given
+        ):
+            raise InvalidInputError(f"{rule} takes a mapping {{from: [to, …]}}, got {moves!r}.")
+        self._set(name=name, moves=tuple((entry[0], tuple(entry[1])) for entry in given))
+
+    def compile(self, limits: LimitsBuilder) -> None:
+        j = self.position(self.name, limits.columns)
+        other = limits.earlier("allowed", j, self)
+        if other is not None and other != self:
+            self.refuse(f"{other!r} lists the moves of column {self.name!r} already. Put all of them into one rule.")
+        codes = [
+            [self.code(label, self.name, limits.columns) for label in (start, *ends)] for start, ends in self.moves
+        ]  # also checks that the column holds categories
+        moves = limits.moves_of(j)
+        allowed = np.eye(len(moves), dtype=np.bool_)
+        for code, *ends in codes:
+            allowed[code, ends] = True
+        moves[~allowed] = np.inf
+
+    def finish(self, limits: LimitsBuilder) -> None:
+        moves = limits.moves_of(self.position(self.name, limits.columns))
+        for start, ends in self.moves:
+            for end in ends:
+                pair = tuple(self.code(label, self.name, limits.columns) for label in (start, end))
+                if pair[0] != pair[1] and np.isinf(moves[pair]):
+                    self.refuse(f"the move from {start!r} to {end!r} is forbidden by another rule. Remove one of them.")
+
+    def holds(self, change: Change) -> Bools:
+        j = self.position(self.name, change.columns)
+        kept: Bools = ~change.moved[:, j] | change.was_missing[:, j]
+        for label, labels in self.moves:
+            start, *ends = (self.code(one, self.name, change.columns) for one in (label, *labels))
+            kept |= (change.before[:, j] == start) & np.isin(change.after[:, j], ends)
+        return kept
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        found = []
+        for key, entry in node.mapping("columns with their moves, such as job: {clerk: [nurse]}"):
+            moves = {
+                start.text("a category"): ends.texts("a list of categories")
+                for start, ends in entry.mapping("categories with those that they may become")
+            }
+            found.append(key.make(cls, key.text(), moves))
+        return found
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{start!r}: {list(ends)!r}" for start, ends in self.moves)
+        return f"Allowed({self.name!r}, {{{listed}}})"

@@ -1,0 +1,267 @@
+"""The base class of all rules: what a rule has to say about itself."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from fcca.constraints._arguments import checked_name
+from fcca.constraints._limits import Bools, Floats
+from fcca.constraints._lookup import close_to, code_of
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+
+if TYPE_CHECKING:
+    from fcca.constraints._check import Change
+    from fcca.constraints._compile import LimitsBuilder
+    from fcca.constraints._yaml import YamlNode
+
+
+class Violation(NamedTuple):
+    """Rows whose values break a rule.
+
+    Attributes
+    ----------
+    columns : list of int
+        Positions of the columns concerned. A counterfactual breaks the rule once one of them changes.
+    rows : ndarray of shape (n_rows,)
+        True for rows that break the rule.
+    why : callable
+        Describes the values of one of these rows.
+    """
+
+    columns: list[int]
+    rows: Bools
+    why: Callable[[int], str]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Constraint(ABC):
+    """A rule that a counterfactual must keep.
+
+    Each rule is a frozen dataclass in its own file. It implements ``columns``, ``compile``, ``from_yaml`` and either
+    ``violations`` or ``holds``. All other attributes have a default. Subclasses register themselves in ``kinds``, except
+    those declared with ``abstract=True``.
+
+    Attributes
+    ----------
+    kind : str
+        The rule's name in JSON: ``one_hot`` for ``OneHot``.
+    yaml_key : str or None
+        The rule's key in YAML, by default its ``kind``. None: the rule cannot be written in YAML.
+    lands_on : {"nearest", "limits", "any"}
+        Where a changed number of the rule's columns lands: on the nearest training value of the cell it enters, at a bound
+        or on a grid of the rule, or on any training value of the cell.
+    """
+
+    kinds: ClassVar[dict[str, type[Constraint]]] = {}
+    kind: ClassVar[str]
+    yaml_key: ClassVar[str | None]
+    lands_on: ClassVar[Literal["nearest", "limits", "any"]] = "nearest"
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        cls.kind = re.sub(r"(?<=.)(?=[A-Z])", "_", cls.__name__).lower()
+        if "yaml_key" not in cls.__dict__:
+            cls.yaml_key = cls.kind
+        if not abstract:
+            Constraint.kinds[cls.kind] = cls
+
+    # --- what a rule implements -------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in the rule."""
+
+    @abstractmethod
+    def compile(self, limits: LimitsBuilder) -> None:
+        """Add the rule to the limits of some points, for all points at once.
+
+        Raises
+        ------
+        InvalidInputError
+            If the rule does not fit the columns or contradicts an earlier rule.
+        """
+
+    def finish(self, limits: LimitsBuilder) -> None:  # noqa: B027, optional
+        """Complete the rule after all rules were compiled, and check it against them."""
+
+    def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
+        """Find rows that break the rule by their values alone, changed or not."""
+        yield from ()
+
+    def holds(self, change: Change) -> Bools:
+        """Check which changed rows keep the rule, from the rows alone. By default: those without a violation."""
+        kept = np.ones(len(change.after), dtype=np.bool_)
+        for broken in self.violations(change.columns, change.after):
+            kept &= ~(broken.rows & any_of(change.moved[:, broken.columns]))
+        return kept
+
+    @classmethod
+    @abstractmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        """Read the rules that stand under the key ``yaml_key``."""
+
+    # --- what the other rooms ask -----------------------------------------------------------------------------------------
+
+    def needs_all_rows(self, *, is_linear: bool) -> bool:
+        """Whether the search needs the values of all training rows at once, for a linear model or for trees."""
+        return self.lands_on == "any" and not is_linear
+
+    @property
+    def fixed_columns(self) -> tuple[str, ...]:
+        """Columns that never change."""
+        return ()
+
+    @property
+    def fillable_columns(self) -> tuple[str, ...]:
+        """Columns whose missing values may be filled in."""
+        return ()
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Columns that change together and count as one change."""
+        return ()
+
+    @property
+    def cost_factors(self) -> Mapping[str, float]:
+        """Factors on the cost of a change, by column."""
+        return {}
+
+    # --- JSON -------------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as lists, texts and numbers for JSON."""
+        return {"rule": self.kind, **{field.name: _plain(getattr(self, field.name)) for field in fields(self)}}
+
+    @staticmethod
+    def from_dict(entries: Mapping[str, Any]) -> Constraint:
+        """Make the rule that :meth:`to_dict` wrote."""
+        if not isinstance(entries, Mapping):
+            raise InvalidInputError(f"A rule must be a mapping with the entry 'rule', got {entries!r}.")
+        kind = entries.get("rule")
+        rule = Constraint.kinds.get(kind) if isinstance(kind, str) else None
+        if rule is None:
+            raise InvalidInputError(f"Unknown rule {kind!r}. The rules are {', '.join(sorted(Constraint.kinds))}.")
+        others = {name: entry for name, entry in entries.items() if name != "rule"}
+        known = {field.name for field in fields(rule)}
+        needed = {field.name for field in fields(rule) if field.default is MISSING}
+        if not needed <= set(others) <= known:
+            raise InvalidInputError(f"{kind} must have the entries {sorted(known)}, got {sorted(others)}.")
+        return rule.from_fields(others)
+
+    @classmethod
+    def from_fields(cls, entries: Mapping[str, Any]) -> Constraint:
+        """Make the rule from the fields in its dictionary."""
+        return cls(**entries)
+
+    # --- help for rules ---------------------------------------------------------------------------------------------------
+
+    def _set(self, **values: Any) -> None:
+        """Set fields of the frozen object; for ``__init__`` and ``__post_init__`` only."""
+        for name, entry in values.items():
+            object.__setattr__(self, name, entry)
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raise an error that names the rule."""
+        raise InvalidInputError(f"{self!r}: {why}")
+
+    def position(self, name: str, columns: Columns) -> int:
+        """Position of a column."""
+        names = columns.names
+        if name not in names:
+            self.refuse(f"there is no column {name!r}. {close_to(name, names)}")
+        return names.index(name)
+
+    def positions(self, columns: Columns) -> list[int]:
+        """Positions of all columns in the rule."""
+        return [self.position(name, columns) for name in self.columns]
+
+    def number(self, name: str, columns: Columns, hint: str = "Use Allowed or Forbidden for categories.") -> int:
+        """Position of a column that must hold numbers."""
+        j = self.position(name, columns)
+        if columns[j].categories is not None:
+            self.refuse(f"column {name!r} holds categories, and the rule is for numbers. {hint}")
+        return j
+
+    def code(self, label: Any, name: str, columns: Columns) -> int:
+        """Code of a category of a column that must hold categories."""
+        categories = columns[self.position(name, columns)].categories
+        if categories is None:
+            self.refuse(
+                f"column {name!r} holds numbers, and the rule is for categories. Use Bounds, Increasing or Decreasing."
+            )
+        code = code_of(label, categories)
+        if code is None:
+            known = close_to(str(label), [str(one) for one in categories])
+            self.refuse(f"column {name!r} has no category {label!r}. {known}")
+        return code
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OneColumn(Constraint, abstract=True):
+    """A rule on one column."""
+
+    name: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ListOfColumns(Constraint, abstract=True):
+    """A rule that is a list of columns and nothing else."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        rule = type(self).__name__
+        if not names:
+            raise InvalidInputError(f"{rule} takes the names of one or more columns, got none.")
+        self._set(names=tuple(dict.fromkeys(checked_name(rule, name) for name in names)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.names
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        names = node.texts("a list of columns, such as [age, sex]")
+        return [node.make(cls, *names)] if names else []
+
+    @classmethod
+    def from_fields(cls, entries: Mapping[str, Any]) -> Constraint:
+        return cls(*entries["names"])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.names))})"
+
+
+def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
+    """Check that all rules are rules, and return them as a tuple. One rule is a list of one."""
+    if isinstance(rules, Constraint):
+        return (rules,)
+    if isinstance(rules, str) or not isinstance(rules, Iterable):
+        raise InvalidInputError(f"constraints must be a list of rules of fcca.constraints, got {rules!r}.")
+    found = tuple(rules)
+    for rule in found:
+        if not isinstance(rule, Constraint):
+            hint = f"; write {rule.__name__}(…)" if isinstance(rule, type) else ""
+            raise InvalidInputError(f"constraints must be rules of fcca.constraints, got {rule!r}{hint}.")
+    return found
+
+
+def any_of(table: Bools) -> Bools:
+    """Rows with at least one True."""
+    found: Bools = np.logical_or.reduce(table, axis=1)
+    return found
+
+
+def _plain(entry: Any) -> Any:
+    return [_plain(part) for part in entry] if isinstance(entry, tuple) else entry

@@ -1,0 +1,101 @@
+"""Numbers on a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fcca.constraints._arguments import checked_name, checked_number, shown
+from fcca.constraints._compile import LimitsBuilder
+from fcca.constraints._constraint import Constraint, ListOfColumns, OneColumn, Violation
+from fcca.constraints._limits import Bools, Floats
+from fcca.constraints._lookup import close_to
+from fcca.constraints._yaml import YamlNode
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+
+ROUNDING = 1e-12  # in steps and in shares of the value
+FINEST_STEP = 1e-9  # in shares of the range: values on a finer grid cannot be told apart
+
+
+class _OnGrid(Constraint, abstract=True):
+    step: float = 1.0
+    origin: float = 0.0
+    lands_on = "limits"
+
+    def compile(self, limits: LimitsBuilder) -> None:
+        for name in self.columns:
+            j = self.number(name, limits.columns)
+            other = limits.earlier("grid", j, self)
+            if other is not None and (limits.step[j], limits.origin[j]) != (self.step, self.origin):
+                self.refuse(f"{other!r} is another grid for column {name!r}. Give one grid that fits both.")
+            limits.step[j], limits.origin[j] = self.step, self.origin
+
+    def finish(self, limits: LimitsBuilder) -> None:
+        for j in self.positions(limits.columns):
+            low, high = max(limits.least[j][0], limits.box_low[j]), min(limits.most[j][0], limits.box_high[j])
+            if np.isfinite(low) and np.isfinite(high):
+                finest = max(
+                    FINEST_STEP * (limits.box_high[j] - limits.box_low[j]), 8 * np.spacing(max(abs(low), abs(high)))
+                )
+                self._check_range(low, high, finest)
+
+    def _check_range(self, low: float, high: float, finest: float) -> None:
+        """Check that the step is not too fine, and that the grid has a value between two ends."""
+        if self.step < finest:
+            self.refuse(
+                f"a step of {self.step:g} is too fine for this column. Use a step of at least {finest:.1g}, or leave the "
+                "grid out."
+            )
+        nearest = math.floor((low - self.origin) / self.step)
+        values = [self.origin + (nearest + k) * self.step for k in range(-1, 4)]
+        if not any(low <= value <= high for value in values):
+            self.refuse(f"no value of the grid is between {low:g} and {high:g}, where a change stays.")
+
+    def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
+        for name in self.columns:
+            yield self._off_grid(name, self.position(name, columns), table)
+
+    def _off_grid(self, name: str, j: int, table: Floats) -> Violation:
+        x = table[:, j]
+        nearest = self.origin + np.rint((x - self.origin) / self.step) * self.step
+        on_grid: Bools = np.isnan(x) | (np.abs(x - nearest) <= ROUNDING * (self.step + np.abs(x)))
+        return Violation([j], ~on_grid, lambda row: f"{name} is {x[row]:g}, not on the grid")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Integer(_OnGrid, ListOfColumns):
+    """These numbers, once they change, are whole."""
+
+
+@dataclass(frozen=True, repr=False)
+class Grid(_OnGrid, OneColumn):
+    """This number, once it changes, is ``origin`` plus a whole number of ``step``."""
+
+    step: float = 1.0
+    origin: float = 0.0
+
+    def __post_init__(self) -> None:
+        rule = f"Grid({checked_name('Grid', self.name)!r})"
+        step, origin = checked_number(rule, "step", self.step), checked_number(rule, "origin", self.origin)
+        if not step > 0:
+            raise InvalidInputError(f"{rule}: step must be above 0, got {self.step!r}.")
+        self._set(step=step, origin=origin)
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        found = []
+        for key, entry in node.mapping("columns with their steps, such as children: 1"):
+            parts = {"step": entry} if entry.is_scalar else {}
+            for word, part in [] if entry.is_scalar else entry.mapping("a step, or {step: 5, origin: 2}"):
+                if word.text() not in ("step", "origin"):
+                    word.refuse(f"a grid has no {word.text()!r}. {close_to(word.text(), ('step', 'origin'))}")
+                parts[word.text()] = part
+            found.append(key.make(cls, key.text(), **{word: part.number() for word, part in parts.items()}))
+        return found
+
+    def __repr__(self) -> str:
+        return f"Grid({self.name!r}, step={shown(self.step)}, origin={shown(self.origin)})"

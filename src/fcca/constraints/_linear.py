@@ -1,0 +1,145 @@
+"""Sums of columns that stay below a limit, as coefficients or as a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fcca.constraints._arguments import checked_name, checked_number, shown
+from fcca.constraints._compile import LimitsBuilder
+from fcca.constraints._constraint import Constraint, Violation
+from fcca.constraints._formulas import parsed_formula
+from fcca.constraints._limits import Floats, LinearRule
+from fcca.constraints._yaml import YamlNode
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+
+# Sums round. A search keeps a sum up to this share of the largest that its parts can be; a check allows more.
+TOLERANCE = 1e-12
+ROUNDING = 1e-9  # in shares of the parts of the sum
+
+
+class _Sums(Constraint, abstract=True):
+    lands_on = "any"
+
+    @property
+    def linear(self) -> tuple[Linear, ...]:
+        """The rule as sums with an upper limit."""
+        raise NotImplementedError
+
+    def compile(self, limits: LimitsBuilder) -> None:
+        at = tuple(self.number(name, limits.columns, "Sums are of numbers.") for name in self.columns)
+        limits.between.append((self, at))
+
+    def finish(self, limits: LimitsBuilder) -> None:
+        """Add the sums. The range of the data and the bounds must leave values that keep them."""
+        for linear in self.linear:
+            index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])
+            # A value that does not move may be outside the bounds.
+            own_low = np.fmin.reduce(limits.table[:, index], axis=0, initial=np.inf)
+            own_high = np.fmax.reduce(limits.table[:, index], axis=0, initial=-np.inf)
+            least = np.fmin(np.maximum(limits.box_low[index], [limits.least[j][0] for j in index]), own_low)
+            most = np.fmax(np.minimum(limits.box_high[index], [limits.most[j][0] for j in index]), own_high)
+            largest = np.abs(factor) * np.fmax(np.abs(limits.box_low[index]), np.abs(limits.box_high[index]))
+            # One value, or two compared with each other, do not round.
+            exact = bool((np.abs(factor) == 1).all()) and (len(index) == 1 or (len(index) == 2 and linear.upper == 0))
+            upper = linear.upper + (0.0 if exact else TOLERANCE * float(abs(linear.upper) + largest.sum()))
+            if float(np.where(factor > 0, factor * least, factor * most).sum()) > upper:
+                self.refuse("no values within the range of the data and the bounds satisfy it. Check columns and units.")
+            limits.linear.append(LinearRule(dict(zip(index, factor.tolist(), strict=True)), upper))
+
+    def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
+        for linear in self.linear:
+            yield _too_large(linear, columns, table)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Linear(_Sums):
+    """The sum of the columns times their coefficients is at most ``upper`` once one of them changes."""
+
+    coefficients: tuple[tuple[str, float], ...]
+    upper: float = 0.0
+    yaml_key = None  # written as a formula under the key of Rule
+
+    def __init__(self, coefficients: Mapping[str, float] | Iterable[Sequence[Any]], upper: float = 0.0) -> None:
+        given = list(coefficients.items()) if isinstance(coefficients, Mapping) else [tuple(pair) for pair in coefficients]
+        if not given or any(len(pair) != 2 for pair in given) or len({pair[0] for pair in given}) < len(given):
+            raise InvalidInputError(f"Linear takes a mapping from columns to coefficients, got {coefficients!r}.")
+        pairs = [
+            (checked_name("Linear", name), checked_number("Linear", f"the coefficient of {name}", a)) for name, a in given
+        ]
+        if any(a == 0 for _, a in pairs):
+            raise InvalidInputError(f"Linear: leave out columns with a coefficient of 0, got {coefficients!r}.")
+        self._set(coefficients=tuple(sorted(pairs)), upper=checked_number("Linear", "upper", upper))
+
+    @property
+    def linear(self) -> tuple[Linear, ...]:
+        return (self,)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.coefficients)
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{name!r}: {shown(a)}" for name, a in self.coefficients)
+        return f"Linear({{{listed}}}, upper={shown(self.upper)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Rule(_Sums):
+    """A formula of columns and numbers, such as ``"a <= b"`` or ``"x + 2*y <= 10"``, holds once one of them changes.
+
+    The signs are ``<=``, ``>=`` and ``==``, also in chains. A name with other characters than letters, digits, ``_`` and
+    ``.`` stands in backticks.
+    """
+
+    text: str
+    yaml_key = "rules"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidInputError(f"Rule takes a formula such as 'a <= b' or 'x + 2*y <= 10', got {self.text!r}.")
+        _parsed(self.text)  # raises an error if the text is not a formula
+
+    @property
+    def linear(self) -> tuple[Linear, ...]:
+        """The formula as sums with an upper limit; an equation is two of them."""
+        return _parsed(self.text)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for linear in self.linear for name in linear.columns))
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        parts = node.one_or_more("a list of formulas, such as 'a <= b'")
+        return [part.make(cls, part.text("a formula")) for part in parts]
+
+    def __repr__(self) -> str:
+        return f"Rule({self.text!r})"
+
+
+@lru_cache
+def _parsed(text: str) -> tuple[Linear, ...]:
+    return tuple(Linear(coefficients, upper) for coefficients, upper in parsed_formula(text))
+
+
+def _too_large(linear: Linear, columns: Columns, table: Floats) -> Violation:
+    at = linear.positions(columns)
+    values, factors = table[:, at], np.array([a for _, a in linear.coefficients])
+    room = ROUNDING * (abs(linear.upper) + np.abs(values * factors).sum(axis=1))
+    too_large = (values * factors).sum(axis=1) > linear.upper + room  # never with a missing value
+
+    def why(row: int) -> str:
+        listed = ", ".join(f"{name} is {x:g}" for name, x in zip(linear.columns, values[row], strict=True))
+        return f"{listed}: the sum is above {linear.upper:g}"
+
+    return Violation(at, too_large, why)

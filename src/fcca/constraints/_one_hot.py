@@ -1,0 +1,82 @@
+"""Groups of columns of 0 and 1, exactly one of which is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fcca.constraints._compile import LimitsBuilder
+from fcca.constraints._constraint import Constraint, ListOfColumns, Violation
+from fcca.constraints._limits import Floats
+from fcca.constraints._yaml import YamlNode
+from fcca.exceptions import InvalidInputError
+from fcca.tables import Columns
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OneHot(ListOfColumns):
+    """Exactly one of these columns of 0 and 1 is 1, once one of them changes; a switch is one change and costs once."""
+
+    lands_on = "any"
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        if len(self.names) < 2 or len(self.names) < len(names):
+            raise InvalidInputError(f"OneHot takes the names of two or more different columns, got {list(names)!r}.")
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        return self.names
+
+    def compile(self, limits: LimitsBuilder) -> None:
+        members = []
+        for name in self.names:
+            j = self.number(name, limits.columns, "A column of categories needs no such rule.")
+            other = limits.earlier("group", j, self)
+            if other is not None and other != self:
+                self.refuse(f"column {name!r} is in {other!r} already.")
+            if not limits.is_binary[j]:
+                self.refuse(f"column {name!r} has other values than 0 and 1 in the data.")
+            members.append(j)
+        if tuple(members) not in limits.groups:
+            limits.groups.append(tuple(members))
+
+    def finish(self, limits: LimitsBuilder) -> None:
+        """Freeze the members that may not switch. The searches look at ``frozen`` alone."""
+        members = self.positions(limits.columns)
+        for rule, others in limits.between:
+            for j in set(others) & set(members):
+                rule.refuse(
+                    f"column {limits.columns.names[j]!r} is in {self!r}, whose columns switch together. Make one column of "
+                    "categories of them, or leave it out of this rule."
+                )
+        weights = limits.weight[members].tolist()
+        if len(set(weights)) > 1:
+            listed = ", ".join(f"{weight:g}" for weight in weights)
+            self.refuse(
+                f"a switch is one change with one cost, but the columns have weights of {listed}. Give all of them the same "
+                "Cost."
+            )
+        for j in members:
+            own = limits.table[:, j]
+            other = 1 - own
+            low, high = np.fmin(limits.training_low[j], own), np.fmax(limits.training_high[j], own)
+            step, origin = limits.step[j], limits.origin[j]
+            off_grid = False if step == 0 else np.rint((other - origin) / step) * step + origin != other
+            with np.errstate(invalid="ignore"):
+                inside = (other >= np.fmax(low, limits.low[:, j])) & (other <= np.fmin(high, limits.high[:, j]))
+            # A value that is neither 0 nor 1 must be able to move.
+            limits.frozen[:, j] |= np.isin(own, (0, 1)) & (~inside | off_grid)
+
+    def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
+        at = self.positions(columns)
+        values = table[:, at]
+        one_hot = ((values == 0) | (values == 1)).all(axis=1) & (values.sum(axis=1) == 1)
+        yield Violation(at, ~one_hot, lambda row: "the columns are " + ", ".join(f"{value:g}" for value in values[row]))
+
+    @classmethod
+    def from_yaml(cls, node: YamlNode) -> list[Constraint]:
+        expected = "a list of groups, such as [[a, b], [c, d]]"
+        return [group.make(cls, *(name.text() for name in group.sequence(expected))) for group in node.sequence(expected)]

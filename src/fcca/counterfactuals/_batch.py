@@ -1,0 +1,84 @@
+"""A batch of rows to be changed, with everything that a search is told about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.constraints import Limits
+from fcca.counterfactuals._plausibility import Plausibility
+from fcca.counterfactuals._problem import CounterfactualProblem
+from fcca.counterfactuals._space import SearchSpace
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows whose cheapest changes are searched for.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    points : ndarray of shape (n_points,)
+        Which rows are asked about.
+    own_class, target : ndarray of shape (n_points,)
+        Positions in ``model.classes``; a target of -1 is whichever other class is the cheapest.
+    margin : ndarray of shape (n_points,)
+        By how much of the score the target must win.
+    limits : Limits
+        One line per point where they differ from point to point.
+    problem : CounterfactualProblem
+        For the costs.
+    plausibility : Plausibility or None
+    space : SearchSpace or None
+        For trees, the cells of all points together.
+    time_limit, time_limit_per_row : float
+        Seconds for all points and for each.
+    n_threads : int
+    progress : callable or None
+        Called with the number of points done.
+    """
+
+    rows: Floats
+    points: NDArray[np.int64]
+    own_class: NDArray[np.int32]
+    target: NDArray[np.int32]
+    margin: Floats
+    limits: Limits
+    problem: CounterfactualProblem
+    plausibility: Plausibility | None = None
+    space: SearchSpace | None = None
+    time_limit: float = np.inf
+    time_limit_per_row: float = np.inf
+    n_threads: int = 1
+    progress: Progress | None = None
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def per_point(self, which: NDArray[np.integer[Any]]) -> dict[str, Any]:
+        """Return the fields that differ from point to point, for some points and their rows alone."""
+        return {
+            "rows": self.rows[self.points[which]],
+            "points": np.arange(len(which)),
+            "own_class": self.own_class[which],
+            "target": self.target[which],
+            "margin": self.margin[which],
+            "limits": self.limits.of_points(which),
+        }
+
+    def of(self, which: NDArray[np.integer[Any]]) -> Batch:
+        """Return the batch of some points, with their rows alone."""
+        return replace(self, **self.per_point(which))
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that all searches of the core take."""
+        names = ("rows", "points", "own_class", "target", "margin", "time_limit", "time_limit_per_row", "progress")
+        lambdas = {name: getattr(self.problem, name) for name in ("lambda0", "lambda1", "lambda2")}
+        return {name: getattr(self, name) for name in names} | lambdas

@@ -1,0 +1,272 @@
+"""Distinct rows with counts: all that a tree has to know of a table, however long that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.exceptions import FCCAError
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+
+LARGEST_WORD = 2**63
+ROWS_AT_A_TIME = 65_536
+#: Of the distinct rows: more would not leave a tree's search enough memory.
+MOST_BYTES = 2**29
+ROWS_OF_ERROR = 50_000
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Distinct keys, and the number and weight of the rows that have each; adds up in any order.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n_distinct, n_words)
+        Sorted.
+    n_rows : ndarray of shape (n_distinct,)
+    weight : ndarray of shape (n_distinct,)
+    """
+
+    keys: Keys
+    n_rows: Codes
+    weight: Floats
+
+    @classmethod
+    def of(cls, keys: Keys, n_rows: Codes | None = None, weight: Floats | None = None) -> CountedRows:
+        """Count equal keys together.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (n_entries, n_words)
+        n_rows : ndarray of shape (n_entries,), optional
+            How many rows each entry stands for; 1 where None.
+        weight : ndarray of shape (n_entries,), optional
+            The weight of these rows; 1 a row where None.
+        """
+        code = _numbered(keys)
+        n = int(code.max(initial=-1)) + 1
+        first = np.empty(n, dtype=np.int64)
+        first[code[::-1]] = np.arange(len(code))[::-1]
+        # Sums of whole numbers up to 2**53 are exact in float64, whatever their order.
+        count = np.bincount(code, weights=n_rows, minlength=n)
+        held = count.astype(np.float64) if weight is None else np.bincount(code, weights=weight, minlength=n)
+        distinct = keys[first]
+        order = np.lexsort(distinct.T[::-1])
+        return cls(distinct[order], count[order].astype(np.int64), held[order].astype(np.float64))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __add__(self, other: CountedRows) -> CountedRows:
+        return CountedRows.of(
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.n_rows, other.n_rows]),
+            np.concatenate([self.weight, other.weight]),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.keys.nbytes + self.n_rows.nbytes + self.weight.nbytes
+
+
+class TooManyRowsError(FCCAError, MemoryError):
+    """The conditions tell more rows apart than there is memory for.
+
+    Parameters
+    ----------
+    n_rows, n_distinct : int
+        Number of rows counted, and of distinct ones among them.
+    some : CountedRows
+        Some of the latter: the error may have to be sent.
+    """
+
+    def __init__(self, n_rows: int, n_distinct: int, some: CountedRows) -> None:
+        super().__init__(f"The conditions tell {n_distinct:,} of {n_rows:,} rows apart.")
+        self.n_rows, self.n_distinct, self.some = n_rows, n_distinct, some
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.n_rows, self.n_distinct, self.some)
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The distinct training rows, and those held out; adds up."""
+
+    training: CountedRows
+    held_out: CountedRows
+    n_conditions: int
+
+    def __add__(self, other: DistinctRows) -> DistinctRows:
+        both = DistinctRows(self.training + other.training, self.held_out + other.held_out, self.n_conditions)
+        return both.checked()
+
+    def checked(self) -> DistinctRows:
+        """The same rows; raises where there are too many."""
+        if sum(rows.nbytes + len(rows) * self.n_conditions for rows in (self.training, self.held_out)) > MOST_BYTES:
+            rows = self.training
+            every = slice(0, None, -(-len(rows) // ROWS_OF_ERROR) or 1)
+            some = CountedRows(rows.keys[every], rows.n_rows[every], rows.weight[every])
+            raise TooManyRowsError(int(rows.n_rows.sum()), len(rows), some)
+        return self
+
+
+def _numbered(keys: Keys) -> NDArray[np.intp]:
+    """Numbers of the keys, equal ones for equal keys, word by word."""
+    code = pd.factorize(keys[:, 0])[0]
+    for word in keys.T[1:]:
+        other, distinct = pd.factorize(word)
+        code = pd.factorize(code.astype(np.int64) * max(1, len(distinct)) + other)[0]
+    return code
+
+
+class Digit(NamedTuple):
+    """Groups of a column's values that no condition tells apart."""
+
+    feature: int
+    cuts: Floats | None  # of a column of numbers: the group is the number of cuts below the value
+    group_of_code: Codes | None  # of a column of categories
+    missing: int  # the group of missing values
+    values: Floats  # one of each group
+
+    def of(self, x: Floats) -> Codes:
+        """The groups of values of the column, in a table of codes."""
+        gaps = np.isnan(x)
+        any_gaps = bool(gaps.any())
+        if self.cuts is not None:
+            group = np.searchsorted(self.cuts, x)
+        else:
+            assert self.group_of_code is not None
+            group = self.group_of_code[np.where(gaps, 0, x).astype(np.intp) if any_gaps else x.astype(np.intp)]
+        if any_gaps:
+            group = np.where(gaps, self.missing, group)
+        return group.astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True)
+class RowCoder:
+    """Turns rows, with label and prediction, into keys that are equal where no condition differs.
+
+    Attributes
+    ----------
+    n_features : int
+        Columns of the table.
+    digits : tuple of Digit
+    n_labels, n_predictions : int
+    """
+
+    n_features: int
+    digits: tuple[Digit, ...]
+    n_labels: int
+    n_predictions: int
+
+    @classmethod
+    def of(cls, table: ThresholdTable, n_labels: int, n_predictions: int) -> RowCoder:
+        """The coder for the conditions of a table."""
+        used = [_digit(table, int(j)) for j in np.unique(table.feature)]
+        return cls(len(table.feature_names), tuple(used), n_labels, n_predictions)
+
+    @property
+    def _words(self) -> list[list[int]]:
+        """Sizes of the digits, grouped so that each group's product is a word; label and prediction come first."""
+        words: list[list[int]] = [[]]
+        product = 1
+        for size in (self.n_labels, self.n_predictions, *(len(digit.values) for digit in self.digits)):
+            if product * size > LARGEST_WORD:
+                words.append([])
+                product = 1
+            words[-1].append(size)
+            product *= size
+        return words
+
+    def count(self, X: Floats, label: Codes, prediction: Codes, weight: Floats | None = None) -> CountedRows:
+        """Count rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Categories as codes, NaN for missing values.
+        label, prediction : ndarray of shape (n_rows,)
+            Numbers of the label and of the black box's prediction.
+        weight : ndarray of shape (n_rows,), optional
+        """
+        keys = np.zeros((len(X), len(self._words)), dtype=np.uint64)
+        groups = iter((label, prediction, *(digit.of(X[:, digit.feature]) for digit in self.digits)))
+        for at, sizes in enumerate(self._words):
+            for size in sizes:
+                keys[:, at] = keys[:, at] * np.uint64(size) + next(groups).astype(np.uint64)
+        return CountedRows.of(keys, weight=weight)
+
+    def none(self) -> CountedRows:
+        """No row."""
+        return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64))
+
+    def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
+        """The numbers of label and prediction of each distinct row."""
+        label, prediction, *_ = self._groups(rows.keys)
+        return label, prediction
+
+    def values(self, keys: Keys) -> Floats:
+        """Rows for keys: in every column a value of its group, 0 in columns without a condition."""
+        table = np.zeros((len(keys), self.n_features))
+        for digit, group in zip(self.digits, self._groups(keys)[2:], strict=True):
+            table[:, digit.feature] = digit.values[group]
+        return table
+
+    def binarized(self, rows: CountedRows, table: ThresholdTable) -> NDArray[np.int8]:
+        """The distinct rows as binary columns, for some of the conditions of the coder."""
+        B = np.empty((len(rows), len(table)), dtype=np.int8)
+        for begin in range(0, len(rows), ROWS_AT_A_TIME):
+            piece = slice(begin, begin + ROWS_AT_A_TIME)
+            B[piece] = table.binarize(self.values(rows.keys[piece]))
+        return B
+
+    def _groups(self, keys: Keys) -> list[Codes]:
+        groups: list[Codes] = []
+        for at, sizes in enumerate(self._words):
+            rest = keys[:, at]
+            found = []
+            for size in sizes[::-1]:
+                found.append((rest % np.uint64(size)).astype(np.int64))
+                rest = rest // np.uint64(size)
+            groups += found[::-1]
+        return groups
+
+
+def _digit(table: ThresholdTable, feature: int) -> Digit:
+    mine = np.flatnonzero(table.feature == feature)
+    asks_missing = bool((table.kind[mine] == "missing").any())
+    sets = [codes for at in mine.tolist() if (codes := table.codes[at]) is not None]
+    if not sets:
+        cuts = table.threshold[mine][table.kind[mine] == "cut"]
+        values = cuts[:1] if len(cuts) else np.zeros(1)  # on the first cut: above none
+        values = np.concatenate([values, np.nextafter(cuts, np.inf)])
+        # A missing value is above no cut.
+        missing = len(values) if asks_missing else 0
+        return Digit(feature, cuts, None, missing, np.append(values, np.nan) if asks_missing else values)
+    assert table.columns is not None
+    n_categories = len(table.columns[feature].categories or ())
+    patterns: dict[tuple[bool, ...], int] = {}
+    group_of_code = np.zeros(n_categories, dtype=np.int64)
+    values_of: list[float] = []
+    for code in range(n_categories):
+        pattern = tuple(code in codes for codes in sets)
+        if pattern not in patterns:
+            patterns[pattern] = len(patterns)
+            values_of.append(float(code))
+        group_of_code[code] = patterns[pattern]
+    nowhere = (False,) * len(sets)
+    if asks_missing or nowhere not in patterns:
+        missing = len(values_of)
+        values_of.append(np.nan)
+    else:
+        missing = patterns[nowhere]
+    return Digit(feature, None, group_of_code, missing, np.array(values_of))

@@ -1,0 +1,282 @@
+"""Fitting a discretizer piece by piece: ``observe`` and ``partial_fit``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in, validate_data
+
+from fcca.constraints import Constraint
+from fcca.discretizers._base import TargetThresholdTransformer
+from fcca.discretizers._rows import Rows, encoded_rows, n_rows_of
+from fcca.discretizers._rules import check_for_pieces
+from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts
+from fcca.discretizers._stages import as_fitted_table, count_crossings
+from fcca.discretizers._threshold_search import ThresholdSearch
+from fcca.discretizers._validation import check_same_columns
+from fcca.discretizers._warnings import warn_constant_features
+from fcca.exceptions import InvalidInputError, NoCounterfactualError
+from fcca.models import DecidedAt, decide_at
+from fcca.selection import OptimalSelection
+from fcca.tables import check_column_names
+
+# Parameters that matter after the search only, or do not change its result.
+FREE = frozenset({"Q", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
+# Attributes of an earlier fit.
+OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit")
+
+
+@dataclass(frozen=True)
+class PartialFit:
+    """The pieces seen so far.
+
+    Attributes
+    ----------
+    search : ThresholdSearch
+    statistics : ColumnStatistics
+        Of the pieces that were observed or, without any, of those that were fitted.
+    counts : CrossingCounts or None
+        Of the pieces that were fitted; None before the first.
+    observed : bool
+        Whether the pieces were observed before they are fitted.
+    """
+
+    search: ThresholdSearch
+    statistics: ColumnStatistics
+    counts: CrossingCounts | None = None
+    observed: bool = False
+
+
+def _check_frozen(discretizer: Any) -> bool:
+    """Check that the classifier is fitted: pieces of a table cannot fit it."""
+    if not isinstance(discretizer.estimator, FrozenEstimator):
+        raise InvalidInputError(
+            "Rows in pieces need a classifier that is fitted already: give estimator as FrozenEstimator(classifier), got "
+            f"{type(discretizer.estimator).__name__}."
+        )
+    return True
+
+
+class PartialFitTransformer(TargetThresholdTransformer):
+    """A discretizer whose black box is searched for one piece of a table after the other."""
+
+    estimator: Any
+    decision_threshold: float | None
+    margin: float | str
+    constraints: Sequence[Constraint] | None
+    selection: OptimalSelection | None
+    statuses_: dict[str, int]
+    constant_features_: list[str]
+    classes_: NDArray[Any]
+    _partial_fit: PartialFit
+
+    @available_if(_check_frozen)
+    def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Collect the statistics of a piece, before the first :meth:`partial_fit`.
+
+        Distances are in units of the range of all rows, and changes land on values of rows. So :meth:`partial_fit` finds
+        the same as :meth:`fit` if all pieces have been observed before.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            A piece of the table.
+        y : ignored
+            Here for convenience.
+        sample_weight : array-like of shape (n_rows,), optional
+            Rows of weight 0 do not count.
+
+        Returns
+        -------
+        self
+        """
+        begun = self._begun(X)
+        if begun.counts is not None:
+            raise InvalidInputError(
+                "observe was called after partial_fit. Observe all pieces first, then partial_fit them; to start again, use "
+                "sklearn.base.clone(discretizer)."
+            )
+        rows = encoded_rows(begun.search, X, None, sample_weight)
+        statistics = begun.statistics + begun.search.statistics(rows.X)
+        self._partial_fit = replace(begun, statistics=statistics, observed=True)
+        return self
+
+    @available_if(_check_frozen)
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Compute the counterfactuals of more rows, and add the thresholds that they cross.
+
+        The classifier must be fitted already and come in a ``FrozenEstimator``. If all pieces have been given to
+        :meth:`observe` before, the thresholds are those that :meth:`fit` finds on all of them. Otherwise each piece is
+        searched with the ranges of the rows so far. The counterfactuals themselves are not kept; ``statuses_`` has their
+        numbers so far. Unproven or unverified ones are left out of all counts with a warning, as in :meth:`fit`. For a
+        linear classifier thresholds are not rounded, because the values around them are not known. The result of an earlier
+        :meth:`fit` is dropped; to start again with pieces, use a ``clone``. Categories that the classifier has not kept
+        (CatBoost's) are those of the first piece. ``Q``, ``n_jobs`` and the time limits may be changed between two pieces.
+        Missing values need :func:`fcca.streaming.distill`, which reads a table often enough to know its medians.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            A piece of the table.
+        y : array-like of shape (n_rows,)
+        sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.ensemble import GradientBoostingClassifier
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from fcca import FCCADiscretizer
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> model = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
+        >>> discretizer = FCCADiscretizer(FrozenEstimator(model))
+        >>> pieces = [(X[:300], y[:300]), (X[300:], y[300:])]
+        >>> for piece in pieces:
+        ...     discretizer = discretizer.observe(*piece)
+        >>> for piece in pieces:
+        ...     discretizer = discretizer.partial_fit(*piece)
+        >>> discretizer.thresholds_ == FCCADiscretizer(FrozenEstimator(model)).fit(X, y).thresholds_
+        True
+        """
+        if y is None:
+            raise InvalidInputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        begun = self._begun(X)
+        rows = Rows(X, y, sample_weight).training(begun.search)
+        if not len(rows):
+            self._partial_fit = begun
+            return self
+        statistics = begun.statistics
+        if not begun.observed:
+            statistics = statistics + begun.search.statistics(rows.X)
+        search = begun.search.with_statistics(statistics)
+        _check_no_missing(search)
+        if begun.counts is None and begun.observed:
+            warn_constant_features(search.constant_features())
+        counts = count_crossings(rows, search)
+        assert counts is not None
+        search.warn_uncounted(counts)
+        # From here on nothing raises: a piece that is not accepted leaves nothing behind.
+        counts = counts if begun.counts is None else begun.counts + counts
+        self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
+        self._accept(search, counts)
+        if len(counts.table):
+            merged, _ = search.merged(counts)
+            self.all_thresholds_, _ = search.finished(merged, None)
+            self._keep(None)
+        return self
+
+    def _check_fitted(self, attribute: str = "thresholds_") -> None:
+        """Check that there are thresholds, and explain why there are none after some pieces."""
+        if hasattr(self, attribute) or not hasattr(self, "_partial_fit"):
+            return super()._check_fitted(attribute)
+        begun = self._partial_fit
+        if begun.counts is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} has no counterfactual yet: no rows were given to partial_fit. observe only "
+                "collects their ranges."
+            )
+        try:
+            begun.search.merged(begun.counts)
+        except NoCounterfactualError as error:
+            raise NoCounterfactualError(f"There is no threshold yet, from the pieces so far. {error}") from error
+        return None
+
+    def without_pieces(self) -> Self:
+        """A copy that cannot be fitted on further pieces, such as for a file."""
+        other = copy(self)
+        other.__dict__.pop("_partial_fit", None)
+        return other
+
+    # --- start --------------------------------------------------------------------------------------------------------
+
+    def _begun(self, X: Any) -> PartialFit:
+        """The pieces so far, with parameters that were changed since; or a new start."""
+        if not hasattr(self, "_partial_fit"):
+            search = self._search_for_pieces(X)
+            return PartialFit(search, search.statistics(np.empty((0, len(search.names)))))
+        begun, now = self._partial_fit, self.get_params(deep=False)
+        frozen = self.estimator_.estimator if isinstance(self.estimator_, DecidedAt) else self.estimator_
+        before = {"estimator": frozen} | {k: v for k, v in vars(begun.search.parameters).items() if k not in FREE}
+        changed = [name for name, value in before.items() if now[name] is not value and now[name] != value]
+        if changed:
+            raise InvalidInputError(
+                f"{changed[0]} was changed after the first piece. To start again, use sklearn.base.clone(discretizer)."
+            )
+        self.check_parameters()
+        self._check_no_selection()
+        return replace(begun, search=begun.search.with_parameters(now))
+
+    def _decided(self, estimator: Any) -> Any:
+        """Let the fitted black box decide at ``decision_threshold``, where one is given."""
+        return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
+
+    def _search_for_pieces(self, like: Any) -> ThresholdSearch:
+        """Check the parameters, note the columns of some raw rows and forget an earlier fit."""
+        self.check_parameters()
+        self._begin()
+        if isinstance(self.margin, str):
+            raise InvalidInputError(
+                f"margin is {self.margin!r}, a share of the range of all scores, but the rows come in pieces. Give it as a "
+                "number."
+            )
+        _check_frozen(self)
+        self._check_no_selection()
+        n_rows_of(like)
+        check_column_names(like)
+        validate_data(self, like, skip_check_array=True)  # notes the columns
+        self.estimator_ = self._decided(self.estimator)
+        search = self._new_search(as_fitted_table(like))
+        check_for_pieces(self.constraints or (), search.names, is_linear=not search.engine.has_cuts)
+        return search
+
+    def _new_search(self, like: Any) -> ThresholdSearch:
+        """The search of the fitted black box, before any row."""
+        names = [str(name) for name in _check_feature_names_in(self)]
+        search = ThresholdSearch(self.get_params(deep=False), self.estimator_, names, like)
+        check_same_columns(self, self.estimator_, search.engine.model.n_features)
+        self.classes_ = search.engine.model.classes
+        return search
+
+    def _check_no_selection(self) -> None:
+        if self.selection is not None:
+            raise InvalidInputError(
+                "A selection is measured on all rows, which partial_fit does not keep. Use set_selection after the last "
+                "piece, or fcca.streaming.distill; until then leave it out: set_params(selection=None)."
+            )
+
+    def _accept(self, search: ThresholdSearch, counts: CrossingCounts) -> None:
+        """Take the statuses and the constant columns of a search."""
+        self.statuses_ = dict(counts.statuses)
+        self.constant_features_ = search.constant_features()
+
+    def check_parameters(self) -> None:
+        """Check the parameters, before any work."""
+        self._validate_params()
+
+    def _begin(self) -> None:
+        super()._begin()
+        for name in OF_ONE_FIT:
+            if hasattr(self, name):
+                delattr(self, name)
+
+
+def _check_no_missing(search: ThresholdSearch) -> None:
+    """Check that no number is missing: the median to fill it in with is not known from pieces."""
+    for j in search.columns_to_fill():
+        raise InvalidInputError(
+            f"Column {search.names[j]!r} has missing values. To search what filling them in would change, the median of "
+            "all rows must be known, which it is not from pieces: use fcca.streaming.distill, or fit."
+        )

@@ -1,0 +1,107 @@
+"""The pipeline from rows to thresholds: observe, search, count, merge and round.
+
+``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it;
+``FCCADiscretizer.partial_fit`` calls the same stages, one piece at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.discretizers import _stages as stages
+from fcca.discretizers._medians import N_PASSES, DigitCounts, medians
+from fcca.discretizers._pieces import Pieces
+from fcca.discretizers._search_results import CrossingCounts
+from fcca.discretizers._threshold_search import ThresholdSearch
+from fcca.discretizers._warnings import warn_constant_features
+from fcca.exceptions import InvalidInputError
+from fcca.thresholds import ThresholdTable
+
+
+@dataclass(frozen=True)
+class FoundThresholds:
+    """Thresholds found in a table.
+
+    Attributes
+    ----------
+    search : ThresholdSearch
+        With the statistics of all rows.
+    statistics : TableStatistics
+    counts : CrossingCounts
+    thresholds : ThresholdTable
+    position : ndarray of int
+        Per condition of the counts, its position in the thresholds; empty where the counts are compacted.
+    """
+
+    search: ThresholdSearch
+    statistics: stages.TableStatistics
+    counts: CrossingCounts
+    thresholds: ThresholdTable
+    position: NDArray[np.int64]
+
+
+def find_thresholds(pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
+    """Find the thresholds that the counterfactuals of a table cross.
+
+    Parameters
+    ----------
+    pieces : Pieces
+        The table. It is read once per stage.
+    search : ThresholdSearch
+        Without statistics.
+    """
+    search, statistics = observe(pieces, search)
+    warn_constant_features(search.constant_features())
+    if pieces.before_search is not None:
+        pieces.before_search(search)
+    counts = pieces.sum("Counterfactuals", stages.count_crossings, search, pieces.keep)
+    check_same_rows(counts.n_rows, statistics)
+    search.warn_uncounted(counts)
+    merged, position = search.merged(counts, statistics.classes.tolist())
+    around = pieces.sum("Values", stages.find_values_around, search, merged) if search.needs_values_around else None
+    thresholds, rounded = search.finished(merged, around)
+    return FoundThresholds(search, statistics, counts, thresholds, rounded[position])
+
+
+def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, stages.TableStatistics]:
+    """Collect the statistics of a table, and give them to the search.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    search : ThresholdSearch
+        Without statistics.
+    """
+    whole = pieces.in_memory
+    if whole is None and (columns := search.open_columns()):
+        categories = pieces.sum("Categories", stages.find_categories, search, columns)
+        search = search.with_categories(categories.table(len(search.names)))
+    statistics = pieces.sum("Ranges", stages.observe, search)
+    statistics.check()
+    ready = search.with_statistics(statistics.columns, rows=None if whole is None else whole.X)
+    ready.check_some_values()
+    if whole is None and (columns := ready.columns_to_fill()):
+
+        def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
+            return pieces.sum(f"Medians, {at + 1} of {N_PASSES}", stages.count_digits, ready, columns, prefix, at)
+
+        return search.with_statistics(statistics.columns, medians=medians(columns, one_pass)), statistics
+    return ready, statistics
+
+
+def check_same_rows(n_rows: int, statistics: stages.TableStatistics) -> None:
+    """Check that a table has as many training rows as when it was first read.
+
+    Parameters
+    ----------
+    n_rows : int
+    statistics : TableStatistics
+    """
+    if n_rows != statistics.n_rows:
+        raise InvalidInputError(
+            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. It must "
+            "stay the same. A function that gives the pieces must give all of them each time."
+        )

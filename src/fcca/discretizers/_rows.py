@@ -1,0 +1,184 @@
+"""Rows of a table: as they were given, encoded, and as binary columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_y, _num_samples, column_or_1d
+
+from fcca.discretizers._threshold_search import ThresholdSearch
+from fcca.exceptions import InvalidInputError
+from fcca.tables import check_weights
+from fcca.thresholds import ThresholdTable
+
+Floats = NDArray[np.float64]
+Labels = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class BinaryRows:
+    """Rows as the conditions see them; each may stand for many equal ones.
+
+    Attributes
+    ----------
+    B : ndarray of shape (n_rows, n_conditions)
+        Binary columns.
+    y, predictions : ndarray of shape (n_rows,)
+        Labels, and predictions of the black box.
+    weight : ndarray of shape (n_rows,) or None
+    n_rows : ndarray of shape (n_rows,) or None
+        Number of equal rows that each stands for; None where each stands for itself.
+    """
+
+    B: NDArray[np.int8]
+    y: Labels
+    predictions: Labels
+    weight: Floats | None = None
+    n_rows: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows of positive weight, encoded with the categories of the black box.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+        Empty where no labels were given.
+    weight : ndarray of shape (n_rows,) or None
+    predictions : ndarray of shape (n_rows,) or None
+        Predictions of the black box, where they are known.
+    """
+
+    X: Floats
+    y: Labels
+    weight: Floats | None = None
+    predictions: Labels | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def training(self, search: ThresholdSearch) -> EncodedRows:
+        """The rows themselves: a table in memory is one piece, and encoded already."""
+        return self
+
+    def testing(self, search: ThresholdSearch) -> EncodedRows | None:
+        """None: no row is held out."""
+        return None
+
+    def binarized(self, thresholds: ThresholdTable) -> BinaryRows:
+        """The rows as binary columns; their predictions must be known."""
+        assert self.predictions is not None
+        return BinaryRows(thresholds.binarize(self.X), self.y, self.predictions, self.weight)
+
+
+class Rows(NamedTuple):
+    """A piece of a table, in raw units.
+
+    Attributes
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,)
+    sample_weight : array-like of shape (n_rows,), optional
+    held_out : ndarray of bool of shape (n_rows,), optional
+        Rows that nothing is learned from; rates are measured on them.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    held_out: NDArray[np.bool_] | None = None
+
+    def training(self, search: ThresholdSearch) -> EncodedRows:
+        """Encode the rows to learn from."""
+        return self._encoded(search, held_out=False)
+
+    def testing(self, search: ThresholdSearch) -> EncodedRows | None:
+        """Encode the rows held out; None where the piece holds out none."""
+        return None if self.held_out is None else self._encoded(search, held_out=True)
+
+    def _encoded(self, search: ThresholdSearch, *, held_out: bool) -> EncodedRows:
+        if self.y is None:
+            raise InvalidInputError("A piece has no labels: y is None. Give pieces as (X, y) or (X, y, sample_weight).")
+        if self.held_out is None:
+            return encoded_rows(search, self.X, self.y, self.sample_weight)
+        chosen = np.flatnonzero(np.asarray(self.held_out) == held_out)
+        weight = None
+        if self.sample_weight is not None:
+            weight = check_weights(self.sample_weight, len(self.held_out), may_all_be_0=True)[chosen]
+        return encoded_rows(search, _safe_indexing(self.X, chosen), _safe_indexing(self.y, chosen), weight)
+
+
+def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None) -> EncodedRows:
+    """Check and encode a piece of a table, without the rows of weight 0.
+
+    Parameters
+    ----------
+    search : ThresholdSearch
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : array-like of shape (n_rows,) or None
+    sample_weight : array-like of shape (n_rows,) or None
+        All may be 0.
+    """
+    n_rows = n_rows_of(X)
+    labels: Labels = np.empty(0)
+    if y is not None:
+        labels = check_labels(y)
+        if len(labels) != n_rows:
+            raise InvalidInputError(f"X and y must have the same number of rows ({n_rows} and {len(labels)}).")
+    weight = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight, n_rows, may_all_be_0=True)
+        rows = np.flatnonzero(weight > 0)
+        if len(rows) < n_rows:
+            X, weight, labels = _safe_indexing(X, rows), weight[rows], labels if y is None else labels[rows]
+            n_rows = len(rows)
+    if n_rows == 0:
+        return EncodedRows(np.empty((0, len(search.names))), labels[:0], weight)
+    return EncodedRows(search.encode(X), labels, weight)
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows of a table; raises where X is no table."""
+    try:
+        return int(_num_samples(X))
+    except TypeError as error:
+        raise InvalidInputError(f"X must be a table of rows and columns, got {type(X).__name__}.") from error
+
+
+def check_labels(y: Any) -> Labels:
+    """Check the labels of a piece, and return them as an array.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    """
+    try:
+        given = column_or_1d(y)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y must be a column of labels: {error}") from error
+    missing = np.flatnonzero(pd.isna(given))
+    if len(missing):
+        raise InvalidInputError(
+            f"y has no label in {len(missing)} row(s), first in row {missing[0]} of the piece: NaN, None and NA count as "
+            "missing. Leave these rows out."
+        )
+    try:
+        labels: Labels = _check_y(y)
+        if len(labels):
+            check_classification_targets(labels)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in given}))
+        raise InvalidInputError(f"The labels in y are of several types: {kinds}. Give labels of one type.") from error
+    except ValueError as error:
+        raise InvalidInputError(
+            f"y holds {', '.join(map(repr, given[:3].tolist()))}, …: expected classes, as texts or whole numbers. {error}"
+        ) from error
+    return labels

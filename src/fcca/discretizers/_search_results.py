@@ -1,0 +1,114 @@
+"""Results of observing and searching rows, which add up: ``a + b`` is the result for the rows of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.counterfactuals import STATUSES, Counterfactuals, Observations
+from fcca.discretizers._crossings import Crossings
+from fcca.exceptions import NoCounterfactualError
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """Statistics of the columns, collected before the search.
+
+    Attributes
+    ----------
+    observations : Observations
+    has_missing : ndarray of shape (n_features,)
+        Columns with missing values.
+    is_binary : ndarray of shape (n_features,)
+        Columns of 0 and 1 only; all True where there are no constraints.
+    """
+
+    observations: Observations
+    has_missing: Bools
+    is_binary: Bools
+
+    def __add__(self, other: ColumnStatistics) -> ColumnStatistics:
+        return ColumnStatistics(
+            self.observations + other.observations, self.has_missing | other.has_missing, self.is_binary & other.is_binary
+        )
+
+
+@dataclass(frozen=True)
+class CrossingCounts:
+    """Conditions that counterfactuals cross, with counts.
+
+    Attributes
+    ----------
+    table : ThresholdTable or Landings
+        The conditions as the black box has them.
+    statuses : dict of str to int
+        Number of counterfactuals of each status.
+    n_rows, n_correct : int
+        Number of rows, and of rows that the black box predicts correctly.
+    least, most : float
+        Smallest and largest confidence of the correctly predicted rows.
+    n_fill_searches, n_fill_unfinished : int
+        Further searches that fill in a missing value, and those that ran out of time.
+    """
+
+    table: Any
+    statuses: Mapping[str, int]
+    n_rows: int
+    n_correct: int
+    least: float
+    most: float
+    n_fill_searches: int = 0
+    n_fill_unfinished: int = 0
+
+    @property
+    def n_counterfactuals(self) -> int:
+        """Number of counterfactuals."""
+        return sum(self.statuses.values())
+
+    def __add__(self, other: CrossingCounts) -> CrossingCounts:
+        both = {name: self.statuses.get(name, 0) + other.statuses.get(name, 0) for name in STATUSES}
+        return CrossingCounts(
+            self.table + other.table,
+            {name: n for name, n in both.items() if n},
+            self.n_rows + other.n_rows,
+            self.n_correct + other.n_correct,
+            min(self.least, other.least),
+            max(self.most, other.most),
+            self.n_fill_searches + other.n_fill_searches,
+            self.n_fill_unfinished + other.n_fill_unfinished,
+        )
+
+
+class SearchResult(NamedTuple):
+    """The search of one piece of a table, row by row; only ``counts`` adds up."""
+
+    counts: CrossingCounts
+    counterfactuals: Counterfactuals
+    crossings: Crossings
+    condition: NDArray[np.int64]  # per crossing, its position in the table of the counts before these are compacted
+    predictions: NDArray[Any]  # of the black box, for all rows
+
+
+class OutOfTimeError(NoCounterfactualError):
+    """The time limits ended all searches.
+
+    Parameters
+    ----------
+    what : str
+        What was found.
+    *limits : str
+        The limits to raise.
+    """
+
+    def __init__(self, what: str, *limits: str) -> None:
+        super().__init__(what, *limits)
+        self.what, self.limits = what, limits
+
+    def __str__(self) -> str:
+        return f"{self.what} The time limit ended them all: raise {' and '.join(self.limits)}."

@@ -1,0 +1,240 @@
+"""The stages of the pipeline: each takes one piece of a table, and its results add up to that of the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from fcca.cells import Cells
+from fcca.discretizers._counted_rows import CountedRows, DistinctRows, RowCoder
+from fcca.discretizers._medians import DigitCounts
+from fcca.discretizers._rows import EncodedRows, Rows, n_rows_of
+from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts, SearchResult
+from fcca.discretizers._threshold_search import ThresholdSearch
+from fcca.discretizers._validation import is_plain
+from fcca.exceptions import InvalidInputError
+from fcca.models import column_of
+from fcca.tables import check_weights, column_names, float_table
+from fcca.thresholds import ThresholdTable
+
+Labels = NDArray[Any]
+AnyRows = Rows | EncodedRows
+
+
+# --- categories ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The distinct values of some columns, by the columns' numbers."""
+
+    values: dict[int, pd.Series[Any]]
+
+    def __add__(self, other: Categories) -> Categories:
+        both = {j: pd.concat([values, other.values[j]]) for j, values in self.values.items()}
+        return Categories({j: values.drop_duplicates() for j, values in both.items()})
+
+    def table(self, n_features: int) -> pd.DataFrame:
+        """A table with all of them, and zeros in the other columns."""
+        n_rows = max(len(values) for values in self.values.values())
+        zeros = pd.Series(np.zeros(n_rows))
+        rows = np.arange(n_rows)
+        columns = [
+            values.iloc[np.minimum(rows, len(values) - 1)].reset_index(drop=True)
+            if (values := self.values.get(j)) is not None
+            else zeros
+            for j in range(n_features)
+        ]
+        return pd.concat(columns, axis=1, ignore_index=True)
+
+
+def find_categories(rows: Rows, search: ThresholdSearch, columns: list[int]) -> Categories | None:
+    """Find the categories of the training rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    search : ThresholdSearch
+    columns : list of int
+        The columns whose categories the black box has not kept.
+    """
+    counts = np.ones(n_rows_of(rows.X), dtype=np.bool_)
+    if rows.held_out is not None:
+        counts &= ~np.asarray(rows.held_out)
+    if rows.sample_weight is not None:
+        counts &= check_weights(rows.sample_weight, len(counts), may_all_be_0=True) > 0
+    if not counts.any():
+        return None
+    search.check_columns(rows.X)
+    X = as_fitted_table(rows.X if counts.all() else _safe_indexing(rows.X, np.flatnonzero(counts)))
+    return Categories({j: column_of(X, j).drop_duplicates() for j in columns})
+
+
+def as_fitted_table(X: Any) -> Any:
+    """Rows as a classifier is fitted on them: numbers of any type as float64."""
+    if not is_plain(X):
+        return X
+    table, names = float_table(X), column_names(X)
+    return table if names is None else pd.DataFrame(table, columns=pd.Index(names), copy=False)
+
+
+# --- statistics ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableStatistics:
+    """Statistics of a table, collected before the search.
+
+    Attributes
+    ----------
+    columns : ColumnStatistics
+    n_rows : int
+        Number of training rows.
+    classes : ndarray
+        Their labels, sorted.
+    all_classes : ndarray
+        The labels of the rows held out included.
+    """
+
+    columns: ColumnStatistics
+    n_rows: int
+    classes: Labels
+    all_classes: Labels
+
+    def __add__(self, other: TableStatistics) -> TableStatistics:
+        return TableStatistics(
+            self.columns + other.columns,
+            self.n_rows + other.n_rows,
+            _union(self.classes, other.classes),
+            _union(self.all_classes, other.all_classes),
+        )
+
+    def check(self) -> None:
+        """Check that there are rows of two classes to learn from."""
+        if self.n_rows == 0:
+            raise InvalidInputError("There are no rows to learn from.")
+        if len(self.classes) < 2:
+            raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {self.n_rows} row(s).")
+
+
+def _union(labels: Labels, others: Labels) -> Labels:
+    """All labels, sorted; raises for labels of two types, which numpy would turn into one."""
+    for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
+        if len({isinstance(some[0], types) for some in (labels, others) if len(some)}) > 1:
+            raise InvalidInputError(
+                f"The labels of one piece are {kind} and those of another are not: {labels[:3].tolist()} and "
+                f"{others[:3].tolist()}. Give labels of one type."
+            )
+    return np.union1d(labels, others)
+
+
+def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
+    """Collect statistics of columns and labels; None where there are no rows.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+    """
+    training = rows.training(search)
+    classes = np.unique(training.y)
+    testing = rows.testing(search)
+    if not len(training) and (testing is None or not len(testing)):
+        return None
+    every = classes if testing is None else np.union1d(classes, testing.y)
+    return TableStatistics(search.statistics(training.X), len(training), classes, every)
+
+
+def count_digits(
+    rows: AnyRows, search: ThresholdSearch, columns: list[int], prefix: NDArray[np.uint64], at: int
+) -> DigitCounts | None:
+    """Count the digits of values for one pass of :func:`fcca.discretizers.medians`.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+    columns : list of int
+        Columns of numbers, whose values may be missing.
+    prefix, at
+        See :meth:`DigitCounts.of`.
+    """
+    training = rows.training(search)
+    if not len(training):
+        return None
+    return DigitCounts.of([x[~np.isnan(x)] for x in training.X.T[columns]], prefix, at)
+
+
+# --- search -------------------------------------------------------------------------------------------------------------
+
+
+def count_crossings(
+    rows: AnyRows, search: ThresholdSearch, keep: Callable[[SearchResult], None] | None = None
+) -> CrossingCounts | None:
+    """Compute the counterfactuals of the training rows, and count the conditions that they cross.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+        With the statistics of all rows.
+    keep : callable, optional
+        Takes the result of the search, row by row.
+    """
+    training = rows.training(search)
+    if not len(training):
+        return None
+    result = search.search(training.X, training.y, training.weight)
+    if keep is not None:
+        keep(result)
+    return result.counts
+
+
+def find_values_around(rows: AnyRows, search: ThresholdSearch, merged: ThresholdTable) -> Cells | None:
+    """Find the values of the training rows around thresholds.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+    merged : ThresholdTable
+    """
+    training = rows.training(search)
+    return search.values_around(merged, training.X) if len(training) else None
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------------
+
+
+def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes: Labels, n_conditions: int) -> DistinctRows:
+    """Count the distinct rows that the conditions tell apart, with their labels and predictions.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+    coder : RowCoder
+    classes : ndarray
+        All labels.
+    n_conditions : int
+    """
+
+    def counted(part: EncodedRows | None) -> CountedRows:
+        if part is None or not len(part):
+            return coder.none()
+        label = np.minimum(np.searchsorted(classes, part.y), len(classes) - 1)
+        if unknown := part.y[classes[label] != part.y][:1].tolist():
+            raise InvalidInputError(
+                f"The label {unknown[0]!r} was not there when the table was first read. The table must stay the same."
+            )
+        engine = search.engine
+        prediction = engine.class_index(engine.predict(part.X)).astype(np.int64)
+        return coder.count(part.X, label, prediction, part.weight)
+
+    return DistinctRows(counted(rows.training(search)), counted(rows.testing(search)), n_conditions).checked()

@@ -1,0 +1,428 @@
+"""The search for the thresholds of one fitted black box, over a table that comes at once or in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import replace
+from time import perf_counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.cells import Cells
+from fcca.constraints import Limits
+from fcca.counterfactuals import (
+    DEFAULT_MARGIN,
+    CounterfactualEngine,
+    CounterfactualProblem,
+    Counterfactuals,
+    as_share,
+    margin_of_share,
+)
+from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, observed_cells, values_around
+from fcca.discretizers._landings import Landings
+from fcca.discretizers._rules import Rules
+from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts, OutOfTimeError, SearchResult
+from fcca.discretizers._validation import columns_for
+from fcca.discretizers._warnings import warn_caller
+from fcca.exceptions import (
+    InvalidInputError,
+    NoCounterfactualError,
+    UnfinishedSearchWarning,
+    UnverifiedCounterfactualWarning,
+)
+from fcca.models import OpenColumn, read_model
+from fcca.tables import Columns, check_column_names, check_columns, column_names
+from fcca.thresholds import ThresholdTable
+from fcca.utils import progress_bar
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Labels = NDArray[Any]
+
+# Linear models have no cuts: every row lands somewhere else, so landings this share of the range apart count as one.
+LINEAR_MERGE_TOLERANCE = 0.01
+
+TIME_LIMITS = ("time_limit", "time_limit_per_row")
+
+
+class ThresholdSearch:
+    """The counterfactual search of one black box, from column statistics to thresholds.
+
+    A new one knows no rows. :meth:`statistics` and :meth:`search` take rows and give results that add up;
+    :meth:`with_statistics` must come between the two.
+
+    Parameters
+    ----------
+    parameters : dict
+        Parameters of an FCCADiscretizer.
+    estimator : fitted classifier
+        The black box.
+    names : sequence of str
+        Names of the columns.
+    like : array-like or data frame
+        Raw rows. They tell the categories that the black box has not kept.
+
+    Attributes
+    ----------
+    parameters : namespace
+    names : list of str
+    engine : CounterfactualEngine
+    columns : Columns or None
+        None where all columns are plain numbers. Known after :meth:`with_statistics`, as are the next two.
+    rules : Rules or None
+    in_memory : bool
+        Whether all rows are in memory. If so, progress is shown row by row, and counts are not compacted.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], estimator: Any, names: Sequence[str], like: Any) -> None:
+        self.parameters = SimpleNamespace(**{name: value for name, value in parameters.items() if name != "estimator"})
+        self.names = list(names)
+        self.has_names = column_names(like) is not None
+        self.engine = CounterfactualEngine(estimator, problem_of(self.parameters), like=like)
+        self.columns: Columns | None = None
+        self.rules: Rules | None = None
+        self.in_memory = False
+        self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
+        self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
+        self._seconds = 0.0  # spent on searches
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
+        """The same search with other limits or threads; costs, margin and constraints stay.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Parameters of an FCCADiscretizer.
+        """
+        other = copy(self)
+        other.parameters = SimpleNamespace(**{name: parameters[name] for name in vars(self.parameters)})
+        return other
+
+    def with_categories(self, table: Any) -> ThresholdSearch:
+        """The same search, before any row, with the categories of a table.
+
+        Parameters
+        ----------
+        table : data frame
+            All categories of the columns in :meth:`open_columns`.
+        """
+        other = copy(self)
+        other.engine = CounterfactualEngine(self.engine.estimator, self.engine.problem, like=table)
+        return other
+
+    def open_columns(self) -> list[int]:
+        """Columns whose categories the black box has not kept, so that the rows must tell them."""
+        columns = self.engine.model.columns
+        if columns is None or not columns.has_categories:
+            return []
+        known = read_model(self.engine.estimator).columns
+        return [j for j, column in enumerate(known or ()) if isinstance(column, OpenColumn)]
+
+    # --- rows ---------------------------------------------------------------------------------------------------------
+
+    def encode(self, X: Any) -> Floats:
+        """Encode raw rows with the categories of the black box.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+        """
+        self.check_columns(X)
+        return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
+
+    def check_columns(self, X: Any) -> None:
+        """Check that a piece has the columns of the first one.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+        """
+        check_column_names(X)
+        names = column_names(X)
+        n = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(self.names)
+        knower = "the first piece has" if self.has_names else "the classifier was fitted on"
+        check_columns(names, n, self.names if self.has_names else None, len(self.names), knower=knower)
+
+    # --- statistics ---------------------------------------------------------------------------------------------------
+
+    def statistics(self, X: Floats) -> ColumnStatistics:
+        """Collect the column statistics of encoded rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            There may be no rows.
+        """
+        engine = self.engine.fresh()
+        has_missing: Bools = np.zeros(len(self.names), dtype=bool)
+        is_binary: Bools = np.ones(len(self.names), dtype=bool)
+        if len(X):
+            engine.observe(X, keep=False)
+            if np.isnan(X.min()):  # NaN where any value is missing: one pass without a copy
+                has_missing[:] = np.isnan(X).any(axis=0)
+            if self.parameters.constraints:
+                is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T]
+        return ColumnStatistics(engine.observations(), has_missing, is_binary)
+
+    def with_statistics(
+        self, statistics: ColumnStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
+    ) -> ThresholdSearch:
+        """The same search, ready to search; without ``rows`` small enough to be sent to workers.
+
+        Parameters
+        ----------
+        statistics : ColumnStatistics
+            Of all rows.
+        medians : mapping of int to float, optional
+            Medians of :meth:`columns_to_fill`.
+        rows : ndarray of shape (n_rows, n_features), optional
+            All rows, encoded, where they are in memory. Constraints between columns need them.
+        """
+        other = copy(self)
+        other.engine = self.engine.knowing(statistics.observations, medians, rows)
+        other.in_memory = rows is not None
+        other.has_missing, other.is_binary = statistics.has_missing, statistics.is_binary
+        other.columns = columns_for(self.engine.model, statistics.has_missing.tolist())
+        given = self.parameters
+        if isinstance(given.margin, str):
+            assert rows is not None  # discretizers do not accept such a margin for pieces
+            margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
+            other.engine.problem = replace(self.engine.problem, margin=margin)
+        other.rules = Rules.of(given.constraints, other.columns, self.names) if given.constraints else None
+        return other
+
+    def columns_to_fill(self) -> list[int]:
+        """Columns of numbers with missing values."""
+        if self.columns is None:
+            return []
+        return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
+
+    def check_some_values(self) -> None:
+        """Check that every column has some value."""
+        cells, codes = self.engine.cells, self.engine.observations().codes
+        for j in np.flatnonzero(self.has_missing).tolist():
+            if j in codes:
+                empty = len(codes[j]) == 0
+            else:
+                empty = not cells.code_count[j][:-1].any() if j in cells.code_count else bool(np.isnan(cells.box_low[j]))
+            if empty:
+                raise InvalidInputError(f"X has no value at all in column {self.names[j]!r}. Leave the column out.")
+
+    def constant_features(self) -> list[str]:
+        """Columns with one value; a missing value counts as another one."""
+        cells = self.engine.cells
+        constant = (cells.box_low == cells.box_high) & ~self.has_missing
+        if self.columns is not None:
+            for j, count in cells.code_count.items():
+                constant[j] = np.sum(count > 0) == 1
+            for j, codes in self.engine.observations().codes.items():
+                constant[j] = len(codes) == 1 and not self.has_missing[j]
+            constant &= [not column.ignored for column in self.columns]
+        return [self.names[j] for j in np.flatnonzero(constant)]
+
+    # --- search -------------------------------------------------------------------------------------------------------
+
+    def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
+        """Compute the counterfactuals of the rows in the band, and count the conditions that they cross.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Encoded rows.
+        y : ndarray of shape (n_rows,)
+        weight : ndarray of shape (n_rows,), optional
+        """
+        engine, given = self.engine, self.parameters
+        predictions = engine.predict(X)
+        correct = predictions == y
+        confidence = engine.model.confidence(engine.scores(X))
+        least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
+        points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
+        found, gaps = self._counterfactuals(X, points, engine.class_index(predictions[points]))
+        crossed = crossings(engine, found, self.columns, gaps)
+        weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
+        table, condition = crossed.table(self.names, weights, self.columns)
+        of_correct = confidence[correct]
+        counts = CrossingCounts(
+            table if self.in_memory or engine.has_cuts else Landings.of(table),
+            found.counts(),
+            n_rows=len(X),
+            n_correct=len(of_correct),
+            least=float(of_correct.min(initial=np.inf)),
+            most=float(of_correct.max(initial=-np.inf)),
+            n_fill_searches=0 if gaps is None else gaps.n_searches,
+            n_fill_unfinished=0 if gaps is None else gaps.n_unfinished,
+        )
+        return SearchResult(counts, found, crossed, condition, predictions)
+
+    def _counterfactuals(
+        self, X: Floats, points: Points, own_class: NDArray[np.int32]
+    ) -> tuple[Counterfactuals, Gaps | None]:
+        """Counterfactuals of some rows, and the missing values that decide by themselves."""
+        engine, given = self.engine, self.parameters
+        limits = None if self.rules is None else self.rules.limits(engine, X[points], self.is_binary)
+        began = perf_counter() - self._seconds
+
+        def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
+            left = None if given.time_limit is None else max(0.0, given.time_limit - (perf_counter() - began))
+            found = engine.solve(
+                X,
+                points[which],
+                own_class[which],
+                feature_names=self.names,
+                limits=limits,
+                n_jobs=given.n_jobs,
+                time_limit=left,
+                time_limit_per_row=given.time_limit_per_row,
+                progress=progress,
+            )
+            return found if self.rules is None or limits is None else self.rules.checked(X, found, limits.fillable)
+
+        bar: AbstractContextManager[Any] = nullcontext()
+        if self.in_memory:
+            bar = progress_bar("Counterfactuals", len(points), bool(given.verbose))
+        with bar as progress:
+            found = solve(np.arange(len(points)), limits, progress)
+        found = replace(
+            found,
+            columns=self.columns,
+            own_code=own_class,
+            box=(engine.cells.box_low, engine.cells.box_high),
+            has_cuts=engine.has_cuts,
+            exact=self.rules is not None,
+        )
+        gaps = None if self.columns is None else deciding_gaps(X, found, limits, solve)
+        self._seconds = perf_counter() - began
+        return found, gaps
+
+    def warn_uncounted(self, counts: CrossingCounts) -> None:
+        """Warn about counterfactuals that are left out of all counts.
+
+        Parameters
+        ----------
+        counts : CrossingCounts
+        """
+        statuses, n = counts.statuses, counts.n_counterfactuals
+        if unverified := statuses.get("unverified", 0):
+            broken = ", or break a rule" if self.parameters.constraints else ""
+            warn_caller(
+                f"{unverified} of {n} counterfactuals do not flip the classifier's own predict{broken}; "
+                "they are marked 'unverified' and left out of all counts.",
+                UnverifiedCounterfactualWarning,
+            )
+        if unfinished := statuses.get("feasible", 0) + statuses.get("unknown", 0) + counts.n_fill_unfinished:
+            warn_caller(
+                f"The time limit ended {unfinished} of {n + counts.n_fill_searches} searches before their proof; "
+                "they are left out of all counts.",
+                UnfinishedSearchWarning,
+            )
+
+    # --- thresholds ---------------------------------------------------------------------------------------------------
+
+    def merged(self, counts: CrossingCounts, classes: Sequence[Any] = ()) -> tuple[ThresholdTable, NDArray[np.int64]]:
+        """Merge conditions that are close to each other.
+
+        Parameters
+        ----------
+        counts : CrossingCounts
+            Of all rows.
+        classes : sequence
+            Labels to name where the black box predicts no row correctly.
+
+        Returns
+        -------
+        table : ThresholdTable
+        position : ndarray of int
+            Per condition of the counts, its position in the table; empty where the counts are compacted.
+        """
+        self._check_some_condition(counts, classes)
+        tolerance = self.parameters.merge_tolerance
+        if tolerance == "auto":
+            tolerance = 0.0 if self.engine.has_cuts else LINEAR_MERGE_TOLERANCE
+        widths = self.engine.cells.box_high - self.engine.cells.box_low
+        if isinstance(counts.table, Landings):
+            return counts.table.merged(float(tolerance) * widths), np.empty(0, dtype=np.int64)
+        table: ThresholdTable = counts.table
+        if float(tolerance) > 0:
+            return table.merged(float(tolerance) * widths)
+        return table, np.arange(len(table))
+
+    @property
+    def needs_values_around(self) -> bool:
+        """Whether the values around the thresholds have to be collected from the rows; cells have those around cuts."""
+        return not self.engine.has_cuts
+
+    def values_around(self, merged: ThresholdTable, X: Floats) -> Cells:
+        """Collect the values of encoded rows around thresholds; they add up.
+
+        Parameters
+        ----------
+        merged : ThresholdTable
+        X : ndarray of shape (n_rows, n_features)
+        """
+        is_cut = merged.kind == "cut"
+        return observed_cells(X, merged.feature[is_cut], merged.threshold[is_cut])
+
+    def finished(self, merged: ThresholdTable, around: Cells | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
+        """Round the thresholds, if the parameters say so and the values around them are known.
+
+        Parameters
+        ----------
+        merged : ThresholdTable
+        around : Cells or None
+            The values around the thresholds, where :attr:`needs_values_around`.
+
+        Returns
+        -------
+        table : ThresholdTable
+        position : ndarray of int
+            Per merged condition, its position in the table.
+        """
+        table = merged
+        if self.engine.has_cuts:
+            table = values_around(self.engine.cells, self.engine.native_cuts, merged)
+        elif around is not None:
+            table = values_around(around, around.cuts, merged)
+        if self.parameters.round_thresholds and (self.engine.has_cuts or around is not None):
+            return table.rounded()
+        return table, np.arange(len(table))
+
+    def _check_some_condition(self, counts: CrossingCounts, classes: Sequence[Any]) -> None:
+        given, n = self.parameters, counts.n_counterfactuals
+        if counts.n_correct == 0:
+            others = f"; those of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
+            raise NoCounterfactualError(
+                f"The classifier gets none of the {counts.n_rows} rows right, so there is no row to compute a "
+                f"counterfactual for. Its classes are {self.engine.model.classes.tolist()}{others}."
+            )
+        if n == 0:
+            raise NoCounterfactualError(
+                f"No row is classified correctly with a probability between p0={given.p0} and p1={given.p1}. The "
+                f"{counts.n_correct} correctly classified rows lie between {counts.least:.4g} and "
+                f"{counts.most:.4g}: widen the band."
+            )
+        if len(counts.table):
+            return
+        what = f"None of the {n} counterfactual searches gave a threshold: {dict(counts.statuses)}."
+        if counts.statuses.get("feasible", 0) + counts.statuses.get("unknown", 0) == n:
+            set_limits = [name for name in TIME_LIMITS if getattr(given, name) is not None]
+            raise OutOfTimeError(what, *(set_limits or TIME_LIMITS[:1]))
+        rules = " The constraints may forbid every change." if given.constraints else ""
+        raise NoCounterfactualError(
+            f"{what} There is none if the classifier predicts one class everywhere inside the data's range, or the other "
+            f"by less than the margin.{rules}"
+        )
+
+
+def problem_of(parameters: Any) -> CounterfactualProblem:
+    """Costs and margin of an FCCADiscretizer's parameters, checked."""
+    margin = parameters.margin
+    if isinstance(margin, str):
+        as_share(margin)
+        margin = DEFAULT_MARGIN
+    return CounterfactualProblem(parameters.lambda0, parameters.lambda1, parameters.lambda2, margin)

@@ -1,0 +1,17 @@
+"""The counterfactual problem as mixed-integer programs for HiGHS: independent proofs and an engine without a search."""
+
+from fcca.milp._answers import (
+    ANY_OTHER_CLASS as ANY_OTHER_CLASS,
+    FEASIBLE as FEASIBLE,
+    INFEASIBLE as INFEASIBLE,
+    OPTIMAL as OPTIMAL,
+    Answers as Answers,
+    Outcome as Outcome,
+    solve_each as solve_each,
+)
+from fcca.milp._counterfactuals import solve_milp
+from fcca.milp._highs import solve_program
+from fcca.milp._linear_program import Task as Task
+from fcca.milp._linear_search import LinearSearch as LinearSearch
+
+__all__ = ["solve_milp", "solve_program"]

@@ -1,0 +1,201 @@
+"""Answers of a search: one outcome per point while it runs, arrays in the order of the core once it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Progress = Callable[[int], None]
+
+OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = range(4)
+ANY_OTHER_CLASS = -1
+PROMISE = 1e-9  # optimal means as near as this to the least cost, relative where costs are large
+
+
+def is_close(bound: float, cost: float) -> bool:
+    """Whether a bound proves a cost to be the least."""
+    return cost - bound <= PROMISE * max(1.0, cost)
+
+
+@dataclass
+class Outcome:
+    """Result for one point, or for one point and one class."""
+
+    status: int = UNKNOWN
+    cost: float = np.inf
+    bound: float = 0.0
+    target: int = -1
+    nodes: int = 0
+    moves: tuple[tuple[int, float], ...] = ()  # feature and landing
+    seconds: float = 0.0
+
+    def close(self) -> None:
+        """Set the status by cost and bound; an infinite bound proves that there is no answer."""
+        self.bound = min(self.bound, self.cost)
+        if self.cost == np.inf:
+            self.status = INFEASIBLE if self.bound == np.inf else UNKNOWN
+        elif is_close(self.bound, self.cost):
+            self.status, self.bound = OPTIMAL, self.cost
+        else:
+            self.status = FEASIBLE
+
+
+def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callable[[int, float], Outcome]) -> Outcome:
+    """Cheapest change to the target, or to any class but the own one.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_outputs,)
+        Of the point as it is. The class that is closest to winning is tried first: its cost shortens the other searches.
+    own_class, target : int
+        A target of -1 is any other class.
+    towards : callable
+        Cheapest change to one class; changes that cost more than its second argument may be left out.
+    """
+    classes = [target]
+    if target == ANY_OTHER_CLASS:
+        ranked = np.argsort(-scores, kind="stable").tolist() if len(scores) > 1 else [1 - own_class]
+        classes = [k for k in ranked if k != own_class]
+    best, open_bound = Outcome(), np.inf
+    for k in classes:
+        outcome = towards(k, best.cost)
+        best.nodes += outcome.nodes
+        if outcome.status in (FEASIBLE, UNKNOWN):
+            open_bound = min(open_bound, outcome.bound)
+        if outcome.cost < best.cost:
+            best.cost, best.target, best.moves = outcome.cost, k, outcome.moves
+    best.bound = open_bound
+    best.close()
+    return best
+
+
+def rival_weights(n_outputs: int, target: int) -> Floats:
+    """Weights of the scores whose sum is the target's lead, one line per rival."""
+    if n_outputs == 1:
+        return np.array([[1.0 if target == 1 else -1.0]])
+    return np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)
+
+
+def solve_each(
+    points: Iterable[int],
+    solve: Callable[[int, float], Outcome],
+    *,
+    ends: float,
+    time_limit_per_row: float,
+    progress: Progress | None,
+) -> list[Outcome]:
+    """Solve points one after the other, each until its deadline.
+
+    Parameters
+    ----------
+    points : iterable of int
+    solve : callable
+        Takes a point and its deadline by ``time.monotonic``.
+    ends : float
+        Deadline of all points.
+    time_limit_per_row : float
+        Seconds for each.
+    progress : callable or None
+        Called with the number of points done.
+    """
+    outcomes = []
+    for done, i in enumerate(points, 1):
+        start = time.monotonic()
+        outcome = solve(i, min(ends, start + time_limit_per_row))
+        outcome.seconds = time.monotonic() - start
+        outcomes.append(outcome)
+        if progress is not None:
+            progress(done)
+    return outcomes
+
+
+class Answers(NamedTuple):
+    """Arrays with one entry per point, and with one entry per move, as the core returns them."""
+
+    cost: Floats
+    bound: Floats
+    status: NDArray[np.int8]
+    target: Codes
+    nodes: Longs
+    first_move: Longs  # offsets into the moves, one more than points
+    feature: Codes
+    landing: Floats
+    cut: Floats  # crossed last; the landing for linear models; NaN for categories
+    seconds: Floats
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
+        """Collect outcomes; ``cuts`` takes the point, feature and landing of every move."""
+        moves = [move for outcome in outcomes for move in outcome.moves]
+        n_moves = [len(outcome.moves) for outcome in outcomes]
+        feature = np.array([j for j, _ in moves], dtype=np.int32)
+        landing = np.array([value for _, value in moves], dtype=np.float64)
+        return cls(
+            cost=np.array([o.cost for o in outcomes], dtype=np.float64),
+            bound=np.array([o.bound for o in outcomes], dtype=np.float64),
+            status=np.array([o.status for o in outcomes], dtype=np.int8),
+            target=np.array([o.target for o in outcomes], dtype=np.int32),
+            nodes=np.array([o.nodes for o in outcomes], dtype=np.int64),
+            first_move=np.cumsum([0, *n_moves]).astype(np.int64),
+            feature=feature,
+            landing=landing,
+            cut=cuts(np.repeat(np.arange(len(outcomes)), n_moves), feature, landing),
+            seconds=np.array([o.seconds for o in outcomes], dtype=np.float64),
+        )
+
+    def outcomes(self) -> list[Outcome]:
+        """The same, one outcome per point."""
+        moves = list(zip(self.feature.tolist(), self.landing.tolist(), strict=True))
+        per_point = zip(
+            self.status.tolist(),
+            self.cost.tolist(),
+            self.bound.tolist(),
+            self.target.tolist(),
+            self.nodes.tolist(),
+            (tuple(moves[begin:end]) for begin, end in pairwise(self.first_move.tolist())),
+            self.seconds.tolist(),
+            strict=True,
+        )
+        return [Outcome(*values) for values in per_point]
+
+    @property
+    def point(self) -> Longs:
+        """The point of every move."""
+        return np.repeat(np.arange(len(self.cost)), np.diff(self.first_move))
+
+    def take(self, which: NDArray[np.intp]) -> Answers:
+        """Answers of some points, in the order given."""
+        n_moves = np.diff(self.first_move)[which]
+        first_move = np.concatenate([[0], np.cumsum(n_moves)]).astype(np.int64)
+        moves = np.repeat(self.first_move[which] - first_move[:-1], n_moves) + np.arange(first_move[-1])
+        return Answers(
+            cost=self.cost[which],
+            bound=self.bound[which],
+            status=self.status[which],
+            target=self.target[which],
+            nodes=self.nodes[which],
+            first_move=first_move,
+            feature=self.feature[moves],
+            landing=self.landing[moves],
+            cut=self.cut[moves],
+            seconds=self.seconds[which],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
+        """Join the answers of parts of the points, given with their positions, in the order of the points."""
+        if len(parts) == 1:
+            return parts[0][1]
+        values = [np.concatenate(arrays) for arrays in zip(*(answers for _, answers in parts), strict=True)]
+        n_moves = np.concatenate([np.diff(answers.first_move) for _, answers in parts])
+        values[5] = np.concatenate([[0], np.cumsum(n_moves)])
+        return cls(*values).take(np.argsort(np.concatenate([place for place, _ in parts])))

@@ -1,0 +1,67 @@
+"""Mixed-integer programs on HiGHS."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.optimize import milp
+
+STANDARD_OUTPUT = 1
+SOLVED, STOPPED, NOTHING = range(3)  # statuses of HiGHS: optimal, out of time, infeasible
+# HiGHS keeps rows to 1e-6 and stops at a gap of 1e-6, both absolute: rows and objective are scaled up to these sizes.
+OBJECTIVE_SCALE = 1e4
+ROW_SCALE = 1e3
+MOST_ATTEMPTS = 100  # answers of HiGHS for one point and class
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what HiGHS prints past all its options out of what the program prints, which may be JSON."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(STANDARD_OUTPUT), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, STANDARD_OUTPUT)
+        yield
+    finally:
+        os.dup2(kept, STANDARD_OUTPUT)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def solve_program(**arguments: Any) -> Any:
+    """As :func:`scipy.optimize.milp`, and without a sound."""
+    with _silent():
+        return milp(**arguments)
+
+
+def ask_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
+    """Solve a program without a gap; None where time is up.
+
+    Parameters
+    ----------
+    settings : dict
+        Arguments of :func:`scipy.optimize.milp`.
+    constraints : list of LinearConstraint
+    deadline : float
+        By ``time.monotonic``.
+    confirmed : bool, default=True
+        Whether a program without a solution is solved again without presolve, which may lose solutions.
+    """
+    answer = None
+    for presolve in (True, False):  # now and then HiGHS fails on what its presolve leaves
+        options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": presolve}
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        if left < np.inf:
+            options["time_limit"] = left
+        answer = solve_program(constraints=constraints, options=options, **settings)
+        if answer.status in ((SOLVED, STOPPED) if confirmed else (SOLVED, STOPPED, NOTHING)):
+            break
+    return answer

@@ -1,0 +1,471 @@
+"""The mixed-integer program of one point of a linear model: what may change, what that costs and what rules ask of it.
+
+Every column of the program is a way to change the row. A binary one opens a change (a number that moves, a category that is
+entered, a gap that is filled in, a group that switches), a continuous one says how far a number goes from where the change
+starts, and the steps on a grid are counted in binary digits, so that all choices that are not distances are 0 or 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.cells import TrainingValues
+from fcca.constraints import Limits
+from fcca.models import LinearModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Terms = list[tuple[int, float]]
+
+NONE = -1
+
+
+class Task:
+    """What the programs of all points share.
+
+    Parameters
+    ----------
+    model : LinearModel
+    box_low, box_high : ndarray of shape (n_features,)
+        Smallest and largest training values.
+    observed : TrainingValues
+        Of the training rows.
+    limits : Limits
+    lambda0, lambda1 : float
+        Costs per feature moved and per distance.
+    """
+
+    def __init__(
+        self,
+        model: LinearModel,
+        box_low: Floats,
+        box_high: Floats,
+        observed: TrainingValues,
+        limits: Limits,
+        lambda0: float,
+        lambda1: float,
+    ) -> None:
+        self.model, self.limits = model, limits
+        self.box_low, self.box_high = box_low, box_high
+        self.observed = observed
+        self.lambda0, self.lambda1 = lambda0, lambda1
+        width = box_high - box_low
+        self.unit = np.where(width > 0, width, 1.0)
+        self.weight = np.ones(model.n_features) if limits.weight is None else limits.weight
+        self.missing = np.zeros((model.n_features, model.n_outputs)) if model.missing is None else model.missing
+        self.grouped = {j for group in limits.groups for j in group}
+        self.directed = {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
+        self._values: dict[int, Floats] = {}
+
+    def values(self, j: int) -> Floats:
+        """Distinct training values of a column, sorted."""
+        if j not in self._values:
+            self._values[j] = self.observed.distinct(j)
+        return self._values[j]
+
+    def median(self, j: int) -> float:
+        """Training median of a column."""
+        return self.observed.median(j)
+
+    @cached_property
+    def enterable(self) -> dict[int, list[int]]:
+        """By column of categories, the codes that training rows have."""
+        return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
+
+    def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
+        """Where a category can go: the code, the cost and what that adds to the scores."""
+        effect = self.model.effects[j]
+        missing = math.isnan(held) or held >= len(effect)
+        if missing and (self.limits.fillable is None or not self.limits.fillable[j]):
+            return []
+        factors = np.ones(len(effect))
+        if not missing and j in self.limits.moves:
+            factors = self.limits.moves[j][int(held)]
+        before = self.missing[j] if missing else effect[int(held)]
+        price = (self.lambda0 + self.lambda1) * float(self.weight[j])
+        return [
+            (code, price * float(factors[code]), effect[code] - before)
+            for code in self.enterable[j]
+            if np.isfinite(factors[code]) and (missing or code != int(held))
+        ]
+
+    def grid(self, j: int) -> tuple[float, float] | None:
+        """Step and origin of the grid of a column."""
+        if self.limits.step is None or self.limits.origin is None or not self.limits.step[j] > 0:
+            return None
+        return float(self.limits.step[j]), float(self.limits.origin[j])
+
+
+class Leg(NamedTuple):
+    """One direction of a number."""
+
+    sign: int
+    switch: int  # the column that opens it, NONE where it is always open
+    start: float  # the value at amount 0
+    border: float  # the value at the largest amount
+    amount: tuple[tuple[int, float], ...]  # columns that add up to the amount: of distance, or of steps on the grid
+    grid: tuple[float, float, int] | None  # step, origin and the number of the start on the grid
+
+    def size(self, x: Floats) -> float:
+        """The amount."""
+        return float(sum(x[column] * factor for column, factor in self.amount))
+
+    def value(self, amount: float, largest: float, unit: float) -> float:
+        """The number that an amount leads to."""
+        if self.grid is not None:
+            step, origin, first = self.grid
+            return origin + (first + self.sign * round(amount)) * step
+        if amount >= largest:
+            return self.border
+        low, high = min(self.start, self.border), max(self.start, self.border)
+        return min(max(self.start + self.sign * unit * amount, low), high)
+
+
+@dataclass
+class Unit:
+    """One change: a number, a gap, a column of categories or a group."""
+
+    columns: list[int]
+    switches: list[int]  # at most one of them is 1, and then it changes; empty for a number that moves without being opened
+    feature: int = NONE  # of a number
+    legs: list[Leg] = field(default_factory=list)
+    shared: bool = False  # whether both legs are open at once: the number goes by their difference
+    landings: dict[int, list[tuple[int, float]]] = field(default_factory=dict)  # by switch, of categories and groups
+
+
+def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
+    """First and last k with ``low <= origin + k * step <= high``, in floats."""
+    first, last = math.ceil((low - origin) / step) - 1, math.floor((high - origin) / step) + 1
+    while origin + first * step < low:
+        first += 1
+    while origin + last * step > high:
+        last -= 1
+    return first, last
+
+
+class Program:
+    """Columns and rows of one point: least ``cost @ x`` with ``rows @ x <= upper_side``.
+
+    Parameters
+    ----------
+    task : Task
+    i : int
+        Which line of the limits is the point's.
+    row : ndarray of shape (n_features,)
+        The point; NaN for what is missing.
+
+    Attributes
+    ----------
+    cost, upper : ndarray of shape (n_columns,)
+        Cost and largest value of the columns; the smallest is 0.
+    integral : ndarray of shape (n_columns,)
+    gain : ndarray of shape (n_columns, n_outputs)
+        What each of them adds to the scores.
+    switch : ndarray of shape (n_columns,)
+        The column that a continuous one is 0 without.
+    openings : ndarray of shape (n_openings, n_columns)
+        Rows ``openings @ x <= 0`` that say the same.
+    rows, upper_side, size : ndarray
+        All other rows, and how large the sums in them are: 0 where they count choices.
+    units : list of Unit
+    """
+
+    def __init__(self, task: Task, i: int, row: Floats) -> None:
+        self.task, self.row = task, row
+        limits, m = task.limits, task.model.n_features
+        with np.errstate(invalid="ignore"):
+            self.low, self.high = np.fmin(task.box_low, row), np.fmax(task.box_high, row)
+        self.low = self.low if limits.low is None else np.maximum(self.low, limits.low[i])
+        self.high = self.high if limits.high is None else np.minimum(self.high, limits.high[i])
+        self.frozen = np.zeros(m, dtype=np.bool_) if limits.frozen is None else limits.frozen[i]
+        self.units: list[Unit] = []
+        self._columns: list[tuple[float, float, bool, int]] = []
+        self._gain: list[Floats] = []
+        self._openings: list[Terms] = []
+        self._rows: list[tuple[Terms, float, float]] = []
+        self._change: dict[int, Terms] = {}  # by feature, its value less what it was (less 0 where it was missing)
+        self._moved: dict[int, list[int]] = {}  # by feature, columns whose sum says whether it moves
+        self._goes: dict[tuple[int, bool], list[int]] = {}  # the same for up (True) and down
+        self._leg: dict[tuple[int, bool], Leg] = {}
+        self._broken = [rule for rule in limits.linear if self._sum_at(rule.coefficients) > rule.upper]
+        self._watched = {j for rule in self._broken for j in rule.coefficients}
+        for j in range(m):
+            if self.frozen[j] or j in task.grouped:
+                continue
+            if j in task.model.effects:
+                self._add_categories(j)
+            elif np.isnan(row[j]):
+                self._add_gap(j)
+            else:
+                self._add_number(j)
+        for group in limits.groups:
+            self._add_group(group)
+        self._add_rules()
+        self._finish()
+
+    # --- columns ------------------------------------------------------------------------------------------------------
+
+    def _column(self, cost: float, gain: Floats, upper: float = 1.0, *, integral: bool = True, switch: int = NONE) -> int:
+        self._columns.append((cost, upper, integral, switch))
+        self._gain.append(gain)
+        return len(self._columns) - 1
+
+    def _add_amount(
+        self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
+    ) -> tuple[tuple[int, float], ...]:
+        """Columns for how far a number goes beyond its start: of distance, or digits of a number of steps."""
+        slope, unit = self.task.model.coef[:, j] * sign, float(self.task.unit[j])
+        if steps is None:
+            span = abs(border - start) / unit
+            if not span > 0:
+                return ()
+            column = self._column(price, slope * unit, span, integral=False, switch=switch)
+            self._change[j].append((column, sign * unit))
+            return ((column, 1.0),)
+        step, _ = self.task.grid(j) or (0.0, 0.0)
+        digits = []
+        for digit in range(steps.bit_length()):
+            length = step * 2.0**digit
+            column = self._column(price * length / unit, slope * length)
+            self._change[j].append((column, sign * length))
+            digits.append((column, 2.0**digit))
+        if digits:
+            self._rows.append(([*digits, (switch, -float(steps))], 0.0, 0.0))
+        return tuple(digits)
+
+    def _add_number(self, j: int) -> None:
+        task, x0 = self.task, float(self.row[j])
+        low, high = float(self.low[j]), float(self.high[j])
+        if not low <= high:
+            return
+        fixed, price = task.lambda0 * float(task.weight[j]), task.lambda1 * float(task.weight[j])
+        grid, nothing = task.grid(j), np.zeros(task.model.n_outputs)
+        # Where a move may not be arbitrarily small, or where its direction matters, each direction is opened by itself.
+        apart = grid is not None or j in task.directed or low > x0 or high < x0
+        switched = fixed > 0 or task.limits.max_changes is not None or j in self._watched
+        unit = Unit([], [], j, shared=not apart)
+        self._change[j] = []
+        shared = self._column(fixed, nothing) if switched and not apart else NONE
+        for sign in (1, -1):
+            start, border = (max(low, x0), high) if sign > 0 else (min(high, x0), low)
+            if not (border - x0) * sign > 0:
+                continue
+            switch, steps, place = shared, None, None
+            if grid is not None:
+                beyond = math.nextafter(x0, sign * math.inf)
+                near = max(start, beyond) if sign > 0 else min(start, beyond)
+                first, last = grid_ends(*grid, min(near, border), max(near, border))
+                if first > last:
+                    continue
+                k, steps = (first, last - first) if sign > 0 else (last, last - first)
+                place = (*grid, k)
+                start = grid[1] + k * grid[0]
+            if apart:
+                away = abs(start - x0) / float(task.unit[j])
+                switch = self._column(fixed + price * away, task.model.coef[:, j] * (start - x0))
+                self._change[j].append((switch, start - x0))
+                unit.switches.append(switch)
+                self._goes[j, sign > 0] = [switch]
+            amount = self._add_amount(j, sign, start, border, steps, price, switch)
+            leg = Leg(sign, switch, start, border, amount, place)
+            unit.legs.append(leg)
+            self._leg[j, sign > 0] = leg
+        if shared != NONE:
+            unit.switches.append(shared)
+        self._open(unit)
+
+    def _add_gap(self, j: int) -> None:
+        """Filling in a missing number: the value is free, and counted from the one next to the training median."""
+        task = self.task
+        low, high = float(self.low[j]), float(self.high[j])
+        if task.limits.fillable is None or not task.limits.fillable[j] or not low <= high:
+            return
+        start = min(max(task.median(j), low), high)
+        grid, first, last, k = task.grid(j), 0, 0, 0
+        if grid is not None:
+            first, last = grid_ends(*grid, low, high)
+            if first > last:
+                return
+            k = min(max(round((start - grid[1]) / grid[0]), first), last)
+            start = grid[1] + k * grid[0]
+        price = (task.lambda0 + task.lambda1) * float(task.weight[j])
+        switch = self._column(price, task.model.coef[:, j] * (start - task.model.centre[j]) - task.missing[j])
+        unit = Unit([], [switch], j, shared=True)
+        self._change[j] = [(switch, start)]
+        for sign, border, steps in ((1, high, last - k), (-1, low, k - first)):
+            amount = self._add_amount(j, sign, start, border, None if grid is None else steps, 0.0, switch)
+            unit.legs.append(Leg(sign, switch, start, border, amount, None if grid is None else (*grid, k)))
+        self._open(unit)
+
+    def _add_categories(self, j: int) -> None:
+        unit = Unit([], [])
+        for code, cost, gain in self.task.category_moves(j, float(self.row[j])):
+            switch = self._column(cost, gain)
+            unit.switches.append(switch)
+            unit.landings[switch] = [(j, float(code))]
+        self._moved[j] = unit.switches
+        self._open(unit)
+
+    def _add_group(self, group: tuple[int, ...]) -> None:
+        task = self.task
+        price = (task.lambda0 + task.lambda1) * float(task.weight[group[0]])
+        held = self.row[list(group)]
+        unit = Unit([], [])
+        for at in range(len(group)):
+            entered = np.arange(len(group)) == at
+            changed = [(j, float(new)) for j, new, old in zip(group, entered, held, strict=True) if new != old]
+            box = [(min(task.box_low[j], self.row[j]), max(task.box_high[j], self.row[j])) for j, _ in changed]
+            barred = any(self.frozen[j] or np.isnan(self.row[j]) for j, _ in changed)
+            if (
+                not changed
+                or barred
+                or not all(low <= new <= high for (_, new), (low, high) in zip(changed, box, strict=True))
+            ):
+                continue
+            gain = np.sum([task.model.coef[:, j] * (new - self.row[j]) for j, new in changed], axis=0)
+            switch = self._column(price, gain)
+            unit.switches.append(switch)
+            unit.landings[switch] = changed
+            for j, new in changed:
+                self._change.setdefault(j, []).append((switch, new - float(self.row[j])))
+                self._moved.setdefault(j, []).append(switch)
+                self._goes.setdefault((j, new > self.row[j]), []).append(switch)
+        self._open(unit)
+
+    def _open(self, unit: Unit) -> None:
+        """Take in a change: its columns are 0 unless it is opened, and it is one thing at a time."""
+        unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
+        if not unit.columns:
+            return
+        self.units.append(unit)
+        if unit.feature != NONE:
+            self._moved[unit.feature] = unit.switches
+        if len(unit.switches) > 1:
+            self._rows.append(([(switch, 1.0) for switch in unit.switches], 1.0, 0.0))
+        by_switch: dict[int, Terms] = {}
+        for leg in unit.legs:
+            for column, _ in leg.amount:
+                _, upper, integral, switch = self._columns[column]
+                if not integral and switch != NONE:
+                    by_switch.setdefault(switch, []).append((column, 1.0 / upper))
+        self._openings += [[*terms, (switch, -1.0)] for switch, terms in by_switch.items()]
+
+    # --- rules --------------------------------------------------------------------------------------------------------
+
+    def _sum_at(self, coefficients: dict[int, float]) -> float:
+        """A sum as the row has it; NaN where a value is missing."""
+        return float(sum(a * self.row[j] for j, a in coefficients.items()))
+
+    def _add_rules(self) -> None:
+        limits = self.task.limits
+        if limits.max_changes is not None:
+            switches = [(switch, 1.0) for unit in self.units for switch in unit.switches]
+            self._rows.append((switches, float(limits.max_changes), 0.0))
+        for rule in limits.linear:
+            self._add_sum(rule.coefficients, rule.upper)
+        for implication in limits.implications:
+            self._add_implication(
+                (implication.feature, implication.rises), (implication.then_feature, implication.then_rises)
+            )
+
+    def _add_sum(self, coefficients: dict[int, float], upper: float) -> None:
+        terms = [(column, a * change) for j, a in coefficients.items() for column, change in self._change.get(j, ())]
+        missing = [j for j in coefficients if np.isnan(self.row[j])]
+        if not terms or any(not self._moved.get(j) for j in missing):
+            return  # nothing of it can move, or a value stays missing
+        present = {j: a for j, a in coefficients.items() if j not in missing}
+        held = self._sum_at(present)
+        size = abs(upper) + sum(abs(a * self.row[j]) for j, a in present.items())
+        size += sum(abs(factor) * self._columns[column][1] for column, factor in terms)
+        if missing:
+            # Asked for only where all gaps are filled in.
+            most = held + sum(max(0.0, factor) * self._columns[column][1] for column, factor in terms) - upper
+            if most > 0:
+                filled = [(column, most) for j in missing for column in self._moved[j]]
+                self._rows.append(([*terms, *filled], upper - held + most * len(missing), size))
+        elif held <= upper:
+            self._rows.append((terms, upper - held, size))
+        else:
+            # The row breaks it, which is nobody's business until one of its features moves.
+            for j in coefficients:
+                moved = [(column, held - upper) for column in self._moved.get(j, ())]
+                if moved:
+                    self._rows.append(([*terms, *moved], 0.0, size))
+
+    def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
+        """Where one goes, the other goes too: a number at least to its next training value, or to its end before that."""
+        moved = self._goes.get(cause, [])
+        if not moved:
+            return
+        then = [(column, -1.0) for column in self._goes.get(effect, [])]
+        self._rows.append(([*((column, 1.0) for column in moved), *then], 0.0, 0.0))
+        leg = self._leg.get(effect)
+        if leg is None or leg.grid is not None or not leg.amount:
+            return
+        j, x0 = effect[0], float(self.row[effect[0]])
+        values = self.task.values(j)
+        beyond = values[values > x0] if leg.sign > 0 else -values[values < x0][::-1]
+        nearest = leg.sign * float(beyond[0]) if len(beyond) else leg.border
+        nearest = min(nearest, leg.border) if leg.sign > 0 else max(nearest, leg.border)
+        least = (nearest - leg.start) * leg.sign / float(self.task.unit[j])
+        if least > 0:
+            ((column, _),) = leg.amount
+            self._rows.append(([(column, -1.0), *((switch, least) for switch in moved)], 0.0, least))
+
+    # --- all of it ----------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        n = len(self._columns)
+        cost, upper, integral, switch = zip(*self._columns, strict=True) if n else ((), (), (), ())
+        self.cost, self.upper = np.array(cost, dtype=np.float64), np.array(upper, dtype=np.float64)
+        self.integral, self.switch = np.array(integral, dtype=np.bool_), np.array(switch, dtype=np.int64)
+        self.gain = np.array(self._gain, dtype=np.float64).reshape(n, self.task.model.n_outputs)
+        self.openings = self._matrix(self._openings)
+        self.rows = self._matrix([terms for terms, _, _ in self._rows])
+        self.upper_side = np.array([upper for _, upper, _ in self._rows], dtype=np.float64)
+        self.size = np.array([size for _, _, size in self._rows], dtype=np.float64)
+
+    def _matrix(self, rows: list[Terms]) -> Floats:
+        matrix = np.zeros((len(rows), len(self._columns)))
+        for line, terms in zip(matrix, rows, strict=True):
+            for column, factor in terms:
+                line[column] += factor
+        return matrix
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.cost)
+
+    def landings(self, x: Floats) -> list[tuple[int, float]]:
+        """Features that move and where they land, by feature."""
+        found = []
+        for unit in self.units:
+            if unit.landings:
+                found += [landing for switch in unit.switches if x[switch] > 0.5 for landing in unit.landings[switch]]
+            elif not unit.switches or x[unit.switches].sum() > 0.5:
+                value = self.value(unit, x)
+                if value != self.row[unit.feature]:
+                    found.append((unit.feature, value))
+        return sorted(found)
+
+    def value(self, unit: Unit, x: Floats) -> float:
+        """What an opened number becomes."""
+        width = float(self.task.unit[unit.feature])
+        if not unit.shared:
+            (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)
+            return leg.value(leg.size(x), self._largest(leg), width)
+        net = sum(leg.sign * leg.size(x) for leg in unit.legs)
+        for leg in unit.legs:
+            if net * leg.sign > 0:
+                return leg.value(abs(net), self._largest(leg), width)
+        return unit.legs[0].start
+
+    def _largest(self, leg: Leg) -> float:
+        return float(sum(self.upper[column] * factor for column, factor in leg.amount))

@@ -1,0 +1,280 @@
+"""Linear models under rules, with categories, gaps or many classes: a mixed-integer program for each point and class.
+
+HiGHS keeps rows and whole numbers to 1e-6 only, so its answers are not taken as they are. The choices are rounded to 0 and
+1; for these, the distances are a small linear program that is solved to the last digits, with a proof of its own. Then the
+choices are forbidden and HiGHS is asked again, until the bound on all others is no less than the cheapest answer: what the
+tolerances leave open only ever makes that bound too low.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint
+
+from fcca.constraints import LinearRule
+from fcca.milp._answers import INFEASIBLE, OPTIMAL, PROMISE, Outcome, cheapest_class, is_close, rival_weights
+from fcca.milp._exact_lp import least_sum
+from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
+from fcca.milp._linear_program import NONE, Program, Task, Unit
+
+Floats = NDArray[np.float64]
+
+# Of the sizes of what is added up: what a sum may miss for rounding, and what distances go further so that it does not.
+SCORE_ROUNDING = 1e-13
+SUM_ROUNDING = 4e-15
+TO_BE_SURE = 8 * float(np.finfo(np.float64).eps)
+MOST_NUDGES = 16
+
+
+class Aim:
+    """That one class wins by a margin: ``gains @ x >= needed`` for the columns x of a program."""
+
+    def __init__(self, program: Program, scores: Floats, target: int, margin: float, boundary: float) -> None:
+        self.program, model = program, program.task.model
+        weights = rival_weights(len(scores), target)
+        self.needed = margin - (weights[:, 0] * (scores[0] - boundary) if len(scores) == 1 else weights @ scores)
+        self.gains: Floats = (program.gain @ weights.T).T
+        shifted = np.abs(np.nan_to_num(program.row - model.centre))
+        held = np.abs(model.coef) @ shifted + np.abs(model.intercept) + np.abs(scores) + abs(boundary)
+        self.size = np.abs(weights) @ held + margin + np.abs(self.gains) @ program.upper
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the row wins as it is."""
+        return bool((self.needed <= 0).all())
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether not even all columns together lead there."""
+        most = np.maximum(self.gains, 0) @ self.program.upper
+        return bool((most < self.needed - PROMISE * self.size).any())
+
+    def cost_below_all(self) -> float:
+        """A quick bound on the cost: for the row that asks for most, changes at their best rates, each as far as it goes."""
+        program = self.program
+        best = 0.0
+        for gains, needed in zip(self.gains, self.needed, strict=True):
+            if needed <= 0:
+                continue
+            offers = []
+            for unit in program.units:
+                ends = [end for end in self._ends(unit, gains) if end[1] > 0]
+                if ends:
+                    offers.append((min(cost / gain for cost, gain in ends), max(gain for _, gain in ends)))
+            total, missing = 0.0, float(needed)
+            for rate, most in sorted(offers):
+                taken = min(missing, most)
+                total, missing = total + rate * taken, missing - taken
+                if missing <= 0:
+                    break
+            best = max(best, total)
+        return best * (1 - PROMISE / 1e3)
+
+    def _ends(self, unit: Unit, gains: Floats) -> Iterator[tuple[float, float]]:
+        """Cost and gain of the corners of what a unit can do: every change is a mixture of these and of none, or dearer."""
+        cost = self.program.cost
+        if not unit.legs:
+            yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
+        for leg in unit.legs:
+            switch = leg.switch if leg.switch != NONE else (unit.switches[0] if unit.switches else NONE)
+            spent, gained = (0.0, 0.0) if switch == NONE else (float(cost[switch]), float(gains[switch]))
+            yield spent, gained
+            for column, _ in leg.amount:
+                spent += float(cost[column] * self.program.upper[column])
+                gained += float(gains[column] * self.program.upper[column])
+            yield spent, gained
+
+    def finished(self, choices: Floats) -> tuple[Floats | None, float]:
+        """The best that can be made of choices: all columns, and a bound on the cost; infinite where there is nothing."""
+        program = self.program
+        x = np.where(program.integral, choices, 0.0)
+        fixed = float(program.cost @ x)
+        counts = program.size == 0
+        if (program.rows[counts] @ x > program.upper_side[counts] + 0.5).any():
+            return None, np.inf
+        high = np.where((program.switch == NONE) | (x[program.switch] > 0.5), program.upper, 0.0)
+        free = np.flatnonzero(~program.integral & (high > 0))
+        rows, least, slack = self._rows_to_keep
+        found = None
+        for more in (self._to_be_sure, np.zeros(len(least))):
+            asked = least - rows @ x
+            found = least_sum(program.cost[free], rows[:, free], asked, high[free], more=more, slack=slack)
+            if found is not None and found.x is not None:
+                bound = fixed + min(found.bound, float(program.cost[free] @ found.x))
+                x[free] = found.x
+                return self._tidied(x, rows, least + more), bound
+        return None, np.inf if found is None else fixed + found.bound
+
+    @cached_property
+    def _rows_to_keep(self) -> tuple[Floats, Floats, Floats]:
+        """Rows ``rows @ x >= least`` of scores and sums, and what they may miss for rounding."""
+        program, sums = self.program, self.program.size > 0
+        rows = np.vstack([self.gains, -program.rows[sums]])
+        least = np.concatenate([self.needed, -program.upper_side[sums]])
+        return rows, least, np.concatenate([SCORE_ROUNDING * self.size, SUM_ROUNDING * program.size[sums]])
+
+    @cached_property
+    def _to_be_sure(self) -> Floats:
+        return np.concatenate([TO_BE_SURE * self.size, np.zeros(np.count_nonzero(self.program.size > 0))])
+
+    def _tidied(self, x: Floats, rows: Floats, least: Floats) -> Floats:
+        """The same without distances and changes that cost nothing and are not needed."""
+        program = self.program
+        for unit in program.units:
+            if not x[unit.columns].any() or program.cost[unit.columns] @ x[unit.columns] > 0:
+                continue
+            without = x.copy()
+            without[unit.columns] = 0.0
+            if self._is_kept(without):
+                x = without
+        for unit in program.units:
+            for leg in unit.legs:
+                columns = [column for column, _ in leg.amount]
+                if not x[columns].any() or program.cost[columns].any():
+                    continue
+                first, amount = columns[0], leg.size(x)
+                gain = rows[:, first]
+                spare = np.maximum(rows @ x - least, 0.0)[gain > 0] / gain[gain > 0]
+                back = min(amount, float(spare.min(initial=np.inf)))
+                if leg.grid is None:
+                    x[first] -= back
+                else:
+                    steps = round(amount) - math.floor(back)
+                    x[columns] = [steps >> digit & 1 for digit in range(len(columns))]
+        return x
+
+    def _is_kept(self, x: Floats) -> bool:
+        """Whether columns win and keep all rules, up to rounding."""
+        program = self.program
+        rows, least, _ = self._rows_to_keep
+        counts = program.size == 0
+        kept = program.rows[counts] @ x <= program.upper_side[counts] + 0.5
+        return bool(kept.all() and (rows @ x >= least).all())
+
+
+class LinearSearch:
+    """Cheapest changes of one linear model, point by point."""
+
+    def __init__(self, task: Task, boundary: float) -> None:
+        self.task, self.boundary = task, boundary
+
+    def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
+        """Cheapest change of a row to the target, or to any class but the own one."""
+        program = Program(self.task, i, row)
+        scores = self.task.model.scores(row[None, :])[0]
+
+        def towards(k: int, cutoff: float) -> Outcome:
+            return self._towards(Aim(program, scores, k, margin, self.boundary), cutoff, deadline)
+
+        return cheapest_class(scores, own_class, target, towards)
+
+    def _towards(self, aim: Aim, cutoff: float, deadline: float) -> Outcome:
+        """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
+        program, best = aim.program, Outcome()
+        if aim.is_met:
+            return Outcome(OPTIMAL, 0.0)
+        if program.n_columns == 0 or aim.is_out_of_reach or (cutoff < np.inf and aim.cost_below_all() >= cutoff):
+            return Outcome(INFEASIBLE, bound=np.inf)
+        seen = np.inf  # the least bound among choices that are done with
+        constraints = self._constraints(aim, cutoff)
+        unit = self._price_unit(program)
+        settings: dict[str, Any] = {
+            "c": program.cost * unit,
+            "integrality": program.integral.astype(np.int64),
+            "bounds": Bounds(0, program.upper),
+        }
+        for _ in range(MOST_ATTEMPTS):
+            if not program.integral.any():
+                answer_bound, choices, done = 0.0, np.zeros(program.n_columns), True
+            else:
+                answer = ask_highs(settings, constraints, deadline, confirmed=cutoff == np.inf)
+                if answer is None:
+                    break
+                best.nodes += int(answer.mip_node_count or 0)
+                proven = answer.mip_dual_bound
+                answer_bound = 0.0 if proven is None or not np.isfinite(proven) else max(0.0, proven / unit)
+                if answer.status == NOTHING:
+                    best.bound = seen
+                    break
+                best.bound = max(best.bound, min(answer_bound, seen))
+                if answer.x is None:
+                    break
+                choices, done = np.rint(answer.x), answer.status != SOLVED
+            x, bound = aim.finished(choices)
+            if x is not None:
+                moves = self._moves(program, x)
+                if moves is None:
+                    bound = np.inf  # a sum of values on grids or of groups, too large by rounding
+                elif float(program.cost @ x) < best.cost:
+                    best.cost, best.moves = float(program.cost @ x), moves
+            seen = min(seen, bound)
+            if not program.integral.any():
+                best.bound = seen
+            if done or (best.cost < np.inf and is_close(min(answer_bound, seen), best.cost)):
+                break
+            constraints.append(self._forbidden(program, choices))
+        best.close()
+        return best
+
+    def _price_unit(self, program: Program) -> float:
+        dearest = float((program.cost * program.upper).max(initial=0.0))
+        return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
+
+    def _constraints(self, aim: Aim, cutoff: float) -> list[LinearConstraint]:
+        """The program's rows, scaled to sizes at which the tolerances of HiGHS are small."""
+        program = aim.program
+        found = []
+        if len(program.openings):
+            found.append(LinearConstraint(program.openings, -np.inf, 0.0))
+        if len(program.rows):
+            scale = ROW_SCALE / np.maximum(np.abs(program.rows * program.upper).max(axis=1), 1e-300)
+            scale = np.where(program.size == 0, 1.0, scale)
+            found.append(LinearConstraint(program.rows * scale[:, None], -np.inf, program.upper_side * scale))
+        scale = ROW_SCALE / np.maximum(np.abs(aim.gains * program.upper).max(axis=1), 1e-300)
+        found.append(LinearConstraint(aim.gains * scale[:, None], aim.needed * scale, np.inf))
+        if cutoff < np.inf:
+            unit = self._price_unit(program)
+            found.append(LinearConstraint(program.cost[None, :] * unit, -np.inf, cutoff * unit * (1 + PROMISE)))
+        return found
+
+    def _forbidden(self, program: Program, choices: Floats) -> LinearConstraint:
+        """Not all of these choices: at least one is different."""
+        taken = program.integral & (choices > 0.5)
+        row = np.where(taken, 1.0, np.where(program.integral, -1.0, 0.0))
+        return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
+
+    def _moves(self, program: Program, x: Floats) -> tuple[tuple[int, float], ...] | None:
+        """Landings; sums that rounding has put beyond what a rule allows are taken back by a few floats.
+
+        None where there is nothing in such a sum that could be taken back.
+        """
+        landings = dict(program.landings(x))
+        numbers = {unit.feature for unit in program.units if unit.feature != NONE and self.task.grid(unit.feature) is None}
+        for rule in self.task.limits.linear:
+            if not any(j in landings for j in rule.coefficients):
+                continue
+            movable = [j for j in rule.coefficients if j in landings and j in numbers]
+            for nudge in range(MOST_NUDGES):
+                excess = self._sum(rule, program.row, landings) - rule.upper
+                if not excess > 0:
+                    break
+                if not movable:
+                    return None
+                for j in movable:
+                    a = rule.coefficients[j]
+                    back = max(2.0**nudge * excess / abs(a), float(np.spacing(abs(landings[j]))))
+                    taken_back = landings[j] - math.copysign(back, a)
+                    if program.low[j] <= taken_back <= program.high[j] and taken_back != program.row[j]:
+                        landings[j] = taken_back
+                        break
+        return tuple(sorted(landings.items()))
+
+    @staticmethod
+    def _sum(rule: LinearRule, row: Floats, landings: dict[int, float]) -> float:
+        return float(sum(a * landings.get(j, float(row[j])) for j, a in rule.coefficients.items()))

@@ -1,0 +1,250 @@
+"""Where a point can go and what that costs, by the contract alone: nothing here is shared with the searches.
+
+What is known of the training rows comes from the cells, the smallest and largest value in each and how often a category was
+seen; where a move lands and what it costs is computed here anew, in numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.cells import Cells, TrainingValues
+from fcca.constraints import Limits
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+GRID_ROUNDING = np.arange(-2.0, 3.0)  # a quotient is rounded: the multiple of the step that is sought is one of these away
+
+
+class Unit(NamedTuple):
+    """What moves as one, a column or a group that switches together, with its places; one of them is where it is."""
+
+    columns: tuple[int, ...]
+    values: Floats  # (places, columns); NaN: missing
+    cost: Floats  # per place, 0 for its own
+    own: int
+    in_order: bool  # numbers that rise from place to place, and cost more the farther they are
+
+    def among(self, wanted: Booleans) -> Unit:
+        """Some of the places, its own among them."""
+        own = int(np.count_nonzero(wanted[: self.own]))
+        return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
+
+    @property
+    def nearness(self) -> Longs:
+        """Places from the cheapest to the dearest, of equal ones the one next to its own first."""
+        order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
+        return order
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of all units of one point, counted through."""
+
+    x0: Floats
+    units: tuple[Unit, ...]
+
+    @cached_property
+    def first(self) -> Longs:
+        """Where the places of each unit begin, and the end of the last."""
+        return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
+
+    @cached_property
+    def owner(self) -> Longs:
+        """The unit of each place."""
+        return np.repeat(np.arange(len(self.units)), np.diff(self.first))
+
+    @cached_property
+    def cost(self) -> Floats:
+        """Of each place."""
+        return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
+
+    @cached_property
+    def own(self) -> Longs:
+        """The place that each unit is at."""
+        return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
+
+    @cached_property
+    def unit_of(self) -> dict[int, tuple[int, int]]:
+        """Of every column that can move, its unit and its position among the columns of that."""
+        return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
+
+    def span(self, u: int) -> slice:
+        """The places of a unit."""
+        return slice(int(self.first[u]), int(self.first[u + 1]))
+
+    def held(self, j: int) -> tuple[Floats, slice | None]:
+        """What a column holds at the places of its unit, and which those are; None where it cannot move."""
+        if j not in self.unit_of:
+            return self.x0[j : j + 1], None
+        u, at = self.unit_of[j]
+        return self.units[u].values[:, at], self.span(u)
+
+    def among(self, wanted: Booleans) -> Places:
+        """Some of the places, all the own ones among them."""
+        return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
+
+    def row(self, chosen: Longs) -> Floats:
+        """The point at one place of each unit."""
+        x = self.x0.copy()
+        for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
+            if place != unit.own:
+                x[list(unit.columns)] = unit.values[place]
+        return x
+
+    def total(self, chosen: Longs) -> float:
+        """What it costs to be there."""
+        return float(sum(self.cost[chosen].tolist()))
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The places that points have, by cells, costs and rules.
+
+    Attributes
+    ----------
+    cells : Cells
+        With the training rows observed, and further cuts where rules between columns want them; without cells of gaps.
+    lambdas : tuple of float
+        Costs per feature moved, per distance and per squared distance.
+    limits : Limits
+    training : TrainingValues
+        For medians, which fillings come near to, and for the switches of groups that there are.
+    """
+
+    cells: Cells
+    lambdas: tuple[float, float, float]
+    limits: Limits
+    training: TrainingValues
+
+    def of(self, i: int, x0: Floats) -> Places:
+        """Places of the i-th point asked about; units that cannot move are left out."""
+        frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
+        stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen
+        return Places(x0, tuple(unit for unit in self._units(i, x0, stays) if len(unit.cost) > 1))
+
+    def _units(self, i: int, x0: Floats, stays: Booleans) -> Iterator[Unit]:
+        grouped = {j for group in self.limits.groups for j in group}
+        for j in range(len(x0)):
+            if j in grouped or stays[j]:
+                continue
+            if np.isnan(x0[j]) and (self.limits.fillable is None or not self.limits.fillable[j]):
+                continue
+            yield self._categories(j, x0[j]) if j in self.cells.code_cell else self._numbers(i, j, x0[j])
+        for group in self.limits.groups:
+            yield self._switches(group, x0[list(group)], stays[list(group)])
+
+    def price(self, j: int, distance: Floats) -> Floats:
+        """Cost of moves of a column by some distances, in units of the training range."""
+        fixed, linear, square = self.lambdas
+        price: Floats = fixed + linear * distance + square * distance * distance
+        return price if self.limits.weight is None else price * self.limits.weight[j]
+
+    # --- numbers ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _box(self) -> tuple[Floats, Floats]:
+        return self.cells.box_low, self.cells.box_high
+
+    def _numbers(self, i: int, j: int, x0: float) -> Unit:
+        landing = self.landings(i, j, x0)
+        if np.isnan(x0):
+            landing = landing[~np.isnan(landing)]
+            cost = np.append(self.price(j, np.ones(len(landing))), 0.0)
+            return Unit((j,), np.append(landing, np.nan)[:, None], cost, len(landing), in_order=False)
+        own = int(np.searchsorted(self.cells.cuts_of(j), x0))
+        landing[own] = x0
+        width = self._box[1][j] - self._box[0][j]
+        cost = self.price(j, np.abs(landing - x0) / (width if width > 0 else 1.0))
+        cost[own] = 0.0
+        reached = ~np.isnan(landing)
+        return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
+
+    def landings(self, i: int, j: int, x0: float) -> Floats:
+        """Where a number lands in each of its cells; NaN where it cannot go, and without a meaning in its own.
+
+        That is on the training value nearest to x0 or, where the cell holds none, on the middle of what box and bounds
+        leave of it. Where bounds exclude that value, it is on the bound if this lies behind the value, else on the middle
+        again. On a grid it is on the value of the grid nearest to x0. A missing value comes as near to the median as cell
+        and bounds allow.
+        """
+        limits, missing = self.limits, bool(np.isnan(x0))
+        cuts = self.cells.cuts_of(j)
+        mine = slice(self.cells.first_cell[j], self.cells.first_cell[j + 1])
+        smallest, largest = self.cells.smallest[mine], self.cells.largest[mine]
+        near = self.training.median(j) if missing else x0
+        low = -np.inf if limits.low is None else limits.low[i, j]
+        high = np.inf if limits.high is None else limits.high[i, j]
+        below, above = np.append(-np.inf, cuts), np.append(cuts, np.inf)  # a cell is above the one and up to the other
+        first = np.maximum(np.maximum(low, np.minimum(self._box[0][j], near)), below)
+        last = np.minimum(np.minimum(high, np.maximum(self._box[1][j], near)), above)
+        if limits.step is not None and limits.origin is not None and limits.step[j] > 0:
+            landing = _on_grid(limits.step[j], limits.origin[j], below, first, last, near)
+        else:
+            middle = first + (last - first) / 2
+            middle = np.where(middle > below, middle, last)  # between two adjacent floats only the upper one is in the cell
+            seen = np.clip(near, smallest, largest)
+            if missing:
+                seen = np.clip(seen, first, last)
+            else:
+                upwards = below >= x0
+                excluded = np.where(upwards, seen > last, seen < first)
+                seen = np.where(excluded, middle, np.where(upwards, np.maximum(seen, first), np.minimum(seen, last)))
+            landing = np.where(np.isnan(smallest), middle, seen)
+        with np.errstate(invalid="ignore"):
+            return np.where((first <= last) & (below < last), landing, np.nan)
+
+    # --- categories and groups --------------------------------------------------------------------------------------------
+
+    def _categories(self, j: int, x0: float) -> Unit:
+        """To every category that was seen, but for those that a rule forbids."""
+        count = self.cells.code_count[j][:-1]  # behind the last is the one of missing values
+        code = np.flatnonzero(count > 0)
+        factor = np.ones(len(code))
+        if not np.isnan(x0):
+            if j in self.limits.moves:
+                factor = self.limits.moves[j][int(x0), code]
+            factor = np.where(code == x0, np.inf, factor)
+        # Of places alike, the first counts: the most frequent category, and of those the first.
+        order = np.lexsort((code, -count[code], factor))
+        order = order[np.isfinite(factor[order])]
+        cost = self.price(j, np.ones(len(order))) * factor[order]
+        return Unit((j,), np.append(x0, code[order])[:, None], np.append(0.0, cost), 0, in_order=False)
+
+    @cached_property
+    def _switched(self) -> dict[tuple[int, ...], Booleans]:
+        """Of each group, which of its columns has been the one that is 1."""
+        found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
+        for X in self.training.rows() if found else ():
+            for group, seen in found.items():
+                held = X[:, list(group)]
+                seen |= ((held[:, None, :] == np.eye(len(group))).all(axis=2)).any(axis=0)
+        return found
+
+    def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
+        """To every column that was the one that is 1, where no column that stays or is missing would have to change."""
+        patterns = np.eye(len(group))
+        changes = patterns != held
+        barred = (changes & (stays | np.isnan(held))).any(axis=1)
+        others = patterns[self._switched[group] & changes.any(axis=1) & ~barred]
+        cost = self.price(group[0], np.ones(len(others)))
+        return Unit(group, np.vstack([held, others]), np.append(0.0, cost), 0, in_order=False)
+
+
+def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
+    """Per cell, the value of the grid nearest to one value, the lower of two that are; NaN where it has none."""
+    with np.errstate(invalid="ignore"):
+        nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)
+        values = origin + (nearest[:, None] + GRID_ROUNDING) * step
+        inside = (values > below[:, None]) & (values >= first[:, None]) & (values <= last[:, None])
+    far = np.where(inside, np.abs(values - near), np.inf)
+    best = far.argmin(axis=1)
+    return np.where(inside.any(axis=1), values[np.arange(len(values)), best], np.nan)

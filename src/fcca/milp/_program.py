@@ -1,0 +1,354 @@
+"""A tree ensemble as a mixed-integer program in terms of places, without a big M.
+
+A unit is at one of its places. For places in order there is one binary per step between two neighbours: whether the point
+has gone that far, seen from where it is; for the others one per place but its own. A place is a sum of these, so that a run
+of places in order is one or two of them. For every reachable leaf there is one variable: whether the point is in it. It may
+be continuous, because the places decide it. Of each tree and each set of places that bounds some of its leaves, all leaves
+inside that set share one row that lets them in only if the unit is there; for places in order, the sets are what lies behind
+and before a test. Leaves that a tree keeps apart by other tests of the same unit are in these rows too, which makes the
+relaxation tighter than one row per test would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
+
+from fcca.milp._places import Places, Unit
+from fcca.milp._rule_rows import RulesBetween
+from fcca.models import TreeEnsemble
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+ROWS_AT_ONCE = 4096  # to be scored, to keep the table of leaves small
+ENTRIES_AT_ONCE = 4_000_000  # of leaves and places, where they are numbers
+MOST_ENTRIES = 200_000_000  # of leaves and places: no solver gets anywhere with larger programs
+
+
+class Trees:
+    """The trees of a model, put to values: a test is of the value itself, not of a cell."""
+
+    def __init__(self, model: TreeEnsemble) -> None:
+        self.model = model
+        self.shares = model.shares()
+        self.base: Floats = model.base / model.divisor
+        self.is_inner = model.feature >= 0
+        self.feature = np.maximum(model.feature, 0).astype(np.int64)
+        self.tree = np.searchsorted(model.roots, np.arange(len(model.feature)), side="right") - 1
+        self.missing_left = np.zeros(len(model.feature), dtype=bool)
+        if model.missing_left is not None:
+            self.missing_left[:] = model.missing_left
+        # Per node that tests categories, a line of codes that go to the left; the last is for codes that no test names.
+        self.line = np.full(len(model.feature), -1, dtype=np.int64)
+        self.line[list(model.categories)] = np.arange(len(model.categories))
+        most = max((int(codes.max(initial=-1)) for codes in model.categories.values()), default=-1)
+        self.left_codes = np.zeros((len(model.categories), most + 2), dtype=bool)
+        for line, codes in enumerate(model.categories.values()):
+            self.left_codes[line, codes] = True
+
+    def goes_left(self, node: Longs, value: Floats) -> Booleans:
+        """Whether inner nodes send values of the features that they test to the left."""
+        with np.errstate(invalid="ignore"):
+            left: Booleans = np.asarray(value <= self.model.threshold[node])
+        if len(self.left_codes):
+            line, missing = np.broadcast_to(self.line[node], left.shape), np.broadcast_to(np.isnan(value), left.shape)
+            by_code = (line >= 0) & ~missing
+            code = np.broadcast_to(value, left.shape)[by_code].astype(np.int64)
+            left[by_code] = self.left_codes[line[by_code], np.minimum(code, self.left_codes.shape[1] - 1)]
+        return np.where(np.isnan(value), self.missing_left[node], left)
+
+    def scores(self, X: Floats) -> Floats:
+        """Scores of rows, in float64."""
+        pieces = [self._scores(X[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(X), ROWS_AT_ONCE)]
+        return np.concatenate(pieces)
+
+    def _scores(self, X: Floats) -> Floats:
+        node = np.repeat(self.model.roots[None, :], len(X), axis=0)
+        row = np.arange(len(X))[:, None]
+        while (inner := self.is_inner[node]).any():
+            left = self.goes_left(node, X[row, self.feature[node]])
+            node = np.where(inner, np.where(left, self.model.left[node], self.model.right[node]), node)
+        scores: Floats = self.base + self.shares[node].sum(axis=1)
+        return scores
+
+    def reach(self, places: Places) -> Reach | None:
+        """The leaves that a point can get to; None where they are too many for a program."""
+        if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
+            return None
+        node = self.model.roots.astype(np.int64)
+        mask = np.ones((len(node), int(places.first[-1])), dtype=bool)
+        leaves, masks = [], []
+        while len(node):
+            is_leaf = ~self.is_inner[node]
+            leaves.append(node[is_leaf])
+            masks.append(mask[is_leaf])
+            node, mask = node[~is_leaf], mask[~is_leaf]
+            parts = [self._children(node[at], mask[at], j, places) for j, at in self._by_feature(node)]
+            node = np.concatenate([np.empty(0, dtype=np.int64), *(child for child, _ in parts)])
+            mask = np.concatenate([mask[:0], *(inside for _, inside in parts)])
+        leaf, mask = np.concatenate(leaves), np.concatenate(masks)
+        order = np.argsort(leaf, kind="stable")
+        return Reach(places, leaf[order], self.tree[leaf[order]], mask[order])
+
+    def _by_feature(self, node: Longs) -> list[tuple[int, Longs]]:
+        feature = self.feature[node]
+        return [(int(j), np.flatnonzero(feature == j)) for j in np.unique(feature)]
+
+    def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
+        """The children of nodes that test one feature, with the places that are left there; those with some."""
+        value, span = places.held(j)
+        left = self.goes_left(node[:, None], value[None, :])
+        children, masks = [], []
+        for child, passes in ((self.model.left, left), (self.model.right, ~left)):
+            inside = mask.copy()
+            reached: Booleans = passes[:, 0]
+            if span is not None:
+                inside[:, span] &= passes
+                reached = np.any(inside[:, span], axis=1)
+            children.append(child[node[reached]].astype(np.int64))
+            masks.append(inside[reached])
+        return np.concatenate(children), np.concatenate(masks)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One point's places, and the leaves that it can get to from there, by tree."""
+
+    places: Places
+    leaf: Longs
+    tree: Longs
+    mask: Booleans  # (leaves, places): a point is in a leaf if all units are at places of its own
+
+    def among(self, wanted: Booleans) -> Reach:
+        """The same with some of the places."""
+        mask, first = self.mask[:, wanted], self.places.among(wanted).first
+        reached = np.logical_or.reduceat(mask, first[:-1], axis=1).all(axis=1) if mask.shape[1] else np.ones(len(mask), bool)
+        return Reach(self.places.among(wanted), self.leaf[reached], self.tree[reached], mask[reached])
+
+    def up_to(self, cost: float) -> Reach:
+        """The same without the places that alone cost more."""
+        return self.among(self.places.cost <= cost)
+
+    def of_trees(self, wanted: Booleans) -> Reach:
+        """The same with some of the leaves, those of whole trees."""
+        return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
+
+    def without_doubles(self, kept: frozenset[int]) -> Reach:
+        """Of places that no leaf tells apart, the cheapest; all of them for units with a column of ``kept``."""
+        wanted = np.ones(len(self.places.cost), dtype=bool)
+        for u, unit in enumerate(self.places.units):
+            if kept.isdisjoint(unit.columns):
+                order, alike = unit.nearness, _alike(self.mask[:, self.places.span(u)], unit.in_order)
+                _, first = np.unique(alike[order], return_index=True)
+                wanted[self.places.span(u)] = np.isin(np.arange(len(order)), order[first])
+        return self.among(wanted)
+
+    def hits(self, chosen: Longs) -> Booleans:
+        """Which leaves a point is in that is at these places."""
+        inside: Booleans = np.all(self.mask[:, chosen], axis=1)
+        return inside
+
+    def same_leaves(self, chosen: Longs) -> Booleans:
+        """The places that units can be at without leaving any of these leaves."""
+        together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
+        return together
+
+    def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
+        """Per place, what the leaves add up to once its unit is there and all others are at these places."""
+        outside = ~self.mask[:, chosen]
+        others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
+        added = np.empty((len(self.places.cost), shares.shape[1]))
+        at_once = max(1, ENTRIES_AT_ONCE // max(1, len(self.leaf)))
+        for begin in range(0, len(added), at_once):
+            piece = slice(begin, begin + at_once)
+            entered = self.mask[:, piece] & others_inside[:, self.places.owner[piece]]
+            added[piece] = entered.T.astype(np.float64) @ shares[self.leaf]
+        return added
+
+
+class Rows(NamedTuple):
+    """``least <= matrix @ columns <= most``."""
+
+    matrix: csr_array
+    least: Floats
+    most: Floats
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise ``price @ steps`` over the columns, all between 0 and 1: steps, leaves, and what rules need besides."""
+
+    reach: Reach
+    gains: Floats  # (leaves, rivals); gains.T @ leaves >= needed, in units of the score
+    needed: Floats
+    rules: RulesBetween
+
+    @cached_property
+    def place(self) -> tuple[csr_array, Floats]:
+        """Whether units are at each place, as a sum of steps and a constant."""
+        return _places_by_steps(self.reach.places.units)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of binaries."""
+        return int(self.place[0].shape[1])
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.reach.leaf)
+
+    @cached_property
+    def price(self) -> Floats:
+        """What each step costs, on top of those before it."""
+        price: Floats = np.maximum(self.place[0].T @ self.reach.places.cost, 0.0)
+        return price
+
+    def chosen(self, taken: Booleans) -> Longs:
+        """The place of each unit after these steps."""
+        matrix, constant = self.place
+        at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
+        return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
+
+    def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> Rows:
+        """Rows that are about places, and about columns behind the steps, as rows about columns."""
+        by_step, constant = self.place
+        steps = csr_array(matrix @ by_step)
+        steps.sum_duplicates()
+        steps.eliminate_zeros()
+        shift = matrix @ constant
+        if others is None:
+            others = csr_array((matrix.shape[0], self.n_leaves + self.rules.n_columns))
+        return Rows(csr_array(hstack([steps, others])), least - shift, most - shift)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows but those about the score."""
+        return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
+
+    def _at_places(self) -> Rows:
+        """No place is left more often than it is entered; where that is about one step only, it needs no row."""
+        by_step, constant = self.place
+        several = np.flatnonzero(np.diff(by_step.indptr) > 1)
+        rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
+        matrix = csr_array(hstack([by_step[several], rest]))
+        return Rows(matrix, -constant[several], np.full(len(several), np.inf))
+
+    def _one_leaf_per_tree(self) -> Rows:
+        trees, row = np.unique(self.reach.tree, return_inverse=True)
+        column = self.n_steps + np.arange(self.n_leaves)
+        shape = (len(trees), self.n_steps + self.n_leaves + self.rules.n_columns)
+        matrix = csr_array((np.ones(self.n_leaves), (row, column)), shape=shape)
+        return Rows(matrix, np.ones(len(trees)), np.ones(len(trees)))
+
+    def _leaves_at_places(self) -> Rows:
+        """Leaves inside a set of places are entered only if the unit is at one of them."""
+        places, mask = self.reach.places, self.reach.mask
+        set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
+        for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
+            tested = np.unique(places.owner[~mask[leaves].all(axis=0)])
+            for u in tested.tolist():
+                inside = mask[leaves, places.span(u)]
+                sets = _bounding_sets(inside, places.units[u].in_order)
+                within = inside.astype(np.float32) @ (~sets).T.astype(np.float32) == 0  # no place of theirs is outside
+                row, place = np.nonzero(sets)
+                set_row.append(n_rows + row)
+                set_place.append(places.span(u).start + place)
+                leaf, row = np.nonzero(within)
+                leaf_row.append(n_rows + row)
+                leaf_column.append(leaves[leaf])
+                n_rows += len(sets)
+        sets = _indicators(set_row, set_place, (n_rows, len(places.cost)))
+        within = _indicators(leaf_row, leaf_column, (n_rows, self.n_leaves + self.rules.n_columns))
+        return self.about_places(-sets, np.full(n_rows, -np.inf), np.zeros(n_rows), within)
+
+    def _rules_kept(self) -> Rows:
+        matrix, own_columns, most = self.rules.rows(self.reach.places)
+        leaves = csr_array((len(most), self.n_leaves))
+        others = csr_array(hstack([leaves, own_columns]))
+        return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
+
+    def not_all_of(self, wanted: Booleans, units: Longs) -> Rows:
+        """A row that keeps these units from all being at places of this set."""
+        inside = wanted & np.isin(self.reach.places.owner, units)
+        least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
+        return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
+
+
+def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
+    """Per place a row of steps, and a constant that is 1 where the unit is."""
+    row, column, value, constant = [], [], [], []
+    n_rows = n_columns = 0
+    for unit in units:
+        n, own = len(unit.cost), unit.own
+        place, step = np.arange(n), np.arange(n - 1)
+        if unit.in_order:
+            # Behind a step upwards means that it is taken, behind one downwards that it is not. A place is behind the step
+            # below it and not behind the one above it.
+            sign = np.where(step >= own, 1.0, -1.0)
+            entries = [(step + 1, step, sign), (step, step, -sign)]
+        else:
+            entries = [(place[place != own], step, np.ones(n - 1)), (np.full(n - 1, own), step, -np.ones(n - 1))]
+        for at, of, sign in entries:
+            row.append(n_rows + at)
+            column.append(n_columns + of)
+            value.append(sign)
+        constant.append((place == own).astype(np.float64))
+        n_rows, n_columns = n_rows + n, n_columns + n - 1
+    empty = np.empty(0)
+    indices = tuple(np.concatenate([empty, *part]).astype(np.int64) for part in (row, column))
+    matrix = csr_array((np.concatenate([empty, *value]), indices), shape=(n_rows, n_columns))
+    return matrix, np.concatenate([empty, *constant])
+
+
+def _alike(mask: Booleans, in_order: bool) -> Longs:
+    """A number for each place of a unit, the same for places that no leaf tells apart."""
+    if in_order:  # then these are neighbours
+        return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
+    return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
+
+
+def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
+    """Sets of places that together say where leaves are, by the leaves of one tree and the places of one unit."""
+    if not in_order:
+        sets = np.unique(inside, axis=0)
+        return sets[~sets.all(axis=1)]
+    n = inside.shape[1]
+    place = np.arange(n)
+    lowest, highest = inside.argmax(axis=1), n - 1 - inside[:, ::-1].argmax(axis=1)
+    behind = place >= np.unique(lowest[lowest > 0])[:, None]
+    before = place <= np.unique(highest[highest < n - 1])[:, None]
+    return np.vstack([behind, before])
+
+
+def _indicators(row: list[Longs], column: list[Longs], shape: tuple[int, int]) -> csr_array:
+    at = tuple(np.concatenate([np.empty(0, dtype=np.int64), *part]) for part in (row, column))
+    return csr_array((np.ones(len(at[0])), at), shape=shape)
+
+
+def _stacked(*parts: Rows) -> Rows:
+    matrices, least, most = zip(*parts, strict=True)
+    return Rows(csr_array(vstack(matrices, format="csr")), np.concatenate(least), np.concatenate(most))
+
+
+def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> Program | None:
+    """The program for ``weights @ score >= needed`` within reach; None where the best leaves do not add up to it."""
+    gains = trees.shares[reach.leaf] @ weights.T
+    first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))
+    worst, best = (bound.reduceat(gains, first, axis=0) for bound in (np.minimum, np.maximum))
+    needed = needed - weights @ trees.base - worst.sum(axis=0)
+    rounding = 1e-12 * (1 + np.abs(needed) + np.abs(best).sum(axis=0))
+    matters = (best - worst).max(axis=1) > 0
+    if not matters.any() or np.any((best - worst).sum(axis=0) < needed - rounding):
+        return None
+    reach = reach.of_trees(matters[reach.tree]).without_doubles(rules.columns)
+    gains = trees.shares[reach.leaf] @ weights.T - worst[reach.tree]
+    return Program(reach, gains, needed, rules.of(reach.places))

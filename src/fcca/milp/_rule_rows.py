@@ -1,0 +1,166 @@
+"""Rules between columns as rows of a program: how many change, sums that stay below a limit, moves that call for others.
+
+A unit has one value per place, so all of them are sums over places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fcca.constraints import Implication, Limits, LinearRule
+from fcca.milp._highs import ROW_SCALE
+from fcca.milp._places import Places
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+
+# The presolve of HiGHS loses answers that keep a row by less than its tolerance of 1e-6. So rows have more room than they
+# should; what just breaks one is found when it is checked.
+ROOM = 1e-4
+
+
+class SumRow(NamedTuple):
+    """``values @ places + relief * own column <= most``, and the own column is 0 unless all of ``stays`` stay."""
+
+    values: Floats
+    most: float
+    relief: float = 0.0
+    stays: tuple[int, ...] = ()  # units; where there are none, there is no column either
+
+
+@dataclass(frozen=True)
+class RulesBetween:
+    """The rules of a program's points, and the rows of one point's sums once its places are known.
+
+    Attributes
+    ----------
+    max_changes : int or None
+    linear : tuple of LinearRule
+    implications : tuple of Implication
+    sums : tuple of SumRow
+    """
+
+    max_changes: int | None
+    linear: tuple[LinearRule, ...]
+    implications: tuple[Implication, ...]
+    sums: tuple[SumRow, ...] = ()
+
+    @classmethod
+    def within(cls, limits: Limits) -> RulesBetween:
+        """Those of some limits."""
+        return cls(limits.max_changes, limits.linear, limits.implications)
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """Columns whose values matter, whether or not the model tells them apart."""
+        of_sums = {j for rule in self.linear for j in rule.coefficients}
+        return frozenset(of_sums | {j for rule in self.implications for j in (rule.feature, rule.then_feature)})
+
+    def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
+        """The columns of the first rule that a changed row does not keep, all that changed for their number; None: none."""
+        moved = ~((x == x0) | (np.isnan(x) & np.isnan(x0)))
+        if self.max_changes is not None and n_changes > self.max_changes:
+            return tuple(np.flatnonzero(moved).tolist())
+        for implied in self.implications:
+            one, other = implied.feature, implied.then_feature
+            if _goes(x0[one], x[one], implied.rises) and not _goes(x0[other], x[other], implied.then_rises):
+                return one, other
+        for rule in self.linear:
+            total = 0.0
+            for j, factor in rule.coefficients.items():
+                total += factor * x[j]
+            if moved[list(rule.coefficients)].any() and total > rule.upper:  # never of a sum with a missing value
+                return tuple(rule.coefficients)
+        return None
+
+    # --- as rows ----------------------------------------------------------------------------------------------------------
+
+    def of(self, places: Places) -> RulesBetween:
+        """The same with the sums of one point's places."""
+        sums = (_sum_row(rule, places) for rule in self.linear)
+        return replace(self, sums=tuple(row for row in sums if row is not None))
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that the rows need besides places and leaves."""
+        return sum(bool(row.stays) for row in self.sums)
+
+    def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
+        """``matrix @ places + own @ own columns <= most``."""
+        is_move = np.ones(len(places.cost))
+        is_move[places.own] = 0.0
+        lines: list[tuple[Floats, Floats, float]] = []
+        nothing = np.zeros(self.n_columns)
+        if self.max_changes is not None:
+            lines.append((is_move, nothing, float(self.max_changes)))
+        for rule in self.implications:
+            calls = _moving(places, rule.feature, rule.rises) - _moving(places, rule.then_feature, rule.then_rises)
+            lines.append((calls, nothing, 0.0))
+        column = 0
+        for row in self.sums:
+            own = nothing.copy()
+            if row.stays:
+                own[column] = row.relief
+                for u in row.stays:  # the own column is no larger than the place of a unit that stays
+                    at, one = np.zeros(len(places.cost)), nothing.copy()
+                    at[places.own[u]], one[column] = -1.0, 1.0
+                    lines.append((at, one, 0.0))
+                column += 1
+            lines.append((row.values, own, row.most))
+        matrix = np.array([values for values, _, _ in lines]).reshape(len(lines), len(places.cost))
+        others = np.array([own for _, own, _ in lines]).reshape(len(lines), self.n_columns)
+        return csr_array(matrix), csr_array(others), np.array([most for _, _, most in lines], dtype=np.float64)
+
+
+def _goes(before: float, after: float, rises: bool) -> bool:
+    """Of a missing value there is neither rise nor fall."""
+    return bool(after > before if rises else after < before)
+
+
+def _moving(places: Places, j: int, rises: bool) -> Floats:
+    """1 at the places where a column has gone up, or down."""
+    found = np.zeros(len(places.cost))
+    value, span = places.held(j)
+    if span is not None:
+        with np.errstate(invalid="ignore"):
+            found[span] = value > places.x0[j] if rises else value < places.x0[j]
+    return found
+
+
+def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
+    """One sum; None where nothing can break it.
+
+    It counts once one of its columns moves, and says nothing while one of them is missing. Where x0 keeps it, it may as
+    well always count. Where x0 breaks it, a column of its own relieves it while all stay. A missing value relieves it by as
+    much as it can be broken, until it is filled in.
+    """
+    values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
+    units, gaps = [], []
+    for j, factor in rule.coefficients.items():
+        held, span = places.held(j)
+        part, is_gap = np.where(np.isnan(held), 0.0, factor * held), bool(np.isnan(places.x0[j]))
+        if span is None and is_gap:
+            return None
+        own = 0.0 if is_gap else factor * float(places.x0[j])
+        own_sum += own
+        largest += float(part.max())
+        if span is not None:
+            u, _ = places.unit_of[j]
+            units.append(u)
+            gaps += [u] if is_gap else []
+            values[span] += part - own  # what the move adds: small steps of large numbers are not lost
+    if not units or largest <= rule.upper:
+        return None
+    relief = 0.0
+    if gaps:
+        values[places.own[gaps]] -= largest - rule.upper
+    elif own_sum > rule.upper:
+        relief = rule.upper - own_sum
+    unit = ROW_SCALE / max(float(np.abs(values).max()), abs(relief), 1e-300)
+    most = (rule.upper - own_sum) * unit + ROOM
+    return SumRow(values * unit, most, relief * unit, tuple(units) if relief else ())

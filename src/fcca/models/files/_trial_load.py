@@ -1,0 +1,142 @@
+"""A trial load in a child process: a file that crashes or hangs a library ends the child, not the caller."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
+
+try:
+    import resource
+except ImportError:  # Windows has no limits of this kind: the timeout alone holds there
+    resource = None  # type: ignore[assignment]
+
+LEAST_SECONDS, SECONDS_PER_MEGABYTE = 60.0, 10.0
+LEAST_MEMORY, MEMORY_PER_BYTE = 4 * 2**30, 64
+
+EXIT_REFUSED, EXIT_NO_MEMORY = 10, 11
+ERRORS: dict[str, type[FCCAError]] = {error.__name__: error for error in (InvalidInputError, UnsupportedModelError)}
+
+# Every thread reserves memory addresses, which are limited. Freed and fresh memory is filled with a pattern, so that a
+# library that reads beyond its arrays finds no plausible numbers there.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "MALLOC_PERTURB_": "165"}
+
+CHILD = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from fcca.models.files._trial_load import child
+child(*sys.argv[2:])
+"""
+
+Load = Callable[[Path, bytes], Any]
+
+
+def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
+    """Load a file in a child process first, within limits of memory and time.
+
+    Parameters
+    ----------
+    load : callable
+        A function of a module, which takes the path and the content. The child imports and calls it.
+    path : Path
+        For messages. The child gets the content, because the file may change meanwhile.
+    content : bytes
+    what : str
+        The format, for messages, such as "an XGBoost model".
+
+    Raises
+    ------
+    InvalidInputError, UnsupportedModelError
+        As ``load`` does in the child; an InvalidInputError also where the child crashes, runs out of time, or needs more
+        memory than any file of this size should.
+    MemoryError
+        Where this process has less memory than the child would need.
+    """
+    seconds = LEAST_SECONDS + SECONDS_PER_MEGABYTE * len(content) / 2**20
+    memory = LEAST_MEMORY + MEMORY_PER_BYTE * len(content)
+    arguments = [load.__module__, load.__qualname__, str(path), str(memory), str(int(seconds) + 1)]
+    try:
+        ended = _run(arguments, content, seconds)
+    except subprocess.TimeoutExpired as error:
+        raise _failed(path, what, f"did not finish within {seconds:.0f} seconds") from error
+    if ended.returncode == 0:
+        return
+    if ended.returncode == EXIT_REFUSED:
+        name, message = json.loads(ended.stdout)
+        raise ERRORS.get(name, InvalidInputError)(message)
+    if _memory_limit() < memory:
+        raise MemoryError(f"There is not enough memory to load {path}.")
+    if ended.returncode == EXIT_NO_MEMORY:
+        raise _failed(path, what, f"needed more than {memory / 2**30:.1f} GiB of memory")
+    raise _failed(path, what, f"crashed ({_cause(ended.returncode)})")
+
+
+def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Call :func:`child` in another Python."""
+    return subprocess.run(
+        # -I: nothing is imported from the working directory unless this process does so, too.
+        [sys.executable, "-I", "-c", CHILD, json.dumps(sys.path), *arguments],
+        input=content,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | ENVIRONMENT,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def _failed(path: Path, what: str, how: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path} looks like {what} and cannot be loaded: the child process that tried it {how}. The file is probably "
+        "damaged; save it again. If you trust it, load it in Python without a trial, with trusted=True."
+    )
+
+
+def _cause(code: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
+def _memory_limit() -> float:
+    """The bytes of addresses that this process and its children may have."""
+    limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
+    return float("inf") if limit < 0 else limit
+
+
+# --- in the child -------------------------------------------------------------------------------------------------------
+
+
+def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
+    """Load the content on standard input, and leave with an exit code that tells the outcome."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
+        os.dup2(2, 1)  # libraries print, too
+        try:
+            _set_limits(int(memory), int(seconds))
+            content = sys.stdin.buffer.read()
+            getattr(import_module(module), function)(Path(path), content)
+        except FCCAError as error:
+            json.dump([type(error).__name__, str(error)], answer)
+            sys.exit(EXIT_REFUSED)
+        except MemoryError:
+            sys.exit(EXIT_NO_MEMORY)
+    sys.exit(0)
+
+
+def _set_limits(memory: int, seconds: int) -> None:
+    """Limit addresses and processor time, as far as the platform does, to no more than they are limited to already."""
+    if resource is None:
+        return
+    for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
+        least = [limit, *(given for given in resource.getrlimit(kind) if given >= 0)]
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (min(least),) * 2)

@@ -1,0 +1,411 @@
+"""A classifier behind encoders, imputers and scalers as a model of the raw columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import OpenColumn, relabelled
+from fcca.models._model import LinearModel, Model, TreeEnsemble
+from fcca.models._precision import largest_passing
+from fcca.models.pipelines._steps import FINITE, Seen, Table, Trace, trace, transform
+from fcca.tables import Column, Columns, called
+
+Floats = NDArray[np.float64]
+UNKNOWN = -1.0
+
+
+class Preparation:
+    """Fitted steps as functions of one raw column each.
+
+    Parameters
+    ----------
+    steps : sequence of fitted transformers
+    inner : Model
+        The classifier behind them.
+    n : int
+        Number of raw columns.
+    names : sequence of str or None
+        What they are called.
+    library : str
+        Whose classifier it is: some take sparse tables for something else than the same as dense ones.
+    """
+
+    def __init__(
+        self, steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn"
+    ) -> None:
+        self.steps = list(steps)
+        self.n = n
+        self.names = names
+        self.library = library
+        self.sparse = False
+        seen = Seen()
+        self.traces = [Trace(j) for j in range(n)]
+        for step in self.steps:
+            self.traces = trace(step, self.traces, seen)
+        if len(self.traces) != inner.n_features:
+            raise UnsupportedModelError(
+                f"The steps of the pipeline give {len(self.traces)} columns, but its classifier was fitted on "
+                f"{inner.n_features}. Fit them together."
+            )
+        self.outputs: list[list[int]] = [[] for _ in range(n)]
+        for o, each in enumerate(self.traces):
+            self.outputs[each.source].append(o)
+        known = self._raw_columns(inner, seen)
+        values, known = self._values_of_categories(inner, known)
+        inner = self._closed(inner, values, known)
+        self.inner = inner
+        self.columns, self.values = self._without_unknown(known, values)
+        self.columns, self.at_missing = self._with_missing(self.columns)
+
+    def _raw_columns(self, inner: Model, seen: Seen) -> Columns:
+        columns = []
+        for j in range(self.n):
+            name = None if self.names is None else str(self.names[j])
+            column = Column(name, ignored=not self.outputs[j])
+            labels = seen.categories(j)
+            kept = [inner.columns[o] for o in self.outputs[j] if inner.columns is not None and self.traces[o].raw]
+            kept = [own for own in kept if own.categories is not None]
+            if kept and labels is None:
+                filled = [label for label in seen.filled.get(j, ()) if label not in (kept[0].categories or ())]
+                column = replace(kept[0], name=name, missing=False)
+                if filled:
+                    column = replace(column, categories=(*(column.categories or ()), *filled))
+            elif labels is not None:
+                column = replace(column, categories=labels, as_category=any(own.as_category for own in kept))
+            elif j in seen.filled:
+                raise UnsupportedModelError(
+                    f"SimpleImputer or MissingIndicator takes the number {seen.filled[j][0]!r} of column "
+                    f"{called(self.names, j)} for a missing value. Write missing values as NaN and use missing_values=nan."
+                )
+            for o in self.outputs[j] if labels is None and not kept else ():
+                if inner.columns is not None and inner.columns[o].categories is not None and not self.traces[o].constant:
+                    raise UnsupportedModelError(
+                        f"Column {called(self.names, j)} is scaled and then taken for categories by the classifier. Give "
+                        "the classifier the raw column."
+                    )
+            none = column.none_is_missing or j in seen.none_is_missing
+            columns.append(replace(column, none_is_missing=none, as_object=j in seen.as_object))
+        return Columns(tuple(columns))
+
+    def evaluated(self, columns: Columns, table: Floats, needed: NDArray[np.bool_] | None = None) -> Table:
+        """What the steps make of an encoded raw table; columns that are not needed may be anything."""
+        decoded = columns.decode(table)
+        if isinstance(decoded, pd.DataFrame):
+            out = Table(np.asarray(decoded.iloc[:, j]) for j in range(self.n))
+        else:
+            out = Table(decoded.T)
+        for i, step in enumerate(self.steps):
+            out = transform(step, out, needed if i + 1 == len(self.steps) else None)
+        return out
+
+    def _values_of_categories(self, inner: Model, columns: Columns) -> tuple[dict[int, NDArray[Any]], Columns]:
+        """By output column of a raw column of categories, or of a constant one: its value for each category."""
+        sizes = [0 if column.categories is None else len(column.categories) for column in columns]
+        codes = np.arange(max([*sizes, 1]), dtype=np.float64)
+        table = np.stack([np.minimum(codes, max(size - 1, 0)) for size in sizes], axis=1)
+        out = self.evaluated(columns, table)
+        if len(out) != len(self.traces):
+            raise UnsupportedModelError(
+                f"The steps of the pipeline give {len(out)} columns where {len(self.traces)} were expected of them."
+            )
+        self.sparse = out.sparse
+        if self.sparse and self.library == "xgboost":
+            raise UnsupportedModelError(
+                "XGBoost takes every 0 of a sparse table for a missing value. Give it a dense one: set sparse_output=False "
+                "in OneHotEncoder and sparse_threshold=0 in ColumnTransformer."
+            )
+        values = {}
+        for o, each in enumerate(self.traces):
+            if sizes[each.source]:
+                values[o] = out[o][: sizes[each.source]]
+            elif each.constant:
+                values[o] = out[o][:1]
+        return values, columns
+
+    def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
+        """The classifier with the labels that it has not kept, but that the steps give it."""
+        for o, given in values.items():
+            column = None if inner.columns is None else inner.columns[o]
+            if isinstance(column, OpenColumn) and not isinstance(columns[self.traces[o].source], OpenColumn):
+                at_missing = self._at_missing_alone(columns, self.traces[o].source)
+                labels = [*given, *([] if at_missing is None else [at_missing[o][0]])]
+                found = column.found_in(pd.Series(labels).infer_objects(), called(self.names, self.traces[o].source))
+                closed = Column(column.name, found.labels, column.missing, found.as_category)
+                inner = relabelled(inner, o, closed, found.positions)
+        return inner
+
+    def _codes(self, o: int, values: NDArray[Any]) -> Floats:
+        """An output column as its classifier has it: numbers, or codes of its categories, -1 for none of them."""
+        column = None if self.inner.columns is None else self.inner.columns[o]
+        if column is None or column.categories is None:
+            return np.asarray(values, dtype=np.float64)
+        code = {label: float(position) for position, label in enumerate(column.categories)}
+        gaps = np.asarray(pd.isna(values), dtype=np.bool_)
+        return np.array(
+            [np.nan if gap else code.get(value, UNKNOWN) for value, gap in zip(values.tolist(), gaps, strict=True)]
+        )
+
+    def _takes_missing(self, o: int) -> bool:
+        # Trees of scikit-learn take missing values, but not in a sparse table.
+        taken = self.inner.columns is not None and self.inner.columns[o].missing
+        return taken and not (self.sparse and self.library == "sklearn")
+
+    def _understood(self, o: int, values: Floats) -> NDArray[np.bool_]:
+        column = None if self.inner.columns is None else self.inner.columns[o]
+        understood = ~np.isnan(values) | self._takes_missing(o)
+        return understood if column is None or column.categories is None else understood & ~(values < 0)
+
+    def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
+        """The columns without labels that the classifier behind the steps does not understand."""
+        coded = {o: self._codes(o, given) for o, given in values.items()}
+        out = []
+        for j, column in enumerate(columns):
+            if column.categories is not None:
+                kept = np.ones(len(column.categories), dtype=np.bool_)
+                for o in self.outputs[j]:
+                    kept &= self._understood(o, coded[o])
+                if not kept.all():
+                    labels = tuple(label for label, keep in zip(column.categories, kept, strict=True) if keep)
+                    column = replace(column, categories=labels)
+                    coded |= {o: coded[o][kept] for o in self.outputs[j]}
+            out.append(column)
+        return Columns(tuple(out)), coded
+
+    def _at_missing_alone(self, columns: Columns, j: int) -> Table | None:
+        found = self._at_missing(columns, [j])
+        return found[0][1] if found else None
+
+    def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
+        """Raw columns in which the steps take missing values, in groups, with the outputs for a row that lacks them."""
+        row = np.zeros((1, self.n))
+        row[0, missing] = np.nan
+        needed = np.isin([each.source for each in self.traces], missing)
+        try:
+            return [(missing, self.evaluated(columns, row, needed))]
+        except (ValueError, TypeError):  # one of them does not take it
+            if len(missing) == 1:
+                return []
+            half = len(missing) // 2
+            return self._at_missing(columns, missing[:half]) + self._at_missing(columns, missing[half:])
+
+    def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
+        """The columns with those marked that may have missing values, and the outputs for these."""
+        values = np.full(len(self.traces), np.nan)
+        asked = [j for j in range(self.n) if self.outputs[j]]
+        out = list(columns)
+        for group, table in self._at_missing(columns, asked) if asked else ():
+            for j in group:
+                taken = True
+                for o in self.outputs[j]:
+                    value = self._codes(o, table[o])
+                    values[o] = value[0]
+                    taken &= bool(self._understood(o, value)[0])
+                out[j] = replace(columns[j], missing=taken)
+        return Columns(tuple(out)), values
+
+    @cached_property
+    def model_columns(self) -> Columns | None:
+        """What is known of the raw columns; None where that is nothing."""
+        plain = not (self.columns.named or self.columns.has_categories or self.columns.may_miss.any())
+        return None if plain and not any(column.ignored for column in self.columns) else self.columns
+
+    def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
+        """For each cut of an output column, the largest float64 of its raw column that the steps do not take above it."""
+        found = cuts.copy()
+        rounded = np.array([not self.traces[o].exact for o in outputs], dtype=np.bool_)
+        slope = np.array([self.traces[o].slope for o in outputs])
+        found[~rounded] = cuts[~rounded] / slope[~rounded]  # by a power of two: exact
+        if rounded.any():
+            found[rounded] = self._searched(outputs[rounded], cuts[rounded])
+        return found
+
+    def _searched(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
+        sources = np.array([self.traces[o].source for o in outputs])
+        order = np.argsort(sources, kind="stable")
+        # One candidate of every raw column in each row that the steps are shown.
+        row = np.empty(len(order), dtype=np.int64)
+        row[order] = np.arange(len(order)) - np.searchsorted(sources[order], sources[order])
+        needed = np.zeros(len(self.traces), dtype=np.bool_)
+        needed[outputs] = True
+        searched, position = np.unique(outputs, return_inverse=True)
+
+        def passes(x: Floats) -> NDArray[np.bool_]:
+            rows = np.zeros((int(row.max()) + 1, self.n))
+            rows[row, sources] = x
+            # The steps' own arithmetic, so that their rounding is the model's.
+            table = self.evaluated(self.columns, rows, needed)
+            out = np.array([table[o] for o in searched], dtype=np.float64)[position, row]
+            passed: NDArray[np.bool_] = out <= cuts
+            return passed
+
+        return largest_passing(passes, len(cuts))
+
+
+def folded(steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn") -> Model:
+    """The model of the raw columns that a classifier, of some library, behind fitted steps is."""
+    preparation = Preparation(steps, inner, n, names, library)
+    if isinstance(inner, LinearModel):
+        return _folded_linear(preparation)
+    return _folded_trees(preparation)
+
+
+def _folded_linear(preparation: Preparation) -> LinearModel:
+    inner = preparation.inner
+    assert isinstance(inner, LinearModel)
+    n = preparation.n
+    coef, centre = np.zeros((inner.n_outputs, n)), np.zeros(n)
+    intercept = inner.intercept.copy()
+    effects: dict[int, Floats] = {}
+    missing = np.zeros((n, inner.n_outputs))
+
+    def share(o: int, values: Floats) -> Floats:
+        """What values of an output column add to the scores."""
+        gaps = np.isnan(values)
+        filled = np.where(gaps, 0.0, values)
+        found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]
+        if o in inner.effects:
+            found = inner.effects[o][filled.astype(np.intp)]
+        if inner.missing is not None:
+            found = np.where(gaps[:, None], inner.missing[o], found)
+        return found
+
+    for j, column in enumerate(preparation.columns):
+        outputs = preparation.outputs[j]
+        numbers = [o for o in outputs if not preparation.traces[o].constant]
+        if column.categories is not None:
+            effects[j] = np.zeros((len(column.categories), inner.n_outputs))
+            for o in outputs:
+                effects[j] += share(o, preparation.values[o])
+        else:
+            centre[j] = preparation.traces[numbers[0]].centre if numbers else 0.0
+            for o in outputs:
+                each = preparation.traces[o]
+                if each.constant:
+                    intercept += share(o, preparation.values[o])[0]
+                else:
+                    coef[:, j] += inner.coef[:, o] * each.slope
+                    # The difference of centres is 0 unless two scalers share the column.
+                    shift = each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre)
+                    intercept += inner.coef[:, o] * shift
+        if column.missing:
+            for o in outputs:
+                missing[j] += share(o, preparation.at_missing[[o]])[0]
+                if column.categories is None:  # the intercept counts what is there without a gap
+                    each = preparation.traces[o]
+                    if each.constant:
+                        missing[j] -= share(o, preparation.values[o])[0]
+                    else:
+                        shift = each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre)
+                        missing[j] -= inner.coef[:, o] * shift
+    return replace(
+        inner,
+        n_features=n,
+        columns=preparation.model_columns,
+        coef=coef,
+        intercept=intercept,
+        centre=centre,
+        effects=effects,
+        missing=missing if preparation.columns.may_miss.any() else None,
+    )
+
+
+def _folded_trees(preparation: Preparation) -> TreeEnsemble:
+    inner = preparation.inner
+    assert isinstance(inner, TreeEnsemble)
+    columns, traces = preparation.columns, preparation.traces
+    nodes = np.flatnonzero(inner.feature >= 0)
+    outputs = inner.feature[nodes].astype(np.int64)
+    feature, threshold, native = inner.feature.copy(), inner.threshold.copy(), inner.native_threshold.copy()
+    missing_left = np.zeros(len(feature), dtype=np.bool_) if inner.missing_left is None else inner.missing_left.copy()
+    categories: dict[int, NDArray[np.int64]] = {}
+    single = np.full(len(feature), -1, dtype=np.int8)  # 1: everything goes left, 0: right
+    source = np.array([trace.source for trace in traces], dtype=np.int32)
+    feature[nodes] = source[outputs]
+    is_known = np.isin(np.arange(len(traces)), list(preparation.values))
+
+    def goes_left(node: int, values: Floats) -> NDArray[np.bool_]:
+        own = inner.categories.get(node)
+        left = np.isin(values, own) if own is not None else values <= inner.threshold[node]
+        return np.where(np.isnan(values), inner.missing_left is not None and inner.missing_left[node], left)
+
+    filled = preparation.at_missing[outputs]
+    missing_left[nodes] = np.where(np.isnan(filled), missing_left[nodes], filled <= inner.threshold[nodes])
+    for node, o in zip(nodes[is_known[outputs]].tolist(), outputs[is_known[outputs]].tolist(), strict=True):
+        j = traces[o].source
+        if columns[j].missing and node in inner.categories:
+            missing_left[node] = goes_left(node, preparation.at_missing[[o]])[0]
+        left = goes_left(node, preparation.values[o])
+        native[node] = np.nan
+        if columns[j].categories is not None:
+            categories[node] = np.flatnonzero(left).astype(np.int64)
+            threshold[node] = np.nan
+        else:
+            threshold[node] = FINITE if left[0] else -np.inf
+        if left.all() or not left.any():
+            side = bool(left[0]) if len(left) else True
+            if not columns[j].missing or missing_left[node] == side:
+                single[node] = side
+    at = nodes[~is_known[outputs]]
+    if len(at):
+        pairs = np.stack([inner.feature[at].astype(np.float64), inner.threshold[at]])
+        (o, cut), where = np.unique(pairs, axis=1, return_inverse=True)
+        threshold[at] = preparation.cuts_before(o.astype(np.int64), cut)[where.ravel()]
+        scale = np.array([(trace.slope, trace.offset, trace.centre) for trace in traces])
+        slope, offset, centre = scale[inner.feature[at]].T
+        native[at] = (native[at] - offset) / slope + centre
+    model = replace(
+        inner,
+        n_features=preparation.n,
+        columns=preparation.model_columns,
+        feature=feature,
+        threshold=threshold,
+        native_threshold=native,
+        categories=categories,
+        missing_left=missing_left if columns.may_miss.any() else None,
+    )
+    return _without_single(model, single) if (single >= 0).any() else model
+
+
+def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
+    """The trees without nodes that send everything the same way."""
+    target = np.arange(len(model.feature))
+    # Children have been numbered before or after their parents: follow them until nothing changes.
+    step = np.where(single < 0, target, np.where(single == 1, model.left, model.right))
+    while not np.array_equal(target, step[target]):
+        target = step[target]
+    roots = target[model.roots]
+    left = np.where(model.left < 0, -1, target[model.left])
+    right = np.where(model.right < 0, -1, target[model.right])
+    kept = np.zeros(len(target), dtype=np.bool_)
+    level = roots
+    while len(level):
+        kept[level] = True
+        level = np.concatenate([left[level], right[level]])
+        level = level[level >= 0]
+    tree = np.searchsorted(model.roots, np.arange(len(target)), side="right") - 1
+    is_root = np.zeros(len(target), dtype=np.bool_)
+    is_root[roots] = True
+    order = np.flatnonzero(kept)
+    order = order[np.lexsort((order, ~is_root[order], tree[order]))]  # roots come first in their trees
+    number = np.full(len(target), -1, dtype=np.int32)
+    number[order] = np.arange(len(order))
+    return replace(
+        model,
+        roots=number[roots].astype(np.int64),
+        feature=model.feature[order],
+        threshold=model.threshold[order],
+        native_threshold=model.native_threshold[order],
+        left=np.where(left[order] < 0, -1, number[left[order]]).astype(np.int32),
+        right=np.where(right[order] < 0, -1, number[right[order]]).astype(np.int32),
+        value=np.ascontiguousarray(model.value[order]),
+        missing_left=None if model.missing_left is None else model.missing_left[order],
+        categories={int(number[node]): codes for node, codes in model.categories.items() if number[node] >= 0},
+    )

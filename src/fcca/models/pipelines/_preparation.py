@@ -1,0 +1,179 @@
+"""The pipeline that lets a classifier take a table with categories and gaps, without anything being prepared for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from fcca.models.pipelines._steps import SCALERS, is_nothing, unfrozen
+from fcca.models.pipelines._table_coder import TableCoder
+from fcca.models.readers._decision_threshold import DecidedAt
+from fcca.tables import Columns
+
+MOST_CATEGORIES = 254
+
+# Classifiers that know where to send a missing number.
+TAKE_MISSING = frozenset(
+    {
+        "CatBoostClassifier",
+        "DecisionTreeClassifier",
+        "ExtraTreeClassifier",
+        "ExtraTreesClassifier",
+        "HistGradientBoostingClassifier",
+        "LGBMClassifier",
+        "RandomForestClassifier",
+        "XGBClassifier",
+    }
+)
+# Those around another classifier that leave the table as it is.
+AROUND = frozenset(
+    {
+        "CalibratedClassifierCV",
+        "FixedThresholdClassifier",
+        "GridSearchCV",
+        "HalvingGridSearchCV",
+        "HalvingRandomSearchCV",
+        "OneVsRestClassifier",
+        "RandomizedSearchCV",
+        "TunedThresholdClassifierCV",
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """The classifier inside others.
+
+    Attributes
+    ----------
+    estimator : classifier
+    path : str
+        What its parameters are called from outside.
+    ready : bool
+        Whether it is fitted already, or has steps before it that take a table with labels and gaps.
+    scaled : bool
+        Whether there are scalers before it.
+    """
+
+    estimator: Any
+    path: str = ""
+    ready: bool = False
+    scaled: bool = False
+
+
+def _inside(estimator: Any, path: str = "", scaled: bool = False) -> _Inside:
+    if isinstance(estimator, (FrozenEstimator, DecidedAt)):
+        return _Inside(estimator, path, ready=True)
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps[:-1]:
+            if not is_nothing(step):
+                if type(unfrozen(step)).__name__ not in SCALERS:
+                    return _Inside(estimator, path, ready=True)
+                scaled = True
+        name, last = estimator.steps[-1]
+        return _inside(last, f"{path}{name}__", scaled)
+    if type(estimator).__name__ in AROUND and estimator.estimator is not None:
+        return _inside(estimator.estimator, f"{path}estimator__", scaled)
+    return _Inside(estimator, path, scaled=scaled)
+
+
+def prepared(estimator: Any, columns: Columns) -> Any:
+    """A classifier that takes a table with categories and missing values as it is.
+
+    Gradient boosting of other libraries and HistGradientBoostingClassifier are told which columns hold categories and split
+    by them; all others get a column for each category, and one for missing labels where there are any. Missing numbers are
+    left to the classifiers that know where to send them; for all others they are filled in with the column's median, beside
+    a column that tells where. The median is that of the rows as they stand: weights do not change it.
+
+    Parameters
+    ----------
+    estimator : unfitted classifier
+    columns : Columns
+        What the training table is made of.
+
+    Returns
+    -------
+    classifier
+        A scikit-learn Pipeline around a clone, or the estimator itself where it needs nothing: it is fitted and frozen, it
+        has encoders or imputers of its own, or there are neither categories nor missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.ensemble import GradientBoostingClassifier
+    >>> from fcca.tables._columns import Columns
+    >>> from fcca.models import prepared
+    >>> loans = pd.DataFrame({"income": [3.5, None, 2.0], "purpose": ["tv", "car", "car"]})
+    >>> pipeline = prepared(GradientBoostingClassifier(), Columns.of_table(loans)).fit(loans, [0, 1, 0])
+    >>> pipeline.predict(loans).tolist()
+    [0, 1, 0]
+    """
+    gaps = columns.may_miss & ~columns.is_category
+    if not columns.has_categories and not gaps.any():
+        return estimator
+    inside = _inside(estimator)
+    if inside.ready or _has_own_categories(inside.estimator):
+        return estimator
+    takes_missing = type(inside.estimator).__name__ in TAKE_MISSING
+    if not columns.has_categories:
+        if takes_missing:
+            return estimator
+        return Pipeline([("gaps", _by_column(columns, fill=True)), ("classifier", clone(estimator))])
+    native = None if inside.scaled else _native(inside, columns)
+    if native is not None:
+        output, parameters = native
+        classifier = clone(estimator).set_params(**{f"{inside.path}{key}": value for key, value in parameters.items()})
+        return Pipeline([("labels", TableCoder(output)), ("classifier", classifier)])
+    steps = [("labels", TableCoder()), ("columns", _by_column(columns, fill=not takes_missing))]
+    return Pipeline([*steps, ("classifier", clone(estimator))])
+
+
+def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
+    """One column for each category, and numbers as they are or filled in."""
+    categories = np.flatnonzero(columns.is_category).tolist()
+    filled = np.flatnonzero(columns.may_miss & ~columns.is_category & fill).tolist()
+    numbers = [j for j in range(len(columns)) if j not in categories and j not in filled]
+    parts: list[tuple[str, Any, list[int]]] = [
+        ("categories", OneHotEncoder(sparse_output=False), categories),
+        ("filled", SimpleImputer(strategy="median", add_indicator=True), filled),
+        ("numbers", "passthrough", numbers),
+    ]
+    return ColumnTransformer([part for part in parts if part[2]])
+
+
+def _has_own_categories(estimator: Any) -> bool:
+    """Whether the user has told the classifier itself which columns hold categories."""
+    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    own = parameters.get("categorical_features")
+    if own is not None and not (isinstance(own, str) and own == "from_dtype"):
+        return True
+    names = ("cat_features", "categorical_feature", "feature_types")
+    return bool(parameters.get("enable_categorical")) or any(parameters.get(name) is not None for name in names)
+
+
+def _native(inside: _Inside, columns: Columns) -> tuple[str, dict[str, Any]] | None:
+    """How the classifier is given categories as such: the coder's output and the classifier's parameters; None if not."""
+    chosen = np.flatnonzero(columns.is_category).tolist()
+    most = max(len(column.categories) for column in columns if column.categories is not None)
+    name = type(inside.estimator).__name__
+    parameters = inside.estimator.get_params()
+    if name == "HistGradientBoostingClassifier" and most <= min(MOST_CATEGORIES, parameters["max_bins"]):
+        return "numbers", {"categorical_features": chosen}
+    if name == "LGBMClassifier":
+        return "categories", {}
+    if name == "XGBClassifier" and parameters.get("booster") in (None, "gbtree", "dart"):
+        types = ["c" if category else "q" for category in columns.is_category]
+        return "numbers", {"enable_categorical": True, "feature_types": types}
+    # CatBoost's own statistics of categories cannot be read, so all of them must be few enough to be split by. It changes
+    # lists, which clone does not forgive.
+    if name == "CatBoostClassifier" and most <= min(MOST_CATEGORIES, parameters.get("one_hot_max_size") or MOST_CATEGORIES):
+        return "whole", {"cat_features": tuple(chosen), "one_hot_max_size": parameters.get("one_hot_max_size") or 255}
+    return None

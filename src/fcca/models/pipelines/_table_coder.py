@@ -1,0 +1,81 @@
+"""A table of numbers and labels as numbers alone: the first step of the pipelines that fcca makes itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fcca.tables import Columns
+
+
+class TableCoder(TransformerMixin, BaseEstimator):
+    """Write every label as its position among the sorted labels of its column; numbers stay, and so do missing values.
+
+    It takes whatever :meth:`fcca.tables._columns.Columns.of_table` takes.
+
+    Parameters
+    ----------
+    output : {'numbers', 'categories', 'whole'}, default='numbers'
+        What columns of labels become: floats with NaN for a missing label, pandas' category dtype, or whole numbers with -1
+        for a missing label.
+
+    Attributes
+    ----------
+    columns_ : Columns
+        What was found in ``fit``; labels that a category dtype lists but no row has are left out.
+    """
+
+    def __init__(self, output: str = "numbers") -> None:
+        self.output = output
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the labels."""
+        validate_data(self, X, skip_check_array=True)
+        found = Columns.of_table(X)
+        codes = found.encode(X)
+        columns = []
+        for j, column in enumerate(found):
+            if column.categories is not None:
+                present = np.unique(codes[~np.isnan(codes[:, j]), j]).astype(np.intp)
+                column = replace(column, categories=tuple(column.categories[code] for code in present))
+            # Whether a missing value is welcome is for what comes next to say.
+            columns.append(replace(column, missing=True))
+        self.columns_ = Columns(tuple(columns))
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64] | pd.DataFrame:
+        """Write labels as numbers."""
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        codes = self.columns_.encode(X)
+        if self.output == "numbers":
+            return codes
+        columns: dict[str, Any] = {}
+        for j, column in enumerate(self.columns_):
+            values: Any = codes[:, j]
+            if column.categories is not None:
+                values = np.where(np.isnan(values), -1, values).astype(np.int64)
+                if self.output == "categories":
+                    values = pd.Categorical.from_codes(values, categories=pd.RangeIndex(len(column.categories)))
+            # Some libraries do not take every name.
+            columns[f"x{j}"] = values
+        return pd.DataFrame(columns, copy=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The columns' own names, or x0, x1, … where they have none or the output has its own."""
+        check_is_fitted(self)
+        names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]
+        return np.asarray(names, dtype=object)

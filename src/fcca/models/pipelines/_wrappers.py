@@ -1,0 +1,99 @@
+"""What people put around a classifier: pipelines, parameter searches, FrozenEstimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._model import Model
+from fcca.models.pipelines._inversion import folded
+from fcca.models.pipelines._steps import check_step, is_nothing
+from fcca.tables import Columns
+
+Floats = NDArray[np.float64]
+
+
+def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
+    """X in the form the estimator was fitted on, so that it need not warn.
+
+    Parameters
+    ----------
+    estimator : fitted classifier or transformer
+    X : ndarray of shape (n_rows, n_features)
+        Rows, encoded by ``columns`` if these are given.
+    columns : Columns or None
+        What is known of the columns: labels of categories are put back.
+
+    Returns
+    -------
+    ndarray or DataFrame
+        With column names if the estimator has seen names.
+    """
+    names = fitted_names(estimator)
+    if columns is not None and (columns.named or columns.has_categories):
+        given = columns.decode(X)
+        if names is None or len(names) != given.shape[1]:
+            return given
+        if not isinstance(given, pd.DataFrame):
+            given = pd.DataFrame(given).infer_objects()
+        given.columns = pd.Index(names)
+        return given
+    if names is None or len(names) != X.shape[1]:
+        return X
+    return pd.DataFrame(X, columns=names, copy=False)
+
+
+def fitted_names(estimator: Any) -> Any:
+    """The names of the columns that an estimator was fitted on, None where it has not seen any."""
+    return getattr(_first(estimator), "feature_names_in_", None)
+
+
+def _first(estimator: Any) -> Any:
+    """The first step of a pipeline, and of a pipeline in it, that is one."""
+    steps = [step for _, step in getattr(estimator, "steps", []) if not (step is None or isinstance(step, str))]
+    return _first(steps[0]) if steps else estimator
+
+
+def _innermost(estimator: Any) -> Any:
+    """The classifier inside pipelines and other classifiers."""
+    while True:
+        if hasattr(estimator, "steps"):
+            estimator = estimator.steps[-1][1]
+        elif getattr(estimator, "estimator", None) is not None:
+            estimator = estimator.estimator
+        else:
+            return estimator
+
+
+def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
+    """Read the last step and take it back through the steps before it, to the raw columns."""
+    for _, step in pipeline.steps[:-1]:
+        check_step(step)
+    steps = [step for _, step in pipeline.steps[:-1] if not is_nothing(step)]
+    model = read_model(pipeline.steps[-1][1])
+    if not steps:
+        return model
+    first = _first(steps[0])
+    check_is_fitted(first)
+    library = type(_innermost(pipeline)).__module__.split(".")[0]
+    return folded(steps, model, int(first.n_features_in_), fitted_names(pipeline), library)
+
+
+def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
+    """Check every step before anything is fitted."""
+    for _, step in pipeline.steps[:-1]:
+        check_step(step)
+    check_supported(pipeline.steps[-1][1])
+
+
+def best_estimator(search: Any) -> Any:
+    """Return what a fitted parameter search found."""
+    if not hasattr(search, "best_estimator_"):
+        raise UnsupportedModelError(f"{type(search).__name__} keeps no best estimator: fit it with refit=True.")
+    return search.best_estimator_

@@ -1,0 +1,1 @@
+"""Readers: one module per family of classifiers, into the neutral model."""

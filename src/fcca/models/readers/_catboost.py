@@ -1,0 +1,269 @@
+"""CatBoost's classifiers, by the library's own JSON."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import OTHER, HashedColumn
+from fcca.models._links import Link, Softmax
+from fcca.models._model import Part, TreeEnsemble
+from fcca.models._native import Floats, NativeClassifier
+from fcca.models._precision import largest_float64_below_float32_cut, largest_passing
+from fcca.models.readers._library_links import OneAgainstRest, PlainLogistic
+from fcca.models.readers._tree_arrays import first_nodes, shifted
+from fcca.tables import Column, Columns
+
+LOSSES = ("Logloss", "MultiClass", "MultiClassOneVsAll")
+OTHER_FEATURES = {"text_features": "text", "embedding_features": "embedding"}
+
+# By number, or by category: the number of the feature among those of its kind, and the border or the hash of the category.
+Split = tuple[bool, int, float]
+
+
+class _Tree(NamedTuple):
+    """One tree's nodes, numbered within the tree; a leaf has the child -1."""
+
+    split: NDArray[np.int64]  # which of all splits a node makes
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    value: Floats
+
+
+def check(estimator: Any) -> None:
+    """Refuse what cannot be read before hours are spent on fitting it."""
+    parameters = estimator.get_params()
+    loss = parameters.get("loss_function") or parameters.get("objective")
+    if loss is not None:
+        _check_loss(loss if isinstance(loss, str) else type(loss).__name__)
+    for key, kind in OTHER_FEATURES.items():
+        if parameters.get(key) is not None and len(parameters[key]) > 0:
+            _refuse_features(kind)
+
+
+def _check_loss(loss: str) -> None:
+    if loss.partition(":")[0] not in LOSSES:
+        raise UnsupportedModelError(
+            f"CatBoost's loss_function {loss!r} is not one of a classifier that can be read. Supported: {', '.join(LOSSES)}."
+        )
+
+
+def _refuse_features(kind: str) -> None:
+    raise UnsupportedModelError(f"The CatBoost model has {kind} features, which are not supported. Encode them as numbers.")
+
+
+def _refuse_statistics() -> None:
+    raise UnsupportedModelError(
+        "The CatBoost model splits by statistics of y over categories and their combinations (CTRs), which are no sets of "
+        "categories. Fit with one_hot_max_size=255, so that columns of up to 255 categories are split by category, and "
+        "encode columns of more."
+    )
+
+
+def read(estimator: Any) -> TreeEnsemble:
+    """Read a fitted CatBoostClassifier."""
+    loss = _loss(estimator)
+    _check_loss(loss)
+    saved = _saved(estimator)
+    features = saved["features_info"]
+    for key, kind in OTHER_FEATURES.items():
+        if features.get(key):
+            _refuse_features(kind)
+
+    splits: dict[Split, int] = {}
+    trees = [_oblivious(tree, splits) for tree in saved.get("oblivious_trees", [])]
+    trees += [_by_branches(tree, splits) for tree in saved.get("trees", [])]
+    if not trees:
+        raise UnsupportedModelError("The CatBoost model has no trees. Fit it with at least one iteration.")
+    sizes = np.array([len(tree.left) for tree in trees], dtype=np.int64)
+    roots = first_nodes(sizes)
+    left = shifted(np.concatenate([tree.left for tree in trees]), roots, sizes)
+    right = shifted(np.concatenate([tree.right for tree in trees]), roots, sizes)
+    leaf = left < 0
+
+    known = [
+        {feature["feature_index"]: feature for feature in features.get(kind, [])}
+        for kind in ("float_features", "categorical_features")
+    ]
+    of_split = [known[by_category][index] for by_category, index, _ in splits]
+    column = np.array([feature["flat_feature_index"] for feature in of_split] + [-1], dtype=np.int32)
+    # Without a word about it, it is a category, which is never missing.
+    right_if_missing = np.array([feature.get("nan_value_treatment") == "AsTrue" for feature in of_split] + [True])
+    border = np.array([np.nan if kind else value for kind, _, value in splits] + [0.0], dtype=np.float32).astype(np.float64)
+    split = np.where(leaf, len(splits), np.concatenate([tree.split for tree in trees]))
+    columns = _columns(estimator, known[1], splits)
+    sets = {number: _left(columns[column[number]], hash_) for (kind, _, hash_), number in splits.items() if kind}
+
+    value = np.concatenate([tree.value for tree in trees])
+    scale, bias = saved["scale_and_bias"]
+    base = np.zeros(value.shape[1]) + np.array(bias, dtype=np.float64)
+    return TreeEnsemble(
+        classes=np.asarray(estimator.classes_),
+        n_features=len(estimator.feature_names_),  # n_features_in_ is lost in files
+        columns=columns,
+        link=_link(loss),
+        boundary=_boundary(estimator, saved) if value.shape[1] == 1 else 0.0,
+        base=base,
+        roots=roots,
+        feature=column[split],
+        threshold=np.where(leaf, 0.0, largest_float64_below_float32_cut(border)[split]),
+        native_threshold=border[split],
+        left=left,
+        right=right,
+        value=value,
+        missing_left=~right_if_missing[split],
+        categories={node: sets[split[node]] for node in np.flatnonzero(np.isin(split, list(sets))).tolist()},
+        # The trees are added up first, then scaled and shifted.
+        parts=(Part(len(trees), 1.0, float(scale)),) if scale != 1 or base.any() else (),
+    )
+
+
+def read_native(classifier: Any) -> TreeEnsemble:
+    """Read a catboost.CatBoost."""
+    return read(classifier.booster)
+
+
+def _saved(estimator: Any) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        estimator.save_model(str(path), format="json")
+        saved: dict[str, Any] = json.loads(path.read_bytes())
+    return saved
+
+
+def _loss(estimator: Any) -> str:
+    """The loss function by what the model remembers of its training."""
+    metadata = estimator.get_metadata()
+    parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
+    return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
+
+
+def _link(loss: str) -> Link:
+    if loss == "Logloss":
+        return PlainLogistic()
+    return Softmax() if loss == "MultiClass" else OneAgainstRest()
+
+
+def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
+    """The largest score that is answered with the first class, by a model of the same threshold that has only a bias."""
+    if "binclass_probability_threshold" not in saved["model_info"]:
+        return 0.0
+    only_bias = estimator.copy()
+    row = np.zeros((1, len(estimator.feature_names_)), dtype=object)
+    row[0, estimator.get_cat_feature_indices()] = "any"
+
+    def first_class(scores: Floats) -> NDArray[np.bool_]:
+        only_bias.set_scale_and_bias(0.0, [float(scores[0])])
+        return np.array([only_bias.predict(row, prediction_type="Class")[0] == estimator.classes_[0]])
+
+    return float(largest_passing(first_class, 1)[0])
+
+
+def _split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
+    """Number of a split, a new one if it has not been seen."""
+    if split["split_type"] == "FloatFeature":
+        return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
+    if split["split_type"] == "OnlineCtr":
+        _refuse_statistics()
+    if split["split_type"] != "OneHotFeature":
+        _refuse_features("other")
+    return splits.setdefault((True, split["cat_feature_index"], split["value"]), len(splits))
+
+
+def _feature_names(estimator: Any) -> list[str] | None:
+    names: list[str] = estimator.feature_names_
+    return None if names == [str(j) for j in range(len(names))] else names
+
+
+def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dict[Split, int]) -> Columns:
+    """What the columns are: CatBoost takes no missing categories, and keeps no more of labels than their hashes."""
+    names: list[Any] = _feature_names(estimator) or [None] * len(estimator.feature_names_)
+    hashes: dict[int, list[Any]] = {j: [] for j in estimator.get_cat_feature_indices()}
+    for kind, index, value in splits:
+        if kind:
+            hashes[by_category[index]["flat_feature_index"]].append(value)
+    return Columns(
+        tuple(
+            HashedColumn(name, (*hashes[j], OTHER), as_category=False) if j in hashes else Column(name, missing=True)
+            for j, name in enumerate(names)
+        )
+    )
+
+
+def _left(column: Column, value: float) -> NDArray[np.int64]:
+    """The one category that a split asks for goes to the right."""
+    labels = column.categories or ()
+    return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
+
+
+def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
+    """A tree with one split per level: the i-th split, passed, sets the i-th bit of the leaf's number."""
+    numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
+    level, left, right = _complete(len(numbers))
+    leaves = np.array(tree["leaf_values"], dtype=np.float64).reshape(2 ** len(numbers), -1)
+    value = np.concatenate([np.zeros((len(leaves) - 1, leaves.shape[1])), leaves])
+    return _Tree(np.array([*numbers, -1], dtype=np.int64)[level], left, right, value)
+
+
+@cache
+def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The complete tree, level by level: each node's level and children."""
+    level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
+    node = np.arange(len(level))
+    return level, np.where(level < depth, 2 * node + 1, -1), np.where(level < depth, 2 * node + 2, -1)
+
+
+def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
+    """A tree that was grown leaf by leaf or node by node."""
+    nodes = [tree]
+    left: list[int] = []
+    right: list[int] = []
+    for node in nodes:  # grows while it is walked
+        inner = "split" in node
+        left.append(len(nodes) if inner else -1)
+        right.append(len(nodes) + 1 if inner else -1)
+        if inner:
+            nodes += [node["left"], node["right"]]
+    n_outputs = next(np.size(node["value"]) for node in nodes if "split" not in node)
+    value = [np.zeros(n_outputs) if "split" in node else np.atleast_1d(node["value"]) for node in nodes]
+    split = [_split_number(node["split"], splits) if "split" in node else -1 for node in nodes]
+    return _Tree(np.array(split), np.array(left), np.array(right), np.array(value, dtype=np.float64))
+
+
+class CatBoostModel(NativeClassifier):
+    """A ``catboost.CatBoost`` that answers with the labels it was trained on."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return len(self.booster.feature_names_)
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The labels."""
+        return np.asarray(self.booster.classes_)
+
+    def _feature_names(self) -> list[str] | None:
+        return _feature_names(self.booster)
+
+    def check(self) -> None:
+        _check_loss(_loss(self.booster))
+
+    def _outputs(self, X: Any, kind: str) -> NDArray[Any]:
+        by_category = bool(self.booster.get_cat_feature_indices())
+        return np.asarray(self.booster.predict(self._columns(X, by_category=by_category), prediction_type=kind))
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Labels."""
+        return self._outputs(X, "Class").ravel()
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Probabilities of all classes."""
+        return self._outputs(X, "Probability")

@@ -1,0 +1,190 @@
+"""interpret's ExplainableBoostingClassifier without pairs: a step function per feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.models._labels import Found, OpenColumn, distinct_labels
+from fcca.models._links import Logistic, Softmax
+from fcca.models._model import TreeEnsemble
+from fcca.models.readers._tree_arrays import first_nodes, shifted
+from fcca.tables import Column, Columns
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class InterpretLogistic(Logistic):
+    """Log-odds of the second class, turned into probabilities by interpret itself."""
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Probabilities of the two classes."""
+        # By name, so that interpret is not needed to check the types of this file.
+        probabilities: Floats = import_module("interpret.utils").inv_link(score, "logit")
+        return probabilities
+
+
+LINKS = {"logit": InterpretLogistic(), "mlogit": Softmax()}
+
+
+def check(estimator: Any) -> None:
+    """Refuse what cannot be read before hours are spent on fitting it."""
+    if not isinstance(estimator.interactions, (list, tuple)) and estimator.interactions == 0:
+        return
+    if isinstance(estimator.interactions, (list, tuple)) and len(estimator.interactions) == 0:
+        return
+    raise UnsupportedModelError(
+        f"ExplainableBoostingClassifier(interactions={estimator.interactions!r}) adds terms of two or more features, which "
+        "are not supported so far. Set interactions=0."
+    )
+
+
+def read(estimator: Any) -> TreeEnsemble:
+    """Read a fitted ExplainableBoostingClassifier."""
+    pairs = [term for term in estimator.term_features_ if len(term) > 1]
+    if pairs:
+        names = [" × ".join(estimator.feature_names_in_[j] for j in pair) for pair in pairs]
+        raise UnsupportedModelError(
+            f"The ExplainableBoostingClassifier has {len(pairs)} terms of two or more features ({names[0]}, …), which are "
+            "not supported so far. Fit with interactions=0."
+        )
+    features = [term[0] for term in estimator.term_features_]
+    if estimator.link_ not in LINKS:
+        raise UnsupportedModelError(
+            f"The ExplainableBoostingClassifier's link {estimator.link_!r} is not supported. Supported: {', '.join(LINKS)}."
+        )
+    base = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
+    columns = Columns(tuple(_column(estimator, j) for j in range(len(estimator.feature_names_in_))))
+    terms = [
+        _term(estimator.bins_[j][0], np.asarray(scores, dtype=np.float64).reshape(len(scores), -1), columns[j])
+        for j, scores in zip(features, estimator.term_scores_, strict=True)
+    ]
+    sizes = np.array([len(term.left) for term in terms], dtype=np.int64)
+    roots = first_nodes(sizes)
+    left = shifted(np.concatenate([term.left for term in terms]), roots, sizes)
+    inner = left >= 0
+    native = np.concatenate([term.cut for term in terms])
+    takes_missing = bool(columns.may_miss.any())
+    return TreeEnsemble(
+        classes=estimator.classes_,
+        n_features=estimator.n_features_in_,
+        columns=columns if takes_missing or columns.has_categories or columns.named else None,
+        link=LINKS[estimator.link_],
+        base=base,
+        roots=roots,
+        feature=np.where(inner, np.repeat(features, sizes), -1).astype(np.int32),
+        threshold=np.where(inner, np.where(native == np.inf, np.inf, np.nextafter(native, -np.inf)), 0.0),
+        native_threshold=native,
+        left=left,
+        right=shifted(np.concatenate([term.right for term in terms]), roots, sizes),
+        value=np.concatenate([term.value for term in terms]),
+        missing_left=np.zeros(len(left), dtype=np.bool_) if takes_missing else None,
+        categories={int(root) + node: codes for root, term in zip(roots, terms, strict=True) for node, codes in term.sets},
+    )
+
+
+def _column(estimator: Any, j: int) -> Column:
+    """A column: values may be missing where some were in training, for the others nothing has been learnt about it."""
+    name = estimator.feature_names_in_[j]
+    given = None if name == f"feature_{j:04}" else name
+    terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
+    missing = any(term == (j,) and weights[0] > 0 for term, weights in terms)
+    if estimator.feature_types_in_[j] == "continuous":
+        return Column(given, missing=missing)
+    labels = tuple(estimator.bins_[j][0])
+    if any(_is_number(label) for label in labels):
+        return SpelledColumn(given, labels, missing=missing, as_category=False)
+    return Column(given, labels, missing=missing, as_category=False)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class SpelledColumn(OpenColumn):
+    """One whose classifier spells numbers out: 2 and 2.0 are both kept as the text 2."""
+
+    def found_in(self, values: pd.Series[Any], name: str) -> Found:
+        """The labels of a table's column, and which of this column's categories each of them is."""
+        labels, _ = distinct_labels(values)
+        known = {label: position for position, label in enumerate(self.categories or ())}
+        spelled = [
+            label if isinstance(label, str) else str(int(label) if label == int(label) else label) for label in labels
+        ]
+        unknown = [label for label, text in zip(labels, spelled, strict=True) if text not in known]
+        if unknown:
+            raise InvalidInputError(
+                f"The ExplainableBoostingClassifier does not know the category {unknown[0]!r} of column {name}. Known are "
+                f"{', '.join(known)}. Give one of these, or fit it on texts."
+            )
+        return Found(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
+
+
+class _Term(NamedTuple):
+    """One feature's tree, its nodes numbered within it; a leaf has the child -1."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    cut: Floats  # a value on it goes to the right; infinite where it only tells missing values from all others
+    value: Floats
+    sets: list[tuple[int, NDArray[np.int64]]]  # of nodes that split by category, the codes that go to the left
+
+
+def _term(bins: Any, scores: Floats, column: Column) -> _Term:
+    """A feature's tree; the first score is that of missing values, the last that of unknown categories."""
+    groups: list[NDArray[np.int64]] = []
+    if column.categories is None:
+        cuts, values = _steps(bins, scores[1:-1])
+    else:
+        values, group = np.unique(scores[[bins[label] for label in column.categories]], axis=0, return_inverse=True)
+        groups = [np.flatnonzero(group.ravel() == i).astype(np.int64) for i in range(len(values))]
+        cuts = np.full(len(values) - 1, np.nan)
+    left, right, begin, number = _balanced(len(values))
+    inner = left >= 0
+    cut, value = np.zeros(len(left)), np.zeros((len(left), scores.shape[1]))
+    cut[inner], value[~inner] = cuts[number[inner]], values[number[~inner]]
+    sets: list[tuple[int, NDArray[np.int64]]] = []
+    if groups:
+        sets = [(node, np.concatenate(groups[begin[node] : number[node] + 1])) for node in np.flatnonzero(inner).tolist()]
+    if column.missing:  # they leave at a root of their own
+        sets = [(node + 1, codes) for node, codes in sets]
+        if groups:
+            sets.insert(0, (0, np.arange(len(column.categories or ()), dtype=np.int64)))
+        left, right = (np.where(side < 0, -1, side + 1) for side in (left, right))
+        left, right = np.concatenate([[1], left, [-1]]), np.concatenate([[len(left) + 1], right, [-1]])
+        cut = np.concatenate([[np.nan if groups else np.inf], cut, [0.0]])
+        value = np.concatenate([np.zeros((1, scores.shape[1])), value, scores[:1]])
+    return _Term(left, right, cut, value, [(node, np.sort(codes)) for node, codes in sets])
+
+
+def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """A step function without the steps of height zero."""
+    step = np.any(values[1:] != values[:-1], axis=1)
+    return np.asarray(cuts, dtype=np.float64)[step], values[np.concatenate([[True], step])]
+
+
+def _balanced(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """A balanced tree over n bins: children to the left and right, -1 for a leaf, first bin, number of its cut or bin."""
+    left, right, first, number = (np.full(2 * n - 1, -1, dtype=np.int64) for _ in range(4))
+    bins = [(0, n)]
+    for node, (begin, end) in enumerate(bins):  # grows while it is walked
+        first[node] = begin
+        if end - begin == 1:
+            number[node] = begin
+            continue
+        middle = (begin + end) // 2
+        left[node], right[node], number[node] = len(bins), len(bins) + 1, middle - 1
+        bins += [(begin, middle), (middle, end)]
+    return left, right, first, number

@@ -1,0 +1,234 @@
+"""scikit-learn's ensembles of other classifiers: AdaBoost, bagging and voting, as far as they are sums over trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import aligned
+from fcca.models._links import Opposed, Share, Softmax
+from fcca.models._model import Part, TreeEnsemble
+from fcca.models._registry import check_supported, read_part, unwrapped
+from fcca.models.readers._sklearn_trees import Nodes, joined
+from fcca.tables import Column, Columns
+
+Floats = NDArray[np.float64]
+
+
+def _cannot_average(owner: Any, inner: Any) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, and an average of "
+        "probabilities that are not themselves averages of leaves is no sum over trees. Inside it work "
+        "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier and ExtraTreesClassifier, and "
+        "BaggingClassifier of single trees; or explain the classifiers one by one."
+    )
+
+
+def _cannot_vote(owner: Any, inner: Any) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"{type(owner).__name__} counts the votes of {type(unwrapped(inner)).__name__}, and the vote of anything but one "
+        "decision tree is no sum over trees. Inside it work DecisionTreeClassifier and ExtraTreeClassifier"
+        + (", and with voting='soft' forests too." if hasattr(owner, "voting") else ".")
+    )
+
+
+def _check_averaged(owner: Any, inner: Any) -> None:
+    check_supported(inner)
+    if not isinstance(
+        unwrapped(inner), (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
+    ):
+        raise _cannot_average(owner, inner)
+
+
+def _check_voter(owner: Any, inner: Any) -> None:
+    check_supported(inner)
+    if not isinstance(unwrapped(inner), DecisionTreeClassifier):
+        raise _cannot_vote(owner, inner)
+
+
+def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
+    """Read a classifier whose probabilities are plain averages of leaves."""
+    model = read_part(inner)
+    if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != len(model.classes):
+        raise _cannot_average(owner, inner)
+    # Parts that are only added up, without weights, are how several jobs share the work.
+    if any(part.divisor != 1 or part.weight != 1 for part in model.parts):
+        raise _cannot_average(owner, inner)
+    return model
+
+
+def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
+    """Read a classifier that is one tree, and the position of the class that each of its nodes would answer."""
+    model = read_part(inner)
+    if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
+        raise _cannot_vote(owner, inner)
+    return model, model.answers((model.base + model.value) / model.divisor)
+
+
+def _of_one_table(
+    estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
+) -> tuple[list[TreeEnsemble], Columns | None]:
+    """The models of an ensemble with common codes for categories, and its columns, by its own names where it has any."""
+    models, columns = aligned(models)
+    names = getattr(estimator, "feature_names_in_", None)
+    if columns is None and names is None:
+        return models, None
+    known = [Column() for _ in range(models[0].n_features)] if columns is None else list(columns.columns)
+    if names is not None:
+        known = [replace(column, name=str(name)) for column, name in zip(known, names, strict=True)]
+    if not takes_missing:
+        known = [replace(column, missing=False) for column in known]
+    plain = names is None and not any(column.missing or column.categories is not None or column.name for column in known)
+    return models, None if plain else Columns(tuple(known))
+
+
+def check_adaboost(estimator: Any) -> None:
+    """Refuse what cannot be read before it is fitted."""
+    if estimator.estimator is not None:
+        _check_voter(estimator, estimator.estimator)
+
+
+def read_adaboost(estimator: Any) -> TreeEnsemble:
+    """Read a fitted AdaBoostClassifier of single trees: leaves are votes, weighted by how well their tree did."""
+    classes = estimator.classes_
+    n_classes = len(classes)
+    trees = []
+    for inner, weight in zip(estimator.estimators_, estimator.estimator_weights_, strict=False):
+        model, votes = _read_votes(estimator, inner)
+        if n_classes == 2:
+            # For the second class less for the first, which is minus the same: exactly twice the weight.
+            value = np.where(model.classes[votes] == classes[1], 2 * weight, -2 * weight)[:, None]
+        else:
+            value = np.where(model.classes[votes][:, None] == classes, weight, -1 / (n_classes - 1) * weight)
+        # AdaBoost itself takes no missing values.
+        trees.append(replace(model, value=value, missing_left=None))
+    trees, known = _of_one_table(estimator, trees, takes_missing=False)
+    return TreeEnsemble(
+        classes=classes,
+        n_features=estimator.n_features_in_,
+        columns=known,
+        link=Opposed() if n_classes == 2 else Softmax(1 / (n_classes - 1)),
+        base=np.zeros(1 if n_classes == 2 else n_classes),
+        divisor=float(estimator.estimator_weights_.sum()),
+        **joined([Nodes.of(tree) for tree in trees]).arguments(),
+    )
+
+
+def check_bagging(estimator: Any) -> None:
+    """Refuse what cannot be read before it is fitted."""
+    if estimator.estimator is not None:
+        _check_averaged(estimator, estimator.estimator)
+
+
+def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
+    """A classifier of some columns and some classes as one of all columns and classes."""
+    value = np.zeros((len(model.value), len(estimator.classes_)))
+    # The labels that bagging gives its classifiers are positions in its own classes.
+    value[:, np.asarray(model.classes, dtype=np.intp)] = model.value
+    feature = np.where(model.feature < 0, -1, np.asarray(columns)[model.feature]).astype(np.int32)
+    known = None
+    if model.columns is not None:
+        # What a bag does not see may be missing; what it sees twice are the same values.
+        found = dict(zip(np.asarray(columns).tolist(), model.columns.columns, strict=True))
+        known = Columns(tuple(found.get(j, Column(missing=True)) for j in range(estimator.n_features_in_)))
+    return replace(model, value=value, feature=feature, n_features=estimator.n_features_in_, columns=known)
+
+
+def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
+    jobs = min(effective_n_jobs(n_jobs), n)
+    return [n // jobs + (job < n % jobs) for job in range(jobs)]
+
+
+def read_bagging(estimator: Any) -> TreeEnsemble:
+    """Read a fitted BaggingClassifier of trees or forests, each on its own columns."""
+    bags = [
+        _bag(_read_averaged(estimator, inner), columns, estimator)
+        for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True)
+    ]
+    bags, known = _of_one_table(estimator, bags)
+    if all(len(bag.roots) == 1 for bag in bags):
+        sizes = _sizes_of_jobs(len(bags), estimator.n_jobs)
+        # Each job adds up its own trees, then their sums are added: that is how predict_proba rounds.
+        parts = tuple(Part(size, 1.0, 1.0) for size in sizes) if len(sizes) > 1 else ()
+    else:
+        parts = tuple(Part(len(bag.roots), bag.divisor, 1.0) for bag in bags)
+    return TreeEnsemble(
+        classes=estimator.classes_,
+        n_features=estimator.n_features_in_,
+        columns=known,
+        link=Share(),
+        base=np.zeros(len(estimator.classes_)),
+        divisor=float(estimator.n_estimators),
+        parts=parts,
+        **joined([Nodes.of(bag) for bag in bags]).arguments(),
+    )
+
+
+def _voters(estimator: Any) -> list[Any]:
+    return [inner for _, inner in estimator.estimators if inner != "drop"]
+
+
+def check_voting(estimator: Any) -> None:
+    """Refuse what cannot be read before it is fitted."""
+    for inner in _voters(estimator):
+        (_check_averaged if estimator.voting == "soft" else _check_voter)(estimator, inner)
+
+
+def voting_weights(estimator: Any, weight: Any) -> dict[str, Any]:
+    """Refuse weights that one of the classifiers would not take."""
+    for inner in _voters(estimator):
+        if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
+            raise UnsupportedModelError(
+                f"VotingClassifier hands weights to all of its classifiers, and {type(inner).__name__} takes no "
+                "sample_weight. Fit without weights, or fit it yourself and freeze it."
+            )
+    return {"sample_weight": weight}
+
+
+def read_voting(estimator: Any) -> TreeEnsemble:
+    """Read a fitted VotingClassifier: soft over averages of leaves, hard over single trees."""
+    soft = estimator.voting == "soft"
+    weights = estimator._weights_not_none
+    shares = np.ones(len(estimator.estimators_)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not soft and np.any(shares < 0):
+        raise UnsupportedModelError(f"VotingClassifier(weights={weights}) counts votes against a class. Use weights >= 0.")
+    models, parts = (_soft if soft else _hard)(estimator, shares)
+    models, known = _of_one_table(estimator, models)
+    divisor = 1.0
+    if soft:
+        # The divisor as numpy rounds it.
+        divisor = float(np.average(np.ones((len(shares), 1, 1)), axis=0, weights=weights, returned=True)[1][0, 0])
+    return TreeEnsemble(
+        classes=estimator.classes_,
+        n_features=models[0].n_features,
+        columns=known,
+        link=Share(),
+        base=np.zeros(len(estimator.classes_)),
+        divisor=divisor,
+        parts=parts,
+        **joined([Nodes.of(model) for model in models]).arguments(),
+    )
+
+
+def _soft(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+    models = [_read_averaged(estimator, inner) for inner in estimator.estimators_]
+    parts = tuple(Part(len(each.roots), each.divisor, float(weight)) for each, weight in zip(models, weights, strict=True))
+    return models, parts
+
+
+def _hard(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+    models = []
+    for inner, weight in zip(estimator.estimators_, weights, strict=True):
+        model, votes = _read_votes(estimator, inner)
+        models.append(replace(model, value=weight * np.eye(len(estimator.classes_))[votes]))
+    return models, ()

@@ -1,0 +1,51 @@
+"""scikit-learn's decision trees and the forests that average them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import named_columns
+from fcca.models._links import Share
+from fcca.models._model import TreeEnsemble
+from fcca.models.readers._sklearn_trees import join_trees
+
+
+def _averaged(estimator: Any, trees: Sequence[Any]) -> TreeEnsemble:
+    if estimator.n_outputs_ > 1:
+        raise UnsupportedModelError(
+            f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels. Fit one classifier for "
+            "each column of y and explain them one by one."
+        )
+    # A score for each class, even of two: the largest average wins and the first of equals.
+    n_classes = int(estimator.n_classes_)
+    structures = [tree.tree_ for tree in trees]
+    # Whether predict lets missing values through differs between releases and kinds of trees, so it is asked.
+    takes_missing = bool(trees[0]._support_missing_values(np.empty((0, estimator.n_features_in_))))
+    values = [structure.value[:, 0, :n_classes] for structure in structures]
+    return TreeEnsemble(
+        classes=estimator.classes_,
+        n_features=estimator.n_features_in_,
+        columns=named_columns(estimator, estimator.n_features_in_, missing=takes_missing),
+        link=Share(),
+        base=np.zeros(n_classes),
+        divisor=float(len(trees)),
+        **join_trees(structures, values, takes_missing=takes_missing).arguments(),
+    )
+
+
+def read_tree(estimator: Any) -> TreeEnsemble:
+    """Read a fitted DecisionTreeClassifier or ExtraTreeClassifier."""
+    return _averaged(estimator, [estimator])
+
+
+def read_forest(estimator: Any) -> TreeEnsemble:
+    """Read a fitted RandomForestClassifier or ExtraTreesClassifier.
+
+    With ``n_jobs`` other than one, scikit-learn itself adds the trees up in an order that differs from call to call; the
+    model adds them up as one job does.
+    """
+    return _averaged(estimator, estimator.estimators_)

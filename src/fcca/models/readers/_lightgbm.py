@@ -1,0 +1,310 @@
+"""LightGBM's classifiers and boosters, by the library's own text.
+
+treelite reads it too, but keeps less of what it says about missing values.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import OTHER, CodedColumn
+from fcca.models._links import Link
+from fcca.models._model import TreeEnsemble
+from fcca.models._native import Floats, NativeClassifier
+from fcca.models._precision import largest_passing
+from fcca.models.readers._library_links import PlainLogistic, RoundedOneAgainstRest, RoundedSoftmax
+from fcca.models.readers._tree_arrays import first_nodes, shifted
+from fcca.tables import Column, Columns
+
+OBJECTIVES = ("binary", "multiclass", "multiclassova")
+
+# Values no further from zero than this are zero to LightGBM (kZeroThreshold in its source).
+ZERO = float(np.float32(1e-35))
+BELOW_ZERO = float(np.nextafter(-ZERO, -np.inf))
+
+# Bits of a node's decision_type.
+CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
+MISSING_IS_ZERO, MISSING_IS_NAN = 1, 2
+LARGEST_DECISION = 15
+
+
+class _Saved(NamedTuple):
+    """What LightGBM saves of a booster, up to its best iteration."""
+
+    objective: str
+    steepness: float
+    n_outputs: int
+    n_features: int
+    averaged: bool
+    trees: list[dict[str, str]]
+    feature_names: list[str]
+    feature_infos: list[str]
+    by_category: set[int]
+
+    @classmethod
+    def of(cls, booster: Any, n_iterations: int | None = None) -> _Saved:
+        text = booster.model_to_string(num_iteration=n_iterations)
+        head, *trees = text.split("\nTree=")
+        header = dict(line.split("=", 1) for line in head.splitlines() if "=" in line)
+        objective, *parameters = header.get("objective", "").split() or ["custom"]
+        steepness = next((float(word.partition(":")[2]) for word in parameters if word.startswith("sigmoid:")), 1.0)
+        fields = [dict(line.split("=", 1) for line in tree.splitlines() if "=" in line) for tree in _without_tail(trees)]
+        infos = header.get("feature_infos", "").split()
+        chosen = re.search(r"^\[categorical_feature: ([\d,]+)\]$", text, re.MULTILINE)
+        return cls(
+            objective,
+            steepness,
+            int(header["num_tree_per_iteration"]),
+            int(header["max_feature_idx"]) + 1,
+            "average_output" in head.splitlines(),
+            fields,
+            header["feature_names"].split(),
+            infos,
+            # A column without any split has no list of its categories.
+            {j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"}
+            | ({int(j) for j in chosen[1].split(",")} if chosen else set()),
+        )
+
+    def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
+        """One field of all trees, one after the other."""
+        return np.array(" ".join(tree[key] for tree in self.trees if key in tree).split(), dtype=dtype)
+
+
+def _without_tail(trees: list[str]) -> list[str]:
+    """What follows the last tree are parameters."""
+    return [tree.split("\nend of trees", 1)[0] for tree in trees]
+
+
+def check(estimator: Any) -> None:
+    """Refuse what cannot be read before hours are spent on fitting it."""
+    parameters = estimator.get_params()
+    objective = parameters.get("objective")
+    if callable(objective):
+        raise UnsupportedModelError(
+            "LGBMClassifier with an objective of its own answers with scores instead of labels. "
+            f"Supported objectives: {', '.join(OBJECTIVES)}."
+        )
+    _check_predict(parameters)
+    if parameters.get("linear_tree"):
+        _refuse_linear_trees()
+    if parameters.get("zero_as_missing") and not estimator.__sklearn_is_fitted__():  # else its cuts tell
+        _refuse_zero_as_missing()
+
+
+def _check_predict(parameters: dict[str, Any]) -> None:
+    if parameters.get("pred_early_stop"):
+        raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not add up all trees. Leave it out.")
+
+
+def _refuse_linear_trees() -> None:
+    raise UnsupportedModelError(
+        "LightGBM's linear_tree=True puts linear models into the leaves, which are not supported. Use linear_tree=False."
+    )
+
+
+def _refuse_zero_as_missing() -> None:
+    raise UnsupportedModelError(
+        "LightGBM's zero_as_missing=True sends zeros to another side than the numbers around them, which is not supported. "
+        "Use zero_as_missing=False."
+    )
+
+
+def read(estimator: Any) -> TreeEnsemble:
+    """Read a fitted LGBMClassifier."""
+    _check_predict(estimator.get_params())
+    return _read(estimator.booster_, estimator.classes_)
+
+
+def read_native(classifier: Any) -> TreeEnsemble:
+    """Read a booster of lightgbm.train."""
+    return _read(classifier.booster, classifier.classes_)
+
+
+@cache
+def _boundary(steepness: float) -> float:
+    """The largest score whose probability is not above that of the first class."""
+    link = PlainLogistic(steepness)
+
+    def first_class(scores: Floats) -> NDArray[np.bool_]:
+        both = link.both_classes(scores)
+        return np.asarray(both[:, 1] <= both[:, 0])
+
+    return float(largest_passing(first_class, 1)[0])
+
+
+def _largest_sent_left(native: Floats) -> Floats:
+    """LightGBM takes the neighbourhood of zero for zero, then sends ``x <= cut`` to the left."""
+    return np.where(native >= ZERO, native, np.where(native >= 0, ZERO, np.minimum(native, BELOW_ZERO)))
+
+
+def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """NaN goes where the node says, or is zero where nothing was missing in training; it is in no set of categories."""
+    by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
+    missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
+    return np.where(decision & CATEGORICAL, False, missing_left)
+
+
+def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
+    """Refuse zeros that go elsewhere than the cut says."""
+    zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
+    if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
+        _refuse_zero_as_missing()
+
+
+def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """For each node that splits by category, one tree after the other, the codes that it sends to the left."""
+    sets = []
+    end = 0
+    for tree in saved.trees:
+        begin, end = end, end + int(tree["num_leaves"]) - 1
+        if int(tree.get("num_cat", 0)) == 0:
+            continue
+        bounds = np.array(tree["cat_boundaries"].split(), dtype=np.int64)
+        words = np.array(tree["cat_threshold"].split(), dtype=np.uint32)
+        # Such a node's threshold is the number of its set of bits.
+        number = np.array(tree["threshold"].split(), dtype=np.float64)[(decision[begin:end] & CATEGORICAL) > 0]
+        if number.min(initial=0) < 0 or bounds.min() < 0 or bounds.max() > len(words):  # a damaged file
+            raise ValueError("a node splits by a set of categories that does not exist")
+        for i in number.astype(np.int64):
+            bits = np.unpackbits(words[bounds[i] : bounds[i + 1]].astype("<u4").view(np.uint8), bitorder="little")
+            sets.append(np.flatnonzero(bits).astype(np.int64))
+    return sets
+
+
+def _columns(saved: _Saved, labels: list[list[Any]] | None) -> Columns:
+    """What the columns are; ``labels`` are those of the pandas columns of categories, one after the other."""
+    by_category = sorted(saved.by_category)
+    if labels and len(labels) != len(by_category):
+        raise UnsupportedModelError(
+            f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype and takes {len(by_category)} "
+            "columns for categories, and does not say which are which. Make ordered categories unordered "
+            "(X[c].cat.as_unordered()), and leave categorical_feature at 'auto'."
+        )
+    names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
+    columns = [Column(name, missing=True) for name in names]
+    for position, j in enumerate(by_category):
+        if labels:
+            columns[j] = Column(names[j], tuple(labels[position]), missing=True)
+        else:
+            known = saved.feature_infos[j].split(":") if saved.feature_infos[j] != "none" else []
+            columns[j] = CodedColumn(names[j], (*sorted(int(code) for code in known if code != "-1"), OTHER), missing=True)
+    return Columns(tuple(columns))
+
+
+def _codes(column: Column, left: NDArray[np.int64]) -> NDArray[np.int64]:
+    """LightGBM's codes as codes of a column's categories."""
+    if not isinstance(column, CodedColumn):
+        return left
+    return np.flatnonzero(np.isin(np.array((column.categories or ())[:-1], dtype=np.int64), left)).astype(np.int64)
+
+
+def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
+    saved = _Saved.of(booster)
+    _check_objective(saved.objective)
+    if any(tree.get("is_linear", "0") != "0" for tree in saved.trees):
+        _refuse_linear_trees()
+    decision = saved.numbers("decision_type", np.int64)
+    if np.any((decision < 0) | (decision > LARGEST_DECISION)):  # a damaged file
+        raise ValueError("a node has an unknown decision_type")
+    if not saved.trees:
+        raise UnsupportedModelError("The LightGBM model has no trees. Fit it with at least one round.")
+
+    # A tree's inner nodes come first, then its leaves; a child below zero is the leaf of that number's complement.
+    n_leaves = np.array([int(tree["num_leaves"]) for tree in saved.trees], dtype=np.int64)
+    n_inner = n_leaves - 1
+    sizes = n_leaves + n_inner
+    roots = first_nodes(sizes)
+    within = np.arange(sizes.sum()) - np.repeat(roots, sizes)
+    inner = within < np.repeat(n_inner, sizes)
+    inner_of_tree = np.repeat(n_inner, n_inner)
+
+    def on_inner(values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
+        out = np.full(len(inner), otherwise, dtype=values.dtype)
+        out[inner] = values
+        return out
+
+    def children(key: str) -> NDArray[np.int32]:
+        child = saved.numbers(key, np.int64)
+        return shifted(on_inner(np.where(child < 0, inner_of_tree + ~child, child), -1), roots, sizes)
+
+    native = saved.numbers("threshold", np.float64)
+    _check_zeros(native, decision)
+    feature = on_inner(saved.numbers("split_feature", np.int32), -1)
+    columns = _columns(saved, booster.pandas_categorical)
+    by_set = (decision & CATEGORICAL) > 0
+    categories = {
+        node: _codes(columns[feature[node]], left)
+        for node, left in zip(np.flatnonzero(inner)[by_set].tolist(), _sets(saved, decision), strict=True)
+    }
+    value = np.zeros((len(inner), saved.n_outputs))
+    output = np.repeat(np.arange(len(saved.trees)) % saved.n_outputs, sizes)
+    value[~inner, output[~inner]] = saved.numbers("leaf_value", np.float64)
+    return TreeEnsemble(
+        classes=classes,
+        n_features=saved.n_features,
+        columns=columns,
+        link=_link(saved),
+        boundary=_boundary(saved.steepness) if saved.n_outputs == 1 else 0.0,
+        base=np.zeros(saved.n_outputs),
+        roots=roots,
+        feature=feature,
+        threshold=on_inner(np.where(by_set, np.nan, _largest_sent_left(native)), 0.0),
+        native_threshold=on_inner(np.where(by_set, np.nan, native), 0.0),
+        left=children("left_child"),
+        right=children("right_child"),
+        value=value,
+        missing_left=on_inner(_missing_left(native, decision), False),
+        categories=categories,
+        divisor=float(len(saved.trees) // saved.n_outputs) if saved.averaged else 1.0,
+    )
+
+
+def _check_objective(objective: str) -> None:
+    if objective not in OBJECTIVES:
+        raise UnsupportedModelError(
+            f"LightGBM's objective {objective!r} is not one of a classifier that can be read. "
+            f"Supported: {', '.join(OBJECTIVES)}."
+        )
+
+
+def _link(saved: _Saved) -> Link:
+    if saved.objective == "multiclass":
+        return RoundedSoftmax()
+    return RoundedOneAgainstRest(saved.steepness) if saved.objective == "multiclassova" else PlainLogistic(saved.steepness)
+
+
+class LightGBMBooster(NativeClassifier):
+    """A booster of ``lightgbm.train`` that answers with the labels 0, 1, …"""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return int(self.booster.num_feature())
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The labels."""
+        return np.arange(max(2, self.booster.num_model_per_iteration()))
+
+    def _feature_names(self) -> list[str] | None:
+        names: list[str] = self.booster.feature_name()
+        return None if names == [f"Column_{j}" for j in range(len(names))] else names
+
+    def check(self) -> None:
+        _check_objective(_Saved.of(self.booster, n_iterations=1).objective)
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Labels: the class of the largest probability, the first of equals."""
+        answers: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
+        return answers
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Probabilities of all classes."""
+        outputs = np.asarray(self.booster.predict(self._columns(X, by_category=bool(self.booster.pandas_categorical))))
+        return outputs if outputs.ndim > 1 else np.column_stack([1.0 - outputs, outputs])

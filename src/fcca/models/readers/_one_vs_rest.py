@@ -1,0 +1,194 @@
+"""Many classes, each against all others: OneVsRestClassifier, and the probabilities of linear models that work so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.multiclass import OneVsRestClassifier
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import aligned
+from fcca.models._links import Link, Share
+from fcca.models._model import LinearModel, Model, Part, TreeEnsemble
+from fcca.models._precision import largest_passing
+from fcca.models._registry import check_supported, read_part, unwrapped
+from fcca.models.readers._sklearn_trees import Nodes, joined
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EachAgainstRest(Link):
+    """One score per class, each of which tells its class from all others.
+
+    Attributes
+    ----------
+    links : tuple of Link
+        How each score turns into the probability of its class; these are divided by their sum.
+    by_probability : bool
+        Whether the class of the largest probability is answered, as rounded, rather than that of the largest score.
+    last_of_equals : bool
+        Whether the last of equal ones is answered.
+    """
+
+    links: tuple[Link, ...]
+    by_probability: bool = False
+    last_of_equals: bool = False
+
+    def every_class(self, scores: Floats) -> Floats:
+        """Probabilities of all classes."""
+        each = np.column_stack([link.second_class(scores[:, k]) for k, link in enumerate(self.links)])
+        total = each.sum(axis=1, keepdims=True)
+        each = np.where(total == 0, 1.0, each)
+        probabilities: Floats = each / each.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def ranking(self, scores: Floats) -> Floats:
+        """What the classifier takes the largest of."""
+        if self.by_probability:
+            each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
+            scores = np.column_stack(each).astype(np.float64)
+        if self.last_of_equals:
+            largest = scores == scores.max(axis=1, keepdims=True)
+            return np.where(largest, np.arange(scores.shape[1], dtype=np.float64), -1.0)
+        return scores
+
+
+@cache
+def _answers_last_of_equals() -> bool:
+    """Whether scikit-learn's OneVsRestClassifier answers the last of equal classes, as it did in older versions."""
+    equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
+    return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
+
+
+def check(estimator: Any) -> None:
+    """Check what is inside before it is fitted."""
+    check_supported(estimator.estimator)
+
+
+def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(
+        f"{type(estimator).__name__} of {type(unwrapped(inner)).__name__} cannot be read: {why}. Inside it work linear "
+        "models, gradient boosting, AdaBoost, trees and forests with two classes."
+    )
+
+
+def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
+    """The model with one score, of the class itself."""
+    if model.n_outputs == 1:
+        return model
+    if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
+        raise _refused(estimator, inner, "it has a score for each of its two classes")
+    return replace(model, value=np.ascontiguousarray(model.value[:, [1]]), base=model.base[[1]])
+
+
+def read(estimator: Any) -> Model:
+    """Read a fitted OneVsRestClassifier of classifiers of two classes."""
+    if estimator.multilabel_:
+        raise UnsupportedModelError(
+            "OneVsRestClassifier was fitted on several labels per row. Fit one classifier for each label."
+        )
+    models = []
+    for inner, label in zip(estimator.estimators_, estimator.classes_[-len(estimator.estimators_) :], strict=True):
+        if type(inner).__name__ == "_ConstantPredictor":
+            raise UnsupportedModelError(
+                f"OneVsRestClassifier has seen no row, or only rows, of the class {label!r}. Leave that class out."
+            )
+        models.append(_one_score(estimator, inner, read_part(inner)))
+    by_probability = not hasattr(estimator.estimators_[0], "decision_function")
+    if len(models) == 1:
+        return _of_two(estimator, models[0], by_probability)
+    link = EachAgainstRest(tuple(model.link for model in models), by_probability, _answers_last_of_equals())
+    linear = [model for model in models if isinstance(model, LinearModel)]
+    trees = [model for model in models if isinstance(model, TreeEnsemble)]
+    inner = estimator.estimators_[0]
+    if len(linear) == len(models):
+        return _stacked(estimator, inner, linear, link)
+    if len(trees) == len(models):
+        return _side_by_side(estimator, inner, trees, link)
+    raise _refused(estimator, inner, "some of its classifiers are linear and some are trees")
+
+
+def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
+    """For two classes there is one classifier, of the second against the first."""
+
+    def answers_first(score: Floats) -> NDArray[np.bool_]:
+        with np.errstate(over="ignore", under="ignore"):
+            response = model.link.both_classes(score)[:, 1] if by_probability else score
+        first: NDArray[np.bool_] = response <= (0.5 if by_probability else 0.0)
+        return first
+
+    return replace(model, classes=estimator.classes_, boundary=float(largest_passing(answers_first, 1)[0]))
+
+
+def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Link) -> LinearModel:
+    first = models[0]
+    if any(model.columns != first.columns for model in models):
+        raise _refused(estimator, inner, "its classifiers know different categories")
+    intercept = [model.intercept + model.coef @ (first.centre - model.centre) for model in models]
+    missing = None
+    if first.missing is not None:
+        # A gap adds nothing but itself: not what the difference of centres has put into the intercept.
+        gaps = [
+            np.zeros((first.n_features, 1)) if model.missing is None else model.missing - _shift(first, model)
+            for model in models
+        ]
+        missing = np.concatenate(gaps, axis=1)
+    return LinearModel(
+        classes=estimator.classes_,
+        n_features=first.n_features,
+        link=link,
+        columns=first.columns,
+        coef=np.concatenate([model.coef for model in models]),
+        intercept=np.concatenate(intercept),
+        centre=first.centre,
+        effects={j: np.concatenate([model.effects[j] for model in models], axis=1) for j in first.effects},
+        missing=missing,
+    )
+
+
+def _shift(first: LinearModel, model: LinearModel) -> Floats:
+    shift: Floats = (model.coef * (first.centre - model.centre)).T
+    return shift
+
+
+def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], link: Link) -> TreeEnsemble:
+    n = len(models)
+    models, columns = aligned(models)
+    forests = []
+    for k, model in enumerate(models):
+        value = np.zeros((len(model.value), n))
+        value[:, [k]] = model.value
+        forests.append(Nodes.of(replace(model, value=value)))
+    divisor, parts = _division(estimator, inner, models)
+    if len({model.single_precision for model in models}) > 1:
+        raise _refused(estimator, inner, "its classifiers add up in different precisions")
+    return TreeEnsemble(
+        classes=estimator.classes_,
+        n_features=models[0].n_features,
+        link=link,
+        columns=columns,
+        base=np.concatenate([model.base for model in models]),
+        divisor=divisor,
+        parts=parts,
+        single_precision=models[0].single_precision,
+        **joined(forests).arguments(),
+    )
+
+
+def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[Part, ...]]:
+    """What the sum of all is divided by, and what those of the parts are."""
+    divisors = {model.divisor for model in models}
+    if len(divisors) == 1 and not any(model.parts for model in models):
+        return models[0].divisor, ()
+    if len(divisors) == 1 and all(model.parts for model in models):
+        return models[0].divisor, tuple(part for model in models for part in model.parts)
+    if any(model.parts or model.base.any() for model in models):
+        raise _refused(estimator, inner, "its classifiers average in different ways")
+    return 1.0, tuple(Part(len(model.roots), model.divisor, 1.0) for model in models)

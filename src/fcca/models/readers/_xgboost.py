@@ -1,0 +1,394 @@
+"""XGBoost's classifiers and boosters, by the library's own JSON.
+
+Measured on the way: treelite computes a base score's logit in double precision, which is not XGBoost's, and multiplies the
+leaves of DART by their weights, which XGBoost does after a detour over the base score. Neither is exact, so this reads
+what the library saves.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from fcca.exceptions import UnsupportedModelError
+from fcca.models._labels import OTHER, CodedColumn
+from fcca.models._links import Link, Logistic, Softmax
+from fcca.models._model import TreeEnsemble
+from fcca.models._native import Floats, NativeClassifier
+from fcca.models._precision import largest_float64_below_float32_cut, largest_passing
+from fcca.models.readers._tree_arrays import first_nodes, flat, referenced, shifted
+from fcca.tables import Column, Columns
+
+TWO_CLASSES = ("binary:logistic", "binary:logitraw", "binary:hinge")
+MANY_CLASSES = ("multi:softprob", "multi:softmax")
+
+# Numbers that XGBoost has for the types of a pandas index, those other than int64.
+INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
+
+
+@dataclass(frozen=True)
+class XGBoostLogistic(Logistic):
+    """Log-odds of the second class, turned into float32 probabilities by XGBoost itself."""
+
+    objective: str = "binary:logistic"
+
+    def second_class(self, score: Floats) -> NDArray[Any]:
+        """Probability of the second class."""
+        return _transformed(self.objective, score)
+
+
+@dataclass(frozen=True)
+class SinglePrecisionLogistic(Logistic):
+    """Log-odds of the second class, turned into float32 probabilities by what makes a classifier of a raw booster."""
+
+    def second_class(self, score: Floats) -> NDArray[Any]:
+        """Probability of the second class."""
+        probability: NDArray[Any] = expit(score.astype(np.float32))
+        return probability
+
+
+@dataclass(frozen=True)
+class XGBoostSoftmax(Softmax):
+    """Softmax whose largest is taken after XGBoost has rounded to float32, where close scores become equal."""
+
+    def every_class(self, scores: Floats) -> NDArray[Any]:
+        """Probabilities by XGBoost itself."""
+        return _transformed("multi:softprob", scores)
+
+    def ranking(self, scores: Floats) -> NDArray[Any]:
+        """Probabilities by XGBoost itself."""
+        return self.every_class(scores)
+
+
+@dataclass(frozen=True)
+class SinglePrecisionSoftmax(Softmax):
+    """Softmax that comes after the largest score has been taken."""
+
+    def every_class(self, scores: Floats) -> NDArray[Any]:
+        """Probabilities as XGBoost's wrapper has SciPy compute them."""
+        probabilities: NDArray[Any] = softmax(scores.astype(np.float32), axis=1)
+        return probabilities
+
+
+class _Saved(NamedTuple):
+    """What XGBoost saves of a booster, the parts that matter."""
+
+    objective: str
+    base_score: list[float]
+    n_outputs: int
+    model: dict[str, Any]
+    tree_weights: NDArray[np.float32] | None  # DART's
+    feature_names: list[str]
+    feature_types: list[str]
+
+    @classmethod
+    def of(cls, booster: Any) -> _Saved:
+        learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+        boosted = learner["gradient_booster"]
+        if boosted["name"] == "gblinear":
+            raise UnsupportedModelError("XGBoost's booster='gblinear' has no trees. Use booster='gbtree' or 'dart'.")
+        weights = None
+        if boosted["name"] == "dart":
+            weights = np.array(boosted["weight_drop"], dtype=np.float32)
+            boosted = boosted["gbtree"]
+        parameters = learner["learner_model_param"]
+        base_score = np.atleast_1d(json.loads(parameters["base_score"])).tolist()  # one number before XGBoost 3.1
+        return cls(
+            learner["objective"]["name"],
+            base_score,
+            max(1, int(parameters["num_class"])),
+            boosted["model"],
+            weights,
+            learner.get("feature_names", []),
+            learner.get("feature_types", []),
+        )
+
+
+def check(estimator: Any) -> None:
+    """Refuse what cannot be read before hours are spent on fitting it."""
+    if estimator.booster == "gblinear":
+        raise UnsupportedModelError("XGBClassifier(booster='gblinear') has no trees. Use booster='gbtree' or 'dart'.")
+    if isinstance(estimator.objective, str):
+        _check_objective(estimator.objective)
+    if estimator.multi_strategy == "multi_output_tree":
+        raise UnsupportedModelError(
+            "XGBClassifier(multi_strategy='multi_output_tree') is not supported. Use 'one_output_per_tree'."
+        )
+    _check_missing(estimator)
+
+
+def read(estimator: Any) -> TreeEnsemble:
+    """Read a fitted XGBClassifier."""
+    _check_missing(estimator)
+    booster = estimator.get_booster()
+    saved = _Saved.of(booster)
+    if estimator.n_classes_ == 2 and saved.n_outputs > 1:
+        raise UnsupportedModelError(
+            f"XGBClassifier(objective={saved.objective!r}) of two classes does not predict labels. "
+            "Use objective='binary:logistic'."
+        )
+    return _read(booster, saved, estimator.classes_)
+
+
+def read_native(classifier: Any) -> TreeEnsemble:
+    """Read a booster of xgboost.train."""
+    saved = _Saved.of(classifier.booster)
+    model = _read(classifier.booster, saved, classifier.classes_)
+    return replace(model, link=SinglePrecisionLogistic(), boundary=0.0) if saved.objective == "binary:logitraw" else model
+
+
+def _check_objective(objective: str) -> None:
+    if objective not in TWO_CLASSES + MANY_CLASSES:
+        raise UnsupportedModelError(
+            f"XGBoost's objective {objective!r} is not one of a classifier that can be read. "
+            f"Supported: {', '.join(TWO_CLASSES + MANY_CLASSES)}."
+        )
+
+
+def _check_missing(estimator: Any) -> None:
+    if estimator.missing is not None and not np.isnan(estimator.missing):
+        raise UnsupportedModelError(
+            f"XGBClassifier(missing={estimator.missing!r}) takes a number for a missing value, which no cut can tell from "
+            "its neighbours. Use missing=nan and NaN in X."
+        )
+
+
+def _n_iterations(booster: Any) -> int:
+    """How many iterations answer: up to the best one after early stopping, as in the scikit-learn wrapper; 0 for all."""
+    best = booster.attr("best_iteration")
+    return 0 if best is None else int(best) + 1
+
+
+def _answering_trees(booster: Any, saved: _Saved) -> list[dict[str, Any]]:
+    """The trees of the iterations that answer, if they can be read."""
+    trees: list[dict[str, Any]] = saved.model["trees"]
+    if (end := _n_iterations(booster)) > 0:
+        trees = trees[: saved.model["iteration_indptr"][end]]
+    if not trees:
+        raise UnsupportedModelError("The XGBoost model has no trees. Fit it with at least one round.")
+    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
+        raise UnsupportedModelError(
+            "The XGBoost model has one tree for all classes. Fit with multi_strategy='one_output_per_tree'."
+        )
+    return trees
+
+
+def _untrained(objective: str, n_classes: int, base_score: float = 0.5) -> Any:
+    """A booster of the library whose only trees add nothing, to ask for its arithmetic."""
+    xgboost = import_module("xgboost")
+    parameters: dict[str, Any] = {"objective": objective, "base_score": base_score, "eta": 0.0, "nthread": 1, "verbosity": 0}
+    if objective in MANY_CLASSES:
+        parameters["num_class"] = n_classes
+    rows = xgboost.DMatrix(np.zeros((n_classes, 1)), label=np.arange(n_classes), nthread=1)
+    return xgboost.train(parameters, rows, num_boost_round=1)
+
+
+_blank = cache(_untrained)
+
+
+def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
+    """What the library answers with for such margins."""
+    largest = np.finfo(np.float32).max
+    margins = np.clip(margins, -largest, largest).astype(np.float32)
+    blank = _blank(objective, margins.shape[1] if margins.ndim > 1 else 2)
+    outputs: NDArray[np.float32] = blank.inplace_predict(np.zeros((len(margins), 1)), base_margin=margins)
+    return outputs
+
+
+def _base_margins(saved: _Saved) -> NDArray[np.float32]:
+    """What the trees' values are added to."""
+    if saved.n_outputs > 1:
+        return np.broadcast_to(np.array(saved.base_score, dtype=np.float32), saved.n_outputs)
+    untrained = _untrained(saved.objective, 2, saved.base_score[0])
+    return np.asarray(untrained.inplace_predict(np.zeros((1, 1)), predict_type="margin"), dtype=np.float32).reshape(1)
+
+
+@cache
+def _boundary(objective: str) -> float:
+    """The largest margin that the library turns into at most one half."""
+    cut = largest_passing(lambda margins: _transformed(objective, margins) <= 0.5, 1).astype(np.float32)
+    return float(cut[0] if _transformed(objective, cut)[0] <= 0.5 else np.nextafter(cut, np.float32(-np.inf))[0])
+
+
+def _leaf_values(
+    value: NDArray[np.float32], base: NDArray[np.float32], weight: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """What XGBoost adds for leaves; with DART it weights what is left after adding the base and taking it off again."""
+    return value if weight is None else ((base + value) - base) * weight
+
+
+def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
+    """XGBoost casts to float32 and sends ``x < cut`` to the left."""
+    below = np.nextafter(native, np.float32(-np.inf))
+    return np.where(below == -np.inf, -np.inf, largest_float64_below_float32_cut(below.astype(np.float64)))
+
+
+def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
+    """For each node that splits by category, numbered over all trees, the codes that it sends to the right."""
+    listed: dict[int, NDArray[np.int64]] = {}
+    for root, tree in zip(roots.tolist(), trees, strict=True):
+        if tree["categories_nodes"]:
+            codes = np.array(tree["categories"], dtype=np.int64)
+            places = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+            listed |= {root + node: codes[begin : begin + size] for node, begin, size in places}
+    return listed
+
+
+def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Columns:
+    """What the columns are; ``codes`` are those that the trees list, column by column."""
+    names: list[Any] = saved.feature_names or [None] * n_features
+    types = saved.feature_types or [""] * n_features
+    kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, where it was given pandas' own
+    return Columns(
+        tuple(
+            _column(names[j], kept[j], codes.get(j, set()))
+            if types[j] == "c" or j in codes
+            else Column(names[j], missing=True)
+            for j in range(n_features)
+        )
+    )
+
+
+def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
+    """A column of categories by the labels that XGBoost has kept of a pandas index, or by the codes of its trees."""
+    values = kept.get("values", [])
+    if "type" in kept and values:
+        # XGBoost wants the very same type of whole numbers again.
+        small = INTEGERS.get(kept["type"])
+        return Column(name, tuple(values if small is None else np.array(values, dtype=small)), missing=True)
+    if not values:
+        return CodedColumn(name, (*sorted(codes), OTHER), missing=True)
+    offsets, letters = kept["offsets"], bytes(value % 256 for value in values)
+    places = list(pairwise(offsets))
+    if letters.isascii():
+        return Column(name, tuple(letters[begin:end].decode() for begin, end in places), missing=True)
+    lengths = tuple(end - begin for begin, end in places)
+    return CodedColumn(name, (*range(len(lengths)), OTHER), missing=True, index=(lengths, letters))
+
+
+def _link(objective: str) -> Link:
+    if objective == "multi:softprob":
+        return XGBoostSoftmax()
+    return SinglePrecisionSoftmax() if objective == "multi:softmax" else XGBoostLogistic(objective=objective)
+
+
+def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes of a column's categories that are not listed by a node, which lists those that go to the right."""
+    labels = column.categories or ()
+    native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
+    left = np.flatnonzero(~np.isin(native, right))
+    return np.append(left, len(native)) if isinstance(column, CodedColumn) else left
+
+
+def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnsemble:
+    _check_objective(saved.objective)
+    trees = _answering_trees(booster, saved)
+    sizes = np.array([len(tree["left_children"]) for tree in trees], dtype=np.int64)
+    roots = first_nodes(sizes)
+    left = shifted(flat((tree["left_children"] for tree in trees), np.int32), roots, sizes)
+    right = shifted(flat((tree["right_children"] for tree in trees), np.int32), roots, sizes)
+    leaf = left < 0
+    number = flat((tree["split_conditions"] for tree in trees), np.float32)  # a leaf keeps its value there
+
+    base = _base_margins(saved)
+    output = np.repeat(saved.model["tree_info"][: len(trees)], sizes)
+    if output.min() < 0 or output.max() >= saved.n_outputs:  # a damaged file: XGBoost would write outside of its scores
+        raise ValueError(f"a tree belongs to none of the {saved.n_outputs} outputs")
+    weight = None if saved.tree_weights is None else np.repeat(saved.tree_weights[: len(trees)], sizes)[leaf]
+    value = np.zeros((len(left), saved.n_outputs))
+    value[leaf, output[leaf]] = _leaf_values(number[leaf], base[output[leaf]], weight)
+
+    feature = np.where(leaf, -1, flat((tree["split_indices"] for tree in trees), np.int32)).astype(np.int32)
+    listed = {node: codes for node, codes in _category_nodes(trees, roots).items() if not leaf[node]}
+    codes: dict[int, set[int]] = {}
+    for node, right_codes in listed.items():
+        codes.setdefault(int(feature[node]), set()).update(right_codes.tolist())
+    columns = _columns(saved, booster.num_features(), codes)
+
+    kept, roots, left, right = referenced(roots, left, right)
+    leaf, native = leaf[kept], np.where(leaf, np.float32(0), number)[kept]
+    position = np.cumsum(kept) - 1
+    categories = {int(position[node]): _left(columns[feature[node]], right) for node, right in listed.items() if kept[node]}
+    native[list(categories)] = np.nan
+    return TreeEnsemble(
+        classes=classes,
+        n_features=booster.num_features(),
+        columns=columns,
+        link=_link(saved.objective),
+        boundary=_boundary(saved.objective) if saved.n_outputs == 1 else 0.0,
+        base=base.astype(np.float64),
+        roots=roots,
+        feature=feature[kept],
+        threshold=np.where(leaf, 0.0, _largest_sent_left(native)),
+        native_threshold=native.astype(np.float64),
+        left=left,
+        right=right,
+        value=value[kept],
+        missing_left=flat((tree["default_left"] for tree in trees), np.bool_)[kept] & ~leaf,
+        categories=categories,
+        single_precision=True,
+    )
+
+
+class XGBoostBooster(NativeClassifier):
+    """A booster of ``xgboost.train`` that answers with the labels 0, 1, …"""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns."""
+        return int(self.booster.num_features())
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The labels."""
+        return np.arange(max(2, self._parameters()[1]))
+
+    def _feature_names(self) -> list[str] | None:
+        names: list[str] | None = self.booster.feature_names
+        return names
+
+    def check(self) -> None:
+        _check_objective(self._parameters()[0])
+
+    def _parameters(self) -> tuple[str, int]:
+        """Objective and number of classes, 0 for two."""
+        learner = json.loads(self.booster.save_config())["learner"]
+        return learner["objective"]["name"], int(learner["learner_model_param"]["num_class"])
+
+    def _outputs(self, X: Any, *, margin: bool) -> NDArray[np.float32]:
+        outputs: NDArray[np.float32] = self.booster.inplace_predict(
+            self._columns(X, by_category="c" in (self.booster.feature_types or [])),
+            iteration_range=(0, _n_iterations(self.booster)),
+            predict_type="margin" if margin else "value",
+            validate_features=False,
+        )
+        return outputs
+
+    def predict(self, X: Any) -> NDArray[np.generic]:
+        """Labels: one where the probability is above a half or, with binary:logitraw, the score above zero."""
+        objective, _ = self._parameters()
+        outputs = self._outputs(X, margin=False)
+        if objective == "multi:softprob":
+            answers: NDArray[np.generic] = np.argmax(outputs, axis=1)
+            return answers
+        if objective == "multi:softmax":
+            return outputs.astype(np.intp).ravel()
+        return (outputs > (0.0 if objective == "binary:logitraw" else 0.5)).astype(np.intp)
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
+        """Probabilities of all classes."""
+        objective, _ = self._parameters()
+        outputs = self._outputs(X, margin=objective in ("binary:logitraw", "multi:softmax"))
+        if objective == "multi:softmax":
+            outputs = softmax(outputs, axis=1)
+        elif objective == "binary:logitraw":
+            outputs = expit(outputs)
+        return outputs if outputs.ndim > 1 else np.column_stack([1.0 - outputs, outputs])

@@ -1,0 +1,418 @@
+"""What the columns of a table are: their names, which of them hold categories, where a value may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fcca.exceptions import InvalidInputError
+from fcca.tables._validation import called, check_values, column_names, float_table, listed_rows, shown_names
+
+Floats = NDArray[np.float64]
+
+LABELS_SHOWN = 10
+NUMBERS = frozenset({"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"})
+DATES = frozenset({"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period"})
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column.
+
+    Attributes
+    ----------
+    name : str or None
+        None where nobody named it.
+    categories : tuple or None
+        Labels by code; None for a column of numbers.
+    missing : bool
+        Whether a value may be missing.
+    as_category : bool
+        Whether the classifier wants its labels as a pandas categorical rather than as plain objects.
+    none_is_missing : bool
+        Whether the classifier knows a missing label as None rather than as NaN.
+    as_object : bool
+        Whether the classifier was fitted on plain objects, even where all labels are numbers.
+    ignored : bool
+        Whether the classifier never looks at it: any value may stand there, and one that is no number is encoded as 0.
+    """
+
+    name: str | None = None
+    categories: tuple[Any, ...] | None = None
+    missing: bool = False
+    as_category: bool = True
+    none_is_missing: bool = False
+    as_object: bool = False
+    ignored: bool = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of a table, in order.
+
+    A table is encoded as float64: numbers as they are, categories as positions in their column's ``categories``, and NaN
+    for a missing value of either.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fcca.tables._columns import Columns
+    >>> loans = pd.DataFrame({"income": [3.5, None], "purpose": ["tv", "car"]})
+    >>> columns = Columns.of_table(loans)
+    >>> columns[1].categories
+    ('car', 'tv')
+    >>> columns.encode(loans)
+    array([[3.5, 1. ],
+           [nan, 0. ]])
+    """
+
+    columns: tuple[Column, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __getitem__(self, j: int) -> Column:
+        return self.columns[j]
+
+    @classmethod
+    def numbers(cls, n: int, names: Sequence[str] | None = None, missing: bool = False) -> Columns:
+        """Columns of numbers only."""
+        return cls(tuple(Column(None if names is None else str(names[j]), missing=missing) for j in range(n)))
+
+    @classmethod
+    def of_table(cls, X: Any) -> Columns:
+        """What the columns of a table of raw values are.
+
+        Numbers and booleans are numbers; everything else is a category, and so are numbers in a column of pandas' category
+        dtype. Labels are sorted, those of a category dtype stay in its own order.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+        """
+        table, parts = _split(X)
+        names, shown = column_names(X), shown_names(X)
+        n_rows = len(parts[0]) if parts else (0 if table is None else len(table))
+        if n_rows == 0:
+            raise InvalidInputError("X has no rows. Give at least one.")
+        found = []
+        if table is not None:
+            gaps = np.isnan(table)
+            for j in range(table.shape[1]):
+                if gaps[:, j].all():
+                    raise _all_missing(called(shown, j))
+                found.append(Column(None if names is None else names[j], missing=bool(gaps[:, j].any())))
+        for j, part in enumerate(parts):
+            missing = bool(part.gaps.any())
+            if part.gaps.all():
+                raise _all_missing(called(shown, j))
+            labels = None if part.is_number else part.labels(called(shown, j))
+            found.append(Column(None if names is None else names[j], labels, missing))
+        return cls(tuple(found))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns, x0, x1, … where nobody named them."""
+        return tuple(f"x{j}" if column.name is None else column.name for j, column in enumerate(self.columns))
+
+    @cached_property
+    def named(self) -> bool:
+        """Whether somebody named them."""
+        return any(column.name is not None for column in self.columns)
+
+    @cached_property
+    def is_category(self) -> NDArray[np.bool_]:
+        """Which columns hold categories."""
+        return np.array([column.categories is not None for column in self.columns], dtype=np.bool_)
+
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any does."""
+        return bool(self.is_category.any())
+
+    @cached_property
+    def may_miss(self) -> NDArray[np.bool_]:
+        """In which columns values may be missing."""
+        return np.array([column.missing for column in self.columns], dtype=np.bool_)
+
+    @cached_property
+    def _codes(self) -> tuple[dict[Any, int] | None, ...]:
+        return tuple(
+            None if column.categories is None else {label: code for code, label in enumerate(column.categories)}
+            for column in self.columns
+        )
+
+    def for_answers(self, asked: Iterable[int]) -> Columns:
+        """The same for rows that are only to be answered: gaps anywhere, and anything in columns that nothing asks."""
+        needed = set(asked)
+        return Columns(
+            tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
+        )
+
+    def label(self, j: int, code: float) -> Any:
+        """What a code of a column stands for: a category's label, the number itself, or None for a missing value."""
+        if np.isnan(code):
+            return None
+        categories = self.columns[j].categories
+        return code if categories is None else categories[int(code)]
+
+    def encode(self, X: Any, labels: NDArray[Any] | None = None) -> Floats:
+        """A table of raw values as float64.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_rows, n_features)
+        labels : ndarray or None
+            What messages call the rows; None for their numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+            X itself where it is that already.
+        """
+        names = self.names if self.named else shown_names(X)
+        table, parts = _split(X)
+        n = len(parts) if table is None else table.shape[1]
+        if n != len(self.columns):
+            raise InvalidInputError(
+                f"X has {n} column(s), but {len(self.columns)} are expected. Give the same columns in the same order."
+            )
+        if table is not None:
+            if not self.has_categories and not any(column.ignored for column in self.columns):
+                check_values(table, names, labels, self.may_miss)
+                return table
+            parts = [_Part(column) for column in table.T]
+        out = np.empty((len(parts[0]) if parts else 0, n))
+        for j, (part, codes) in enumerate(zip(parts, self._codes, strict=True)):
+            if self.columns[j].ignored:
+                values = part.numbers(called(names, j), labels) if part.is_number else np.zeros(len(part))
+                out[:, j] = np.where(np.isfinite(values), values, 0.0)
+            elif codes is None:
+                out[:, j] = part.numbers(called(names, j), labels)
+            else:
+                out[:, j] = part.codes(codes, called(names, j), labels)
+        check_values(out, names, labels, self.may_miss)
+        return out
+
+    def decode(self, table: Floats) -> Any:
+        """An encoded table as what a classifier is given: a data frame, or the array itself if it is all that is known."""
+        if not self.named and not self.has_categories:
+            return table
+        decoded = [self._decoded(column, table[:, j]) for j, column in enumerate(self.columns)]
+        if not self.named and not any(isinstance(values, pd.Categorical) for values in decoded):
+            # What was fitted on an array is given one, of texts too.
+            texts = any(values.dtype == object for values in decoded)
+            return np.stack([np.asarray(values, dtype=object if texts else np.float64) for values in decoded], axis=1)
+        if not self.has_categories:
+            return pd.DataFrame(table, columns=list(self.names), copy=False)
+        frame = pd.DataFrame({j: pd.Series(values, dtype=values.dtype) for j, values in enumerate(decoded)}, copy=False)
+        frame.columns = pd.Index(list(self.names) if self.named else list(range(len(self.columns))))
+        return frame
+
+    @staticmethod
+    def _decoded(column: Column, values: Floats) -> Any:
+        if column.categories is None:
+            return values
+        gaps = np.isnan(values)
+        codes = np.where(gaps, -1, values).astype(np.intp)
+        if column.as_category:
+            return pd.Categorical.from_codes(codes, categories=_index(column.categories))
+        numeric = all(isinstance(label, (Number, np.number)) and not isinstance(label, bool) for label in column.categories)
+        if numeric and not column.as_object:
+            numbers = np.array(column.categories)
+            return np.where(gaps, np.nan, numbers[codes]) if gaps.any() else numbers[codes]
+        labels = np.empty(len(column.categories) + 1, dtype=object)
+        for code, label in enumerate(column.categories):
+            labels[code] = label
+        labels[-1] = None if column.none_is_missing else np.nan
+        return labels[codes]
+
+
+def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
+    """Labels as pandas would have them itself, but never turned into other values: 1 beside 2.5 stays whole."""
+    index = pd.Index(list(labels), tupleize_cols=False)
+    same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
+    return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
+
+
+def _all_missing(name: str) -> InvalidInputError:
+    return InvalidInputError(f"X has no value at all in column {name}. Leave the column out.")
+
+
+def _order(label: Any) -> tuple[str, Any]:
+    return ("" if isinstance(label, Number) else type(label).__name__, label)
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+class _Part:
+    """One column of a table as it was given: an array, or what pandas has for one."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which values are missing."""
+        return np.asarray(pd.isna(self.values), dtype=np.bool_)
+
+    @property
+    def is_categorical(self) -> bool:
+        return isinstance(self.values.dtype, pd.CategoricalDtype)
+
+    @cached_property
+    def kind(self) -> str:
+        """What pandas takes the values for."""
+        if pd.api.types.is_bool_dtype(self.values.dtype) and not self.is_categorical:
+            return "boolean"
+        if pd.api.types.is_complex_dtype(self.values.dtype):
+            return "complex"
+        if pd.api.types.is_numeric_dtype(self.values.dtype):
+            return "floating"
+        return str(pd.api.types.infer_dtype(np.asarray(self.values, dtype=object), skipna=True))
+
+    @cached_property
+    def is_number(self) -> bool:
+        if self.is_categorical:
+            return False
+        return self.kind in NUMBERS or (self.kind.startswith("mixed") and not self._others.any())
+
+    @cached_property
+    def _others(self) -> NDArray[np.bool_]:
+        """Which values are neither missing nor real numbers."""
+        real = (int, float, np.integer, np.floating, np.bool_, bool)
+        return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.gaps
+
+    def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
+        """The values as numbers, or an error that says which are none."""
+        if self.is_categorical:
+            return _Part(np.asarray(self.values, dtype=object)).numbers(name, rows)
+        if not self.is_number:
+            if self.kind in DATES or self.kind == "complex":
+                raise _no_numbers(name, self.kind)
+            at = np.flatnonzero(self._others)
+            raise InvalidInputError(
+                f"X has values that are not numbers: column {name} in {listed_rows(at, rows)}, the first of them "
+                f"{_plain(np.asarray(self.values, dtype=object)[at[0]])!r}. Give numbers there."
+            )
+        if isinstance(self.values, np.ndarray) and self.values.dtype != object:
+            return np.asarray(self.values, dtype=np.float64)
+        if isinstance(self.values, np.ndarray):
+            return np.where(self.gaps, np.nan, self.values).astype(np.float64)
+        return np.asarray(self.values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    @cached_property
+    def _factorized(self) -> tuple[NDArray[np.intp], list[Any]]:
+        """The values as positions in a list of the distinct ones, -1 where missing."""
+        if self.is_categorical:
+            given = self.values.cat if isinstance(self.values, pd.Series) else self.values
+            return np.asarray(given.codes, dtype=np.intp), [_plain(label) for label in given.categories.tolist()]
+        positions, distinct = pd.factorize(self.values)
+        return np.asarray(positions), [_plain(label) for label in distinct.tolist()]
+
+    def labels(self, name: str) -> tuple[Any, ...]:
+        """The distinct labels, sorted unless they have an order of their own."""
+        if self.is_categorical:
+            return tuple(self._factorized[1])
+        if self.kind in DATES or self.kind == "complex":
+            raise _no_numbers(name, self.kind)
+        try:
+            return tuple(sorted(self._factorized[1], key=_order))
+        except TypeError as error:
+            raise _no_labels(name) from error
+
+    def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
+        """The values as codes of known labels, or an error that says which are not known."""
+        try:
+            positions, distinct = self._factorized
+            code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
+        except TypeError as error:
+            raise _no_labels(name) from error
+        found: Floats = code[positions]
+        at = np.flatnonzero(found < 0)
+        if len(at):
+            unseen = list(dict.fromkeys(distinct[position] for position in positions[at].tolist()))
+            raise InvalidInputError(
+                f"X has categories that are not known: column {name} in {listed_rows(at, rows)}: {_listed_labels(unseen)}. "
+                f"Known are {_listed_labels(list(codes))}. Give one of these, or leave out these rows."
+            )
+        return found
+
+
+def _no_numbers(name: str, kind: str) -> InvalidInputError:
+    what = "complex numbers" if kind == "complex" else "dates or times"
+    return InvalidInputError(f"X has {what} in column {name}. Turn them into numbers, or leave the column out.")
+
+
+def _no_labels(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"X has values in column {name} that can be neither numbers nor labels of categories, such as lists. Give texts or "
+        "numbers, or leave the column out."
+    )
+
+
+def _listed_labels(labels: list[Any]) -> str:
+    shown = ", ".join(repr(label) for label in labels[:LABELS_SHOWN])
+    return shown if len(labels) <= LABELS_SHOWN else f"{shown}, … ({len(labels)} labels)"
+
+
+def _split(X: Any) -> tuple[Floats | None, list[_Part]]:
+    """A table that is all numbers as float64, and any other as its columns."""
+    if isinstance(X, pd.DataFrame):
+        if all(_plain_numbers(dtype) for dtype in X.dtypes):
+            return float_table(X), []
+        return None, [_Part(_column_of(X.iloc[:, j])) for j in range(X.shape[1])]
+    if type(X).__module__.startswith("polars"):
+        return None, [_Part(_polars_column(X.to_series(j))) for j in range(X.width)]
+    if sparse.issparse(X):
+        return float_table(X), []
+    try:
+        table = np.asarray(X)
+        if table.dtype.kind in "USO" and not isinstance(X, np.ndarray):
+            table = np.array(X, dtype=object)  # numpy turns numbers beside texts into texts
+    except ValueError as error:
+        raise InvalidInputError(f"X cannot be read as a table of rows and columns: {error}.") from error
+    if table.ndim != 2 or table.dtype.kind not in "USOmM":
+        return float_table(table), []
+    return None, [_Part(np.array(table[:, j], dtype=object)) for j in range(table.shape[1])]
+
+
+def _plain_numbers(dtype: Any) -> bool:
+    """Whether scikit-learn takes a frame of them for numbers; it would leave sparse ones sparse."""
+    numbers = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype)
+    return numbers and not pd.api.types.is_complex_dtype(dtype)
+
+
+def _column_of(values: pd.Series[Any]) -> Any:
+    """A pandas column, as an array of objects where it is one already."""
+    return values.to_numpy() if values.dtype == object else values
+
+
+def _polars_column(values: Any) -> Any:
+    """A polars column as pandas would have it; polars tells null from NaN, here both are missing."""
+    kind = type(values.dtype).__name__
+    if values.dtype.is_numeric() or kind == "Boolean":
+        import polars as pl
+
+        return np.asarray(values.cast(pl.Float64).to_numpy(), dtype=np.float64)
+    if kind == "Enum":
+        return pd.Categorical(values.to_list(), categories=values.dtype.categories.to_list())
+    column = np.empty(len(values), dtype=object)
+    column[:] = values.to_list()
+    return column

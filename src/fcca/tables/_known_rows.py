@@ -1,0 +1,34 @@
+"""Rows that a black box can answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fcca.tables._columns import Columns
+
+
+def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
+    """Which rows have no category, and no gap, that the columns do not know: the black box cannot answer the others."""
+    frame = _as_frame(X)
+    gaps = frame.isna().to_numpy(dtype=np.bool_)
+    if columns is None:
+        return np.logical_not(gaps.any(axis=1))
+    may_miss = [column.missing or column.ignored for column in columns]
+    known: NDArray[np.bool_] = ~(gaps & ~np.array(may_miss)).any(axis=1)
+    for j, column in enumerate(columns):
+        if column.categories is not None:
+            known &= gaps[:, j] | frame.iloc[:, j].isin(list(column.categories)).to_numpy(dtype=np.bool_)
+    return known
+
+
+def _as_frame(X: Any) -> pd.DataFrame:
+    if isinstance(X, pd.DataFrame):
+        return X
+    if type(X).__module__.startswith("polars"):
+        return pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
+    table = X.toarray() if hasattr(X, "toarray") else X
+    return pd.DataFrame(table)

@@ -1,0 +1,45 @@
+"""The rows that a classifier was fitted on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, column_or_1d
+
+from fcca.exceptions import InvalidInputError
+from fcca.tables._weights import check_weights
+
+Floats = NDArray[np.float64]
+
+
+class TrainingTable(NamedTuple):
+    """The rows that a classifier was fitted on, those of weight 0 left out."""
+
+    X: Any
+    y: NDArray[Any]
+    sample_weight: Floats | None
+    rows: NDArray[np.int64]  # which rows of the table that fit was given
+
+
+def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
+    """The rows that count: those of weight 0 may hold categories that no other row has."""
+    try:
+        y = column_or_1d(y)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"y must be a list of labels, one for each row of X: {error}") from error
+    try:
+        n_rows = _num_samples(X)
+    except TypeError as error:
+        raise InvalidInputError(f"X must be a table of rows and columns, got {type(X).__name__}.") from error
+    if n_rows != len(y):
+        raise InvalidInputError(f"X has {n_rows} rows and y has {len(y)}. Expected as many.")
+    if sample_weight is None:
+        return TrainingTable(X, y, None, np.arange(len(y)))
+    weight = check_weights(sample_weight, len(y))
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == len(y):
+        return TrainingTable(X, y, weight, kept)
+    return TrainingTable(_safe_indexing(X, kept), y[kept], weight[kept], kept)

@@ -1,0 +1,47 @@
+"""Helpers without a room of their own: text, numbers and HTML for people, progress bars, JSON documents, output files."""
+
+from fcca.utils._decimals import plain, shortest_decimal
+from fcca.utils._files import AtomicOutputs, as_path, atomic_outputs, regular_content
+from fcca.utils._html import bar, html_table, number, paragraph
+from fcca.utils._json_documents import (
+    LARGEST_WHOLE,
+    DocumentReader,
+    check_length,
+    is_label,
+    is_whole,
+    parsed,
+    without_repetition,
+)
+from fcca.utils._lazy import lazy_names
+from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
+from fcca.utils._proof import limits_in_words, proof_in_words
+from fcca.utils._text import printable
+
+__all__ = [
+    "LARGEST_WHOLE",
+    "AtomicOutputs",
+    "DocumentReader",
+    "PlainDisplay",
+    "TerminalDisplay",
+    "as_path",
+    "atomic_outputs",
+    "bar",
+    "check_length",
+    "html_table",
+    "is_label",
+    "is_whole",
+    "lazy_names",
+    "limits_in_words",
+    "number",
+    "paragraph",
+    "parsed",
+    "plain",
+    "printable",
+    "progress_bar",
+    "proof_in_words",
+    "regular_content",
+    "shortest_decimal",
+    "shown_on",
+    "step",
+    "without_repetition",
+]

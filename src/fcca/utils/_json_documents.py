@@ -1,0 +1,212 @@
+"""JSON documents from anywhere: parsed within limits, and read entry by entry, each of a given type."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any, NoReturn
+
+from fcca.exceptions import InvalidInputError
+
+__all__ = ["DocumentReader", "check_length", "is_label", "is_whole", "parsed"]
+
+Label = str | int | float | bool
+
+ITEMS_AT_MOST = 2_000_000
+LARGEST_WHOLE = 2**62
+FIT_TO = ("labels", "target")
+CUT = {"threshold": float, "cut": float, "below": float | None, "above": float | None}
+
+
+def parsed(text: Any, largest: int, what: str) -> Any:
+    """Parse a JSON document without repeated names and without NaN or infinity.
+
+    Parameters
+    ----------
+    text : str or bytes
+        UTF-8 where bytes, and no other encoding. A byte order mark before it is passed over.
+    largest : int
+        The most characters that are looked at.
+    what : str
+        What the document is to be, such as "a tree".
+
+    Examples
+    --------
+    >>> from fcca.utils._json_documents import parsed
+    >>> parsed('{"classes": [0, 1]}', 1000, "a tree")
+    {'classes': [0, 1]}
+    """
+    if not isinstance(text, str | bytes):
+        raise InvalidInputError(f"Expected the text of a JSON document, got {type(text).__name__}.")
+    check_length(text, largest, what)
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(
+                f"Not a JSON document in UTF-8: {error.reason} at byte {error.start:,}. Save it as UTF-8."
+            ) from error
+    text = text.removeprefix("\ufeff")
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=without_repetition)
+    except (ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
+        raise InvalidInputError(f"Not a JSON document: {error}.") from error
+
+
+def check_length(text: str | bytes, largest: int, what: str) -> None:
+    """Check that a document is not longer than its kind can be; parameters as above."""
+    if len(text) > largest:
+        raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a name that stands twice, two readers may take different values."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"an object has {twice[:40]!r} twice")
+    return found
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, which true and false are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """Read the entries of a parsed document; a wrong one raises an InvalidInputError.
+
+    Parameters
+    ----------
+    what : str
+        The kind of document, such as "tree".
+    form : str
+        Its ``format``.
+    versions : tuple of int
+        The versions that can be read.
+    file : str
+        The file that fcca distill writes it to.
+    writer : str
+        The function that writes it.
+    """
+
+    what: str
+    form: str
+    versions: tuple[int, ...]
+    file: str
+    writer: str
+
+    @property
+    def advice(self) -> str:
+        """What to do about a damaged document."""
+        return f"Write it again with {self.writer} or fcca distill."
+
+    def damaged(self, reason: str) -> InvalidInputError:
+        """The error for a damaged document."""
+        return InvalidInputError(f"Damaged {self.what}: {reason}. {self.advice}")
+
+    def version(self, document: Any) -> int:
+        """The version of a parsed document; an error where the format or the version is another one."""
+        if not isinstance(document, dict) or document.get("format") != self.form:
+            raise InvalidInputError(
+                f"Not a {self.what} of fcca: expected a JSON object with format {self.form!r}, such as the {self.file} "
+                "that fcca distill writes."
+            )
+        version = document.get("version")
+        if not is_whole(version) or version not in self.versions:
+            known = " and ".join(map(str, self.versions))
+            raise InvalidInputError(f"A {self.what} of version {repr(version)[:40]}; this fcca reads version {known}.")
+        return int(version)
+
+    def entry(self, given: Any, name: str, kind: Any, where: str = "the document") -> Any:
+        """An entry of an object. Whole numbers may stand for floats; all numbers are finite.
+
+        Parameters
+        ----------
+        given : object
+            A parsed one, of whatever type.
+        name : str
+        kind : type
+            str, bool, int, float, list or dict; ``kind | None`` for an entry that may be null, but not left out.
+        where : str
+            What the object is called.
+        """
+        value: Any = given.get(name) if isinstance(given, dict) else None
+        if isinstance(kind, UnionType):
+            if value is None and isinstance(given, dict) and name in given:
+                return None
+            kind = kind.__args__[0]
+        if kind is float and is_whole(value):
+            try:
+                value = float(value)
+            except OverflowError:
+                value = math.inf
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.damaged(f"{where} has no {name!r} of the right kind")
+        if kind is float and not math.isfinite(value):
+            raise self.damaged(f"{name!r} of {where} is not finite")
+        if kind is list and len(value) > ITEMS_AT_MOST:
+            raise self.damaged(f"{where} has {len(value):,} {name}, more than {ITEMS_AT_MOST:,}")
+        return value
+
+    def entries(self, given: Any, kinds: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Several entries of an object, by name; parameters as in :meth:`entry`."""
+        return {name: self.entry(given, name, kind, where) for name, kind in kinds.items()}
+
+    def numbers(self, given: Any, name: str, where: str) -> list[float]:
+        """A list of finite numbers."""
+        return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
+
+    def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
+        """Check that the numbers of these names are between two others, both included; None and texts pass."""
+        for name in names:
+            if isinstance(found[name], int | float) and not least <= found[name] <= most:
+                limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+                raise self.damaged(f"{name!r} of {where} must be {limits}")
+
+    def fit_to(self, given: Any, where: str) -> str:
+        """The entry ``fit_to``: what a tree or a selection learned."""
+        found: str = self.entry(given, "fit_to", str, where)
+        if found not in FIT_TO:
+            raise self.damaged(f"'fit_to' of {where} must be {' or '.join(FIT_TO)}, got {found[:20]!r}")
+        return found
+
+    def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
+        """Whole numbers from 0 on, by known names."""
+        if not all(name in known and is_whole(n) and 0 <= n < LARGEST_WHOLE for name, n in given.items()):
+            raise self.damaged(f"{what} must be counted by their statuses, {', '.join(known)}")
+        return given
+
+    def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
+        """Different texts or finite numbers, at least one."""
+        if not given or not all(is_label(label) for label in given):
+            raise self.damaged(f"{what} must be texts or finite numbers, and at least one")
+        if len(set(given)) < len(given):
+            raise self.damaged(f"{what} must be different ones")
+        return tuple(given)
+
+    def categories(self, given: Any, where: str) -> tuple[Label, ...]:
+        """The entry ``categories`` of an object."""
+        return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
+
+    def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
+        """Threshold, the model's own number, and the training values next to the threshold, NaN where none is known."""
+        threshold, cut, below, above = self.entries(given, CUT, where).values()
+        below, above = (math.nan if value is None else value for value in (below, above))
+        if below > threshold or above <= threshold:
+            raise self.damaged(f"the threshold of {where} does not lie between its values 'below' and 'above'")
+        return threshold, cut, below, above
+
+
+def is_label(given: Any) -> bool:
+    """Whether it is a text, a finite number, true or false."""
+    return isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))

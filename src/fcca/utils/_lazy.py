@@ -1,0 +1,29 @@
+"""Names of a package that are imported when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` for a package whose names live in modules that import slowly.
+
+    Parameters
+    ----------
+    package : str
+    modules : mapping of str to str
+        Per name, the module that holds it, relative to the package; the module itself where both are equal.
+    """
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{modules[name]}")
+        return module if modules[name] == name else getattr(module, name)
+
+    def names() -> list[str]:
+        return sorted({*vars(import_module(package)), *modules})
+
+    return get, names
