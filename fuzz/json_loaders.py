@@ -21,7 +21,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 SECONDS_PER_DOCUMENT, MOST_MEGABYTES, LONGEST, SHORTEST = 20, 2048, 65536, 100
 REPORTED_EVERY = 50_000
-FUZZED = ("fcca.export", "fcca._documents", "fcca._conditions", "fcca.thresholds", "fcca._columns", "fcca.trees")
+FUZZED = (
+    "fcca.export",
+    "fcca.utils._json_documents",
+    "fcca.conditions",
+    "fcca.thresholds",
+    "fcca.tables._columns",
+    "fcca.trees",
+)
 
 
 def readers() -> dict[str, Callable[[bytes], object]]:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from typer.testing import CliRunner
 
-from fcca import _progress
 from fcca.cli._app import app
+from fcca.utils import _progress
 
 # However slow the machine: what a command says beside its result is what the tests look at.
 _progress.SECONDS_BETWEEN_LINES = 3600.0

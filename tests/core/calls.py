@@ -13,7 +13,7 @@ from fcca import _core
 Arguments = dict[str, Any]
 Random = np.random.Generator
 
-NUMBERS, WITH_GAPS, CATEGORIES = 0, 1, 2
+NUMBERS, WITH_MISSING, CATEGORIES = 0, 1, 2
 
 #: The arguments of these are arguments of the call: Cells(...) and Limits(...) are made when it is made.
 PARTS = {"cells": _core.Cells, "limits": _core.Limits}
@@ -25,7 +25,7 @@ def cells(random: Random, kinds: list[int]) -> Arguments:
     for kind in kinds:
         n_cuts = int(random.integers(1, 5)) if kind != NUMBERS else int(random.integers(0, 5))
         own = np.sort(random.choice(np.linspace(0.05, 0.95, 19), n_cuts, replace=False))
-        if kind == WITH_GAPS:
+        if kind == WITH_MISSING:
             own[-1] = np.inf
         if kind == CATEGORIES:
             codes.extend([*range(n_cuts + 1), *random.integers(0, n_cuts + 1, 2).tolist()])
@@ -54,7 +54,7 @@ def rows(random: Random, n: int, cell: Arguments) -> np.ndarray:
     X = random.random((n, m))
     for j in range(m):
         kind = NUMBERS if cell["kinds"] is None else cell["kinds"][j]
-        if kind == WITH_GAPS:
+        if kind == WITH_MISSING:
             X[random.random(n) < 0.2, j] = np.nan
         if kind == CATEGORIES:
             X[:, j] = random.integers(0, cell["first_code"][j + 1] - cell["first_code"][j], n)
@@ -143,14 +143,14 @@ def questions(random: Random, X: np.ndarray, n_classes: int) -> Arguments:
         "lambda2": float(random.choice([0.0, 0.5])),
         "n_threads": int(random.integers(1, 4)),
         "time_limit": 0.5,
-        "time_limit_per_point": 0.2,
+        "time_limit_per_row": 0.2,
         "progress": None,
     }
 
 
 def _kinds(random: Random) -> list[int]:
     m = int(random.integers(1, 6))
-    return random.choice([NUMBERS, WITH_GAPS, CATEGORIES], m, p=[0.5, 0.25, 0.25]).tolist()
+    return random.choice([NUMBERS, WITH_MISSING, CATEGORIES], m, p=[0.5, 0.25, 0.25]).tolist()
 
 
 def solve_additive(random: Random) -> Arguments:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.calls import NUMBERS, WITH_GAPS, call, cells, limits, questions, rows
+from core.calls import NUMBERS, WITH_MISSING, call, cells, limits, questions, rows
 from fcca import _core
 
 FEATURE, LANDING = 6, 7
@@ -75,7 +75,7 @@ def test_groups_of_thousands_of_rows_are_compared_in_part_and_the_bound_still_ho
 
 def test_gaps_are_filled_in_on_the_grid_nearest_to_the_value_asked_for():
     """One column with a gap: the answer is the grid's value nearest to fill_near in the cell that flips the model."""
-    cell = cells(np.random.default_rng(0), [WITH_GAPS])
+    cell = cells(np.random.default_rng(0), [WITH_MISSING])
     cell |= {
         "first_cut": np.array([0, 2], dtype=np.int64),
         "cuts": np.array([0.5, np.inf]),
@@ -105,7 +105,7 @@ def test_frozen_features_stay_where_they_are_with_many_classes():
     frozen = np.zeros((40, 4), dtype=np.uint8)
     frozen[:, :2] = 1
     rules = {**limits(random, 40, cell, between=False), "low": None, "high": None, "frozen": frozen}
-    asked = {**questions(random, X, 4), "time_limit": np.inf, "time_limit_per_point": np.inf}
+    asked = {**questions(random, X, 4), "time_limit": np.inf, "time_limit_per_row": np.inf}
     asked["target"] = ((asked["own_class"] + 1) % 4).astype(np.int32)  # a class by name: all rivals count
     found = call("solve_additive", {**asked, **model, "limits": rules})
     assert len(found[FEATURE])

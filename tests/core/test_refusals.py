@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from core.calls import CATEGORIES, DRAWS, NUMBERS, WITH_GAPS, call, cells, limits, questions, rows, trees
+from core.call_results import check_call
+from core.calls import CATEGORIES, DRAWS, NUMBERS, WITH_MISSING, call, cells, limits, questions, rows, trees
 from fcca import _core
 
 
@@ -23,7 +24,7 @@ def _without_last(array):
 def _of(name):
     """Right arguments with nothing left out: two plain columns, one with gaps, one of categories; three classes."""
     random = np.random.default_rng(3)
-    cell = cells(random, [NUMBERS, WITH_GAPS, CATEGORIES, NUMBERS])
+    cell = cells(random, [NUMBERS, WITH_MISSING, CATEGORIES, NUMBERS])
     X = rows(random, 6, cell)
     if name in ("select_thresholds", "greedy_thresholds"):
         chain_size = np.array([2, 3], dtype=np.int32)
@@ -155,7 +156,7 @@ def _of(name):
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_what_the_cases_start_from_is_right(name):
-    call(name, _of(name))
+    check_call(name, _of(name))
 
 
 NAN, INF = float("nan"), float("inf")
@@ -172,15 +173,15 @@ CASES = [
     ("find_cells", "cells.largest", _without_last, "cuts and cells disagree"),
     ("find_cells", "cells.closed", lambda _: np.zeros(1, dtype=np.uint8), "closed and cells disagree"),
     ("find_cells", "cells.kinds", _without_last, "kinds and features disagree"),
-    ("find_cells", "cells.kinds", _put(0, 3), "a kind that there is not"),
+    ("find_cells", "cells.kinds", _put(0, 3), "a kind is out of range"),
     ("find_cells", "cells.code_cell", lambda _: None, "kinds without codes"),
     ("find_cells", "cells.first_code", _put(-1, 10**9), "first_code and code_cell disagree"),
-    ("find_cells", "cells.code_cell", _put(0, 99), "a code is in a cell that there is not"),
-    ("find_cells", "cells.code_cell", _put(0, -1), "a code is in a cell that there is not"),
+    ("find_cells", "cells.code_cell", _put(0, 99), "the cell of a code is out of range"),
+    ("find_cells", "cells.code_cell", _put(0, -1), "the cell of a code is out of range"),
     ("find_cells", "rows", lambda X: X[:, :-1].copy(), "rows and out disagree|another number of features"),
-    ("find_cells", "rows", _put(2, 1e9), "a code that there is not"),
-    ("find_cells", "rows", _put(2, NAN), "a code that there is not"),
-    ("find_cells", "rows", _put(2, -1.0), "a code that there is not"),
+    ("find_cells", "rows", _put(2, 1e9), "a category code is out of range"),
+    ("find_cells", "rows", _put(2, NAN), "a category code is out of range"),
+    ("find_cells", "rows", _put(2, -1.0), "a category code is out of range"),
     ("find_cells", "out", _without_last, "rows and out disagree"),
     ("widen_cells", "rows", lambda X: X[:, :-1].copy(), "another number of features than the cells"),
     ("widen_cells", "smallest", np.copy, "not the arrays of these cells"),
@@ -190,12 +191,12 @@ CASES = [
     ("score_additive", "out", _without_last, "rows, model and out disagree"),
     ("solve_additive", "base", _without_last, "values and base disagree"),
     ("solve_additive", "rows", lambda X: X[:, :-1].copy(), "another number of features than the model"),
-    ("solve_additive", "points", _put(0, -1), "a point that there is not"),
-    ("solve_additive", "points", _put(0, 6), "a point that there is not"),
-    ("solve_additive", "own_class", _put(0, 3), "a class that there is not"),
-    ("solve_additive", "own_class", _put(0, -1), "a class that there is not"),
-    ("solve_additive", "target", _put(0, 3), "a target that there is not"),
-    ("solve_additive", "target", _put(0, -2), "a target that there is not"),
+    ("solve_additive", "points", _put(0, -1), "a point is out of range"),
+    ("solve_additive", "points", _put(0, 6), "a point is out of range"),
+    ("solve_additive", "own_class", _put(0, 3), "a class is out of range"),
+    ("solve_additive", "own_class", _put(0, -1), "a class is out of range"),
+    ("solve_additive", "target", _put(0, 3), "a target is out of range"),
+    ("solve_additive", "target", _put(0, -2), "a target is out of range"),
     ("solve_additive", "margin", _put(0, NAN), "a margin that is not a number"),
     ("solve_additive", "margin", _without_last, "one class, target and margin per point"),
     ("solve_additive", "lambda0", lambda _: -1.0, "lambda0, lambda1 and lambda2 must be finite"),
@@ -213,7 +214,7 @@ CASES = [
     ("solve_additive", "limits.step", _put(0, NAN), "a step must be finite"),
     ("solve_additive", "limits.origin", _put(0, INF), "an origin must be finite"),
     ("solve_additive", "limits.first_entry", lambda _: None, "categories without entries"),
-    ("solve_additive", "limits.first_entry", lambda array: array - 10**6, "entries that there are not"),
+    ("solve_additive", "limits.first_entry", lambda array: array - 10**6, "first_entry is out of range"),
     ("solve_additive", "limits.first_entry", lambda array: array + 10**6, "entries are missing"),
     ("solve_additive", "limits.first_entry", _put(2, 1), "entries and categories disagree"),
     ("solve_additive", "limits.entry_code", _without_last, "entries are missing"),
@@ -224,7 +225,7 @@ CASES = [
     ("solve_linear", "coef", _put(0, NAN), "coef, centre and box must be finite"),
     ("solve_linear", "box_high", _put(0, INF), "coef, centre and box must be finite"),
     ("solve_linear", "intercept", lambda _: NAN, "intercept must be finite"),
-    ("solve_linear", "own_class", _put(0, 2), "a class that there is not"),
+    ("solve_linear", "own_class", _put(0, 2), "a class is out of range"),
     ("solve_linear", "limits.max_changes", lambda _: 1, "rules between features are not for linear models"),
     ("solve_ensemble", "cut", _without_last, "the nodes' arrays disagree"),
     ("solve_ensemble", "left", _without_last, "the nodes' arrays disagree"),
@@ -234,33 +235,33 @@ CASES = [
     ("solve_ensemble", "side_least", lambda _: np.zeros(3), "values, base and side rows disagree"),
     ("solve_ensemble", "side_least", lambda _: np.full(1, NAN), "a side row's least that is not a number"),
     ("solve_ensemble", "examples", lambda array: array[:, :-1].copy(), "examples have another number of features"),
-    ("solve_ensemble", "examples", _put(0, 99), "an example in a cell that there is not"),
-    ("solve_ensemble", "examples", _put(0, -1), "an example in a cell that there is not"),
-    ("solve_ensemble", "own_class", _put(0, 3), "a class that there is not"),
-    ("solve_ensemble", "roots", _put(0, -1), "a root that there is not"),
-    ("solve_ensemble", "roots", _put(0, 10**12), "a root that there is not"),
-    ("solve_ensemble", "roots", _put(1, 0), "a node that two ways lead to"),
-    ("solve_ensemble", "left", _put(0, 0), "a node that two ways lead to"),
+    ("solve_ensemble", "examples", _put(0, 99), "the cell of an example is out of range"),
+    ("solve_ensemble", "examples", _put(0, -1), "the cell of an example is out of range"),
+    ("solve_ensemble", "own_class", _put(0, 3), "a class is out of range"),
+    ("solve_ensemble", "roots", _put(0, -1), "a root is out of range"),
+    ("solve_ensemble", "roots", _put(0, 10**12), "a root is out of range"),
+    ("solve_ensemble", "roots", _put(1, 0), "a node has two parents"),
+    ("solve_ensemble", "left", _put(0, 0), "a node has two parents"),
     ("solve_ensemble", "limits.first_term", _put(-1, 1), "linear rules disagree"),
     ("solve_ensemble", "limits.upper", _without_last, "linear rules disagree"),
     ("solve_ensemble", "limits.upper", _put(0, NAN), "a limit that is not a number"),
     ("solve_ensemble", "limits.term_coef", _put(0, INF), "a coefficient must be finite"),
-    ("solve_ensemble", "limits.term_feature", _put(0, 4), "a rule about a feature that there is not"),
-    ("solve_ensemble", "limits.if_feature", _put(0, -1), "a rule about a feature that there is not"),
-    ("solve_ensemble", "limits.then_feature", _put(0, 4), "a rule about a feature that there is not"),
+    ("solve_ensemble", "limits.term_feature", _put(0, 4), "the feature of a rule is out of range"),
+    ("solve_ensemble", "limits.if_feature", _put(0, -1), "the feature of a rule is out of range"),
+    ("solve_ensemble", "limits.then_feature", _put(0, 4), "the feature of a rule is out of range"),
     ("solve_ensemble", "limits.then_rises", _without_last, "implications disagree"),
     ("order_trees", "cut", _without_last, "the nodes' arrays disagree"),
-    ("order_trees", "right", _put(0, 99), "a child that there is not"),
-    ("order_trees", "right", _put(0, 0), "a node that two ways lead to"),
-    ("order_trees", "feature", _put(0, 4), "a node tests a feature that there is not"),
+    ("order_trees", "right", _put(0, 99), "a child is out of range"),
+    ("order_trees", "right", _put(0, 0), "a node has two parents"),
+    ("order_trees", "feature", _put(0, 4), "the feature of a node is out of range"),
     ("order_trees", "n_cells", _put(0, 0), "a number of cells that cannot be"),
     ("order_trees", "n_cells", _put(slice(None), 2**40), "a number of cells that cannot be"),
     ("order_trees", "first_left", _put(0, 2**62), "the cells of a node are not there"),
     ("order_trees", "left_cells", _without_last, "the cells of a node are not there"),
     ("score_trees", "threshold", _without_last, "the nodes' arrays disagree"),
-    ("score_trees", "left", _put(0, 99), "a child that there is not"),
-    ("score_trees", "left", _put(0, 0), "a node that two ways lead to"),
-    ("score_trees", "feature", _put(0, 4), "a node tests a feature that there is not"),
+    ("score_trees", "left", _put(0, 99), "a child is out of range"),
+    ("score_trees", "left", _put(0, 0), "a node has two parents"),
+    ("score_trees", "feature", _put(0, 4), "the feature of a node is out of range"),
     ("score_trees", "base", _without_last, "value, base and out disagree"),
     ("score_trees", "out", _without_last, "value, base and out disagree"),
     ("score_trees", "part_weight", _without_last, "the parts disagree"),
@@ -273,34 +274,34 @@ CASES = [
     ("score_trees", "n_codes", _put(0, 3), "the categories of a node are not there"),
     ("score_trees", "first_code", _put(0, 2**63 - 1), "the categories of a node are not there"),
     ("solve_tree", "label", _without_last, "one label and weight per row"),
-    ("solve_tree", "label", _put(0, 3), "a label that there is not"),
-    ("solve_tree", "label", _put(0, -1), "a label that there is not"),
+    ("solve_tree", "label", _put(0, 3), "a label is out of range"),
+    ("solve_tree", "label", _put(0, -1), "a label is out of range"),
     ("solve_tree", "n_classes", lambda _: 0, "a number of classes that cannot be"),
     ("solve_tree", "n_classes", lambda _: 2**62, "a number of classes that cannot be"),
     ("solve_tree", "weight", _put(0, NAN), "weights must be finite"),
     ("solve_tree", "weight", _put(0, -1.0), "weights must be finite"),
     ("solve_tree", "weight", _put(slice(None), 1e308), "weights must be finite"),
-    ("solve_tree", "table", _put(0, 2), "a table of other values than 0 and 1"),
+    ("solve_tree", "table", _put(0, 2), "the table must hold only 0 and 1"),
     ("solve_tree", "penalty", lambda _: NAN, "penalty and max_depth must not be negative"),
     ("solve_tree", "max_depth", lambda _: -1, "penalty and max_depth must not be negative"),
-    ("select_thresholds", "passed", _put(0, 3), "a row passes conditions that there are not"),
-    ("select_thresholds", "passed", _put(0, -1), "a row passes conditions that there are not"),
-    ("select_thresholds", "label", _put(0, 3), "a label that there is not"),
+    ("select_thresholds", "passed", _put(0, 3), "a row passes more conditions than its chain has"),
+    ("select_thresholds", "passed", _put(0, -1), "a row passes more conditions than its chain has"),
+    ("select_thresholds", "label", _put(0, 3), "a label is out of range"),
     ("select_thresholds", "weight", _put(0, NAN), "weights must be finite"),
     ("select_thresholds", "weight", _without_last, "one label and weight per row"),
     ("select_thresholds", "chain_size", _without_last, "one count per chain"),
-    ("select_thresholds", "chain_size", _put(0, -1), "a chain of fewer conditions than none"),
+    ("select_thresholds", "chain_size", _put(0, -1), "a chain must have 0 to 65,535 conditions"),
     ("select_thresholds", "chain_size", _put(0, 1), "chains and conditions disagree"),
     ("select_thresholds", "count", _put(0, -1.0), "counts must be finite"),
     ("select_thresholds", "count", _put(0, INF), "counts must be finite"),
     ("select_thresholds", "n_thresholds", lambda _: 6, "more thresholds than conditions"),
-    ("select_thresholds", "state", _put(0, 3), "a state that there is not"),
+    ("select_thresholds", "state", _put(0, 3), "a state is out of range"),
     ("select_thresholds", "state", _without_last, "one state and feature per condition"),
-    ("select_thresholds", "feature", _put(0, 2), "a feature that there is not"),
+    ("select_thresholds", "feature", _put(0, 2), "a feature is out of range"),
     ("select_thresholds", "per_feature", _put(0, -(2**31)), "caps must not be negative"),
     ("select_thresholds", "max_features", lambda _: -(2**31), "caps must not be negative"),
     ("select_thresholds", "ceiling", lambda _: NAN, "a ceiling that is not a number"),
-    ("greedy_thresholds", "passed", _put(0, 2**31 - 1), "a row passes conditions that there are not"),
+    ("greedy_thresholds", "passed", _put(0, 2**31 - 1), "a row passes more conditions than its chain has"),
     ("greedy_thresholds", "n_thresholds", lambda _: 2**62, "more thresholds than conditions"),
 ]
 
@@ -333,9 +334,9 @@ def test_trees_score_the_same_whichever_way_their_nodes_are_numbered():
 
 
 def test_gaps_need_a_cell_of_their_own():
-    cell = cells(np.random.default_rng(0), [WITH_GAPS])
+    cell = cells(np.random.default_rng(0), [WITH_MISSING])
     cell |= {"first_cut": np.zeros(2, dtype=np.int64), "cuts": np.zeros(0), "smallest": np.zeros(1), "largest": np.zeros(1)}
-    with pytest.raises(ValueError, match="gaps without a cell for them"):
+    with pytest.raises(ValueError, match="a column with missing values has no cell for them"):
         _core.Cells(**cell)
 
 
@@ -353,7 +354,7 @@ def test_a_chain_of_more_conditions_than_16_bits_count_is_refused():
     passed = np.zeros((1, 1), dtype=np.int32)
     row = {"passed": passed, "label": np.zeros(1, dtype=np.int32), "weight": np.ones(1), "n_classes": 2}
     chain = {"chain_size": np.array([65_536], dtype=np.int32), "count": np.ones(65_536)}
-    with pytest.raises(ValueError, match="more than 65,535"):
+    with pytest.raises(ValueError, match="must have 0 to 65,535 conditions"):
         _core.greedy_thresholds(**row, **chain, n_thresholds=1)
 
 

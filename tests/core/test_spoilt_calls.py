@@ -8,6 +8,7 @@ import faulthandler
 import numpy as np
 import pytest
 
+from core.call_results import check_call
 from core.calls import DRAWS, call, spoilt
 
 #: What a call that makes no sense may end with.
@@ -20,7 +21,7 @@ TOO_LONG = 120
 @pytest.mark.parametrize("name", DRAWS)
 def test_right_calls_are_answered(name):
     for seed in range(40):
-        call(name, DRAWS[name](np.random.default_rng(seed)))
+        check_call(name, DRAWS[name](np.random.default_rng(seed)))
 
 
 def _run(name, seeds):

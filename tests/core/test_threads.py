@@ -21,7 +21,7 @@ def _work(name, n, *, n_classes=3, n_trees=12, depth=3):
     cell = cells(random, [NUMBERS] * 5)
     X = rows(random, n, cell)
     n_cuts = np.diff(cell["first_cut"])
-    arguments = {**questions(random, X, n_classes), "time_limit": np.inf, "time_limit_per_point": np.inf, "lambda2": 0.0}
+    arguments = {**questions(random, X, n_classes), "time_limit": np.inf, "time_limit_per_row": np.inf, "lambda2": 0.0}
     rules = {
         **limits(random, n, cell, between=False),
         "low": None,
@@ -112,7 +112,7 @@ def test_a_deadline_for_all_leaves_what_was_found_by_then(n_threads):
 @pytest.mark.parametrize("limit", [0.0, -1.0, -np.inf, 1e-3])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_a_deadline_per_point_ends_each_of_them(n_threads, limit):
-    arguments = {**_long_work(n_threads), "time_limit_per_point": limit}
+    arguments = {**_long_work(n_threads), "time_limit_per_row": limit}
     first = {key: arguments[key][:30] for key in ("points", "own_class", "target", "margin")}
     found = call("solve_ensemble", {**arguments, **first})
     assert np.isin(found[STATUS], [0, FEASIBLE, 2, UNKNOWN]).all()

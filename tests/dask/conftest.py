@@ -1,5 +1,6 @@
 """One cluster for all tests: two worker processes of one thread each."""
 
+import importlib
 import warnings
 
 import pytest
@@ -15,6 +16,7 @@ def cluster():
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        client.run(importlib.import_module, "fcca.streaming")  # so that no test with a deadline waits for the import
         yield client
 
 

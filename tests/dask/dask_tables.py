@@ -1,4 +1,4 @@
-"""Tables, black boxes and what must not differ between one process and many."""
+"""Tables, black boxes, and the comparison with one process."""
 
 from dataclasses import replace
 
@@ -10,8 +10,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 
 from fcca import FCCAClassifier, FCCADiscretizer
-from fcca.export import to_json
-from fcca.export._tree import as_distilled
+from fcca.export import as_distilled, to_json
 from mixed_tables import loans
 
 
@@ -24,9 +23,16 @@ def numbers(n=600, seed=0):
 
 
 def mixed(n=400):
-    """Numbers, texts, categories and gaps; the labels are texts."""
+    """Numbers, texts, categories and missing values; the labels are texts."""
     X, y = loans(n)
     return X.assign(label=y)
+
+
+def in_parts(frame, n):
+    """In so many partitions, in the order of the rows."""
+    import dask.dataframe as dd
+
+    return dd.from_pandas(frame, npartitions=n, sort=False)
 
 
 def boosting(frame):
@@ -40,13 +46,13 @@ def features(frame):
 
 
 def in_memory(frame, model, *, weighted=False, tree=None, fit_to="labels", n_thresholds=None, **parameters):
-    """What one process finds."""
+    """The classifier of one process."""
     classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(model), **parameters), tree, fit_to, n_thresholds)
     return clone(classifier).fit(features(frame), frame["label"], frame["weight"] if weighted else None)
 
 
 def assert_same(found, expected, *, same_parameters=True):
-    """Thresholds and tree, byte for byte; and where they come from, unless black boxes were made otherwise."""
+    """Compare thresholds and tree byte for byte, and the provenance where the black box is the same object."""
     for name in ("all_thresholds_", "thresholds_"):
         one, other = getattr(found.discretizer_, name), getattr(expected.discretizer_, name)
         assert one.to_json() == other.to_json()

@@ -1,67 +1,24 @@
-"""What a cluster does to work: workers die, people lose patience, and the wire is narrow."""
+"""A real cluster: failing tasks, Ctrl-C, progress, and the bytes between the processes."""
 
-import os
 import signal
 import threading
 import time
 
 import numpy as np
 import pytest
-from dask_tables import assert_same, boosting, features, in_memory, numbers
-from sklearn.ensemble import GradientBoostingClassifier
+from dask_tables import boosting, features, numbers
 
-from fcca.streaming._stages import Rows
+from fcca.discretizers import Rows
 from real_data import imported
 
 dask = imported("dask")
-distributed = imported("distributed")
+imported("distributed")
 
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
+from fcca.dask._partitions import PartitionedTable  # noqa: E402
 from fcca.dask._pieces import DaskPieces  # noqa: E402
-from fcca.dask._tables import Table  # noqa: E402
-
-
-class Deadly(GradientBoostingClassifier):
-    """Kills the processes that it was told to, when it is asked there for the second time."""
-
-    def predict(self, X):
-        if os.getpid() in getattr(self, "victims_", ()):
-            asked = getattr(self, "asked_", 0)
-            self.asked_ = asked + 1
-            if asked:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return super().predict(X)
-
-
-def pids(client):
-    return list(client.run(os.getpid).values())
-
-
-@pytest.mark.parametrize("n_victims", [1, pytest.param(2, marks=pytest.mark.verify)], ids=["one worker", "all workers"])
-def test_workers_that_are_killed_in_the_middle_change_nothing(client, n_victims):
-    frame = numbers(400).drop(columns="weight")
-    expected = in_memory(frame, boosting(frame))
-    model = Deadly(n_estimators=30, max_depth=1, random_state=0).fit(features(frame), frame["label"])
-    before = pids(client)
-    model.victims_ = before[:n_victims]
-    found = distill(dd.from_pandas(frame, npartitions=8), "label", model, client=client)
-    client.wait_for_workers(2, timeout=30)
-    assert not set(model.victims_) & set(pids(client))
-    assert_same(found, expected, same_parameters=False)
-
-
-@pytest.mark.verify
-def test_what_was_persisted_on_a_killed_worker_is_computed_again(client):
-    frame = numbers(400).drop(columns="weight")
-    expected = in_memory(frame, boosting(frame))
-    model = Deadly(n_estimators=30, max_depth=1, random_state=0).fit(features(frame), frame["label"])
-    ddf = client.persist(dd.from_pandas(frame, npartitions=6))
-    with client.as_current():
-        distributed.wait(distributed.futures_of(ddf))
-    model.victims_ = pids(client)[:1]
-    assert_same(distill(ddf, "label", model, client=client), expected)
 
 
 class Sum:
@@ -89,11 +46,11 @@ def failing_at_first(rows: Rows, folder):
 
 
 def pieces_of(client, n=12, **options):
-    return DaskPieces(Table.of_frame(dd.from_pandas(numbers(240), npartitions=n), "label", "weight"), client, **options)
+    return DaskPieces(PartitionedTable(dd.from_pandas(numbers(240), npartitions=n), "label", "weight"), client, **options)
 
 
 def assert_idle_and_usable(client):
-    """Nothing of what was cancelled is left, and the next sum is right."""
+    """Check that no task is left and that the next sum is right."""
     deadline = time.monotonic() + 60
     while any(client.processing().values()) or client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
         assert time.monotonic() < deadline
@@ -101,7 +58,7 @@ def assert_idle_and_usable(client):
     assert pieces_of(client).sum("Rows", slowly_counted, 0.0).n == 240
 
 
-def test_ctrl_c_takes_all_work_back(client):
+def test_ctrl_c_releases_all_tasks(client):
     pieces = pieces_of(client, n=60)
     interruption = threading.Timer(0.7, signal.raise_signal, [signal.SIGINT])
     begin = time.monotonic()
@@ -112,7 +69,7 @@ def test_ctrl_c_takes_all_work_back(client):
     assert_idle_and_usable(client)
 
 
-def test_an_error_takes_all_work_back(client, tmp_path):
+def test_an_error_releases_all_tasks(client, tmp_path):
     with pytest.raises(OSError, match="the disk was busy"):
         pieces_of(client, retries=0).sum("Rows", failing_at_first, tmp_path)
     assert_idle_and_usable(client)
@@ -121,14 +78,14 @@ def test_an_error_takes_all_work_back(client, tmp_path):
 def test_a_persisted_table_outlives_an_error(client, tmp_path):
     frame = numbers(240)
     ddf = client.persist(dd.from_pandas(frame, npartitions=20))
-    pieces = DaskPieces(Table.of_frame(ddf, "label", "weight"), client, retries=0)
+    pieces = DaskPieces(PartitionedTable(ddf, "label", "weight"), client, retries=0)
     with pytest.raises(OSError, match="the disk was busy"):
         pieces.sum("Rows", failing_at_first, tmp_path)
     assert client.compute(ddf["weight"].sum()).result() == frame["weight"].sum()
     assert pieces.sum("Rows", slowly_counted, 0.0).n == 240
 
 
-def test_tasks_that_fail_are_tried_again(client, tmp_path):
+def test_failed_tasks_are_repeated(client, tmp_path):
     assert pieces_of(client, retries=1).sum("Rows", failing_at_first, tmp_path).n == 240
 
 
@@ -136,7 +93,7 @@ def test_tasks_that_fail_are_tried_again(client, tmp_path):
 def test_progress_counts_partitions(asked, request, monkeypatch):
     from contextlib import contextmanager
 
-    from fcca import _progress
+    from fcca.utils import _progress
 
     told = []
 
@@ -153,7 +110,7 @@ def test_progress_counts_partitions(asked, request, monkeypatch):
     assert told[1:] == [1, 2, 3, 4, 5]
 
 
-def test_the_active_client_is_taken_unless_another_scheduler_was_asked_for(client):
+def test_the_active_client_is_used_unless_another_scheduler_is_configured(client):
     with client.as_current():
         assert pieces_of(None).client is client
         with dask.config.set(scheduler="threads"):
@@ -163,7 +120,7 @@ def test_the_active_client_is_taken_unless_another_scheduler_was_asked_for(clien
         assert pieces_of(client).client is client
 
 
-# --- the wire -----------------------------------------------------------------------------------------------------------
+# --- traffic ------------------------------------------------------------------------------------------------------------
 
 
 def count_what_is_written():
@@ -196,7 +153,7 @@ def crossing(client, work):
     return bytes_written() + sum(client.run(bytes_written).values())
 
 
-def test_what_crosses_the_wire_does_not_grow_with_the_rows(client, tmp_path):
+def test_traffic_does_not_grow_with_the_rows(client, tmp_path):
     few, many = numbers(4_000).drop(columns="weight"), numbers(80_000).drop(columns="weight")
     model = boosting(few)
     crossed = {}
@@ -214,7 +171,7 @@ def test_what_crosses_the_wire_does_not_grow_with_the_rows(client, tmp_path):
     assert crossed[80_000] - crossed[4_000] < 0.01 * added
 
 
-def test_a_broadcast_is_sent_to_each_worker_once(client):
+def test_a_broadcast_reaches_each_worker_once(client):
     ballast = np.random.default_rng(0).bytes(1_000_000)
     crossed = crossing(client, lambda: pieces_of(client, 16).sum("Rows", with_ballast, ballast))
     # From here to the scheduler, from there to one worker, and from that to the other.

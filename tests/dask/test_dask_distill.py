@@ -1,14 +1,13 @@
-"""fcca.dask.distill: the same thresholds and the same tree, byte for byte, as one process finds."""
+"""fcca.dask.distill: the same thresholds and the same tree, byte for byte, as FCCAClassifier.fit in one process."""
 
 import importlib
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from dask_tables import assert_same, boosting, features, in_memory, mixed, numbers
+from dask_tables import assert_same, boosting, features, in_memory, in_parts, mixed, numbers
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -17,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from fcca import FCCADiscretizer, OptimalTreeClassifier
-from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.exceptions import InvalidInputError
 from fcca.selection import OptimalSelection
 from real_data import imported
 
@@ -27,17 +26,13 @@ imported("distributed")
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
-from fcca.dask._models import sampled  # noqa: E402
+from fcca.dask._black_box import sampled  # noqa: E402
+from fcca.dask._partitions import PartitionedTable  # noqa: E402
 from fcca.dask._pieces import DaskPieces  # noqa: E402
-from fcca.dask._tables import Table  # noqa: E402
-
-
-def in_parts(frame, n):
-    return dd.from_pandas(frame, npartitions=n, sort=False)
 
 
 @pytest.mark.parametrize("n_partitions", [1, 3, 7])
-def test_partitions_do_not_matter(n_partitions):
+def test_the_number_of_partitions_changes_nothing(n_partitions):
     frame = numbers().drop(columns="weight")
     model = boosting(frame)
     found = distill(in_parts(frame, n_partitions), "label", model, discretizer=FCCADiscretizer(Q=0.5))
@@ -45,14 +40,14 @@ def test_partitions_do_not_matter(n_partitions):
 
 
 @pytest.mark.parametrize("n_partitions", [1, 3, 7])
-def test_workers_do_not_matter(client, n_partitions):
+def test_workers_change_nothing(client, n_partitions):
     frame = numbers()
     model = boosting(frame)
     found = distill(in_parts(frame, n_partitions), "label", model, sample_weight="weight", client=client)
     assert_same(found, in_memory(frame, model, weighted=True))
 
 
-def test_empty_partitions_and_unknown_divisions_do_not_matter(client):
+def test_empty_partitions_and_unknown_divisions_change_nothing(client):
     frame = numbers().drop(columns="weight")
     model = boosting(frame)
     parts = [frame[:0], frame[:100], frame[100:100], frame[100:], frame[:0]]
@@ -63,7 +58,7 @@ def test_empty_partitions_and_unknown_divisions_do_not_matter(client):
     assert_same(distill(ddf, "label", model, client=client), expected)
 
 
-def test_a_partition_of_weight_zero_does_not_matter():
+def test_a_partition_of_weight_zero_changes_nothing():
     frame = numbers()
     frame.loc[:199, "weight"] = 0
     model = boosting(frame)
@@ -72,10 +67,10 @@ def test_a_partition_of_weight_zero_does_not_matter():
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_schedulers_of_dask_itself_do_not_matter(scheduler):
+def test_local_schedulers_of_dask_change_nothing(scheduler):
     frame = numbers().drop(columns="weight")
     model = boosting(frame)
-    discretizer = FCCADiscretizer(time_limit_per_point=60)
+    discretizer = FCCADiscretizer(time_limit_per_row=60)
     with dask.config.set(scheduler=scheduler):
         assert_same(distill(in_parts(frame, 4), "label", model, discretizer=discretizer), in_memory(frame, model))
 
@@ -85,13 +80,13 @@ def test_schedulers_of_dask_itself_do_not_matter(scheduler):
     [RandomForestClassifier(5, max_depth=3, random_state=0), LogisticRegression(C=0.1)],
     ids=["forest", "linear"],
 )
-def test_other_searches_give_the_same(model):
+def test_other_model_families_give_the_same(model):
     frame = numbers(200).drop(columns="weight")
     model.fit(features(frame), frame["label"])
     assert_same(distill(in_parts(frame, 3), "label", model), in_memory(frame, model))
 
 
-def test_what_the_tree_is_given_can_be_chosen(client):
+def test_tree_and_selection_parameters_give_the_same(client):
     frame = numbers(300).drop(columns="weight")
     model, tree = boosting(frame), OptimalTreeClassifier(max_depth=2)
     chosen = {"tree": tree, "fit_to": "target", "n_thresholds": 4}
@@ -100,14 +95,31 @@ def test_what_the_tree_is_given_can_be_chosen(client):
     assert found.n_thresholds_ == 4
     selection = OptimalSelection(n_thresholds=3)
     found = distill(in_parts(frame, 3), "label", model, discretizer=FCCADiscretizer(selection=selection))
-    assert_same(found, in_memory(frame, model, selection=selection))
+    expected = in_memory(frame, model, selection=selection)
+    assert_same(found, expected)
+    assert found.discretizer_.selection_.proof == expected.discretizer_.selection_.proof
 
 
-# --- categories and gaps ------------------------------------------------------------------------------------------------
+def test_partitions_that_dask_reads_as_one_give_the_same(tmp_path):
+    frame = numbers(400)[["x0", "x1", "label", "x2", "x3", "x4"]]
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=40)
+    ddf = dd.read_parquet(tmp_path / "rows.parquet", split_row_groups=True)[["x0", "x1", "label"]]
+    table = PartitionedTable(ddf, "label", None)
+    assert table.n_partitions < ddf.npartitions == 10
+    rows = frame.iloc[np.sort(np.random.default_rng(0).choice(400, 50, replace=False))]
+    drawn = sampled(DaskPieces(table), 50, random_state=0)
+    assert np.array_equal(drawn.X.to_numpy(), rows[["x0", "x1"]].to_numpy())
+    assert np.array_equal(drawn.y, rows["label"])
+    two = frame[["x0", "x1", "label"]]
+    model = boosting(two)
+    assert_same(distill(ddf, "label", model), in_memory(two, model))
+
+
+# --- categories and missing values --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_partitions", [1, 5])
-def test_categories_and_gaps(client, n_partitions):
+def test_categories_and_missing_values_give_the_same(client, n_partitions):
     frame = mixed()
     model = HistGradientBoostingClassifier(max_iter=10, max_depth=2, random_state=0, categorical_features="from_dtype")
     frame["purpose"] = pd.Categorical(frame["purpose"])
@@ -115,7 +127,7 @@ def test_categories_and_gaps(client, n_partitions):
     assert_same(distill(in_parts(frame, n_partitions), "label", model, client=client), in_memory(frame, model))
 
 
-def test_texts_of_pyarrow_and_categories_that_dask_does_not_know():
+def test_pyarrow_texts_and_unknown_categories_give_the_same():
     frame = mixed()
     encoder = make_column_transformer(
         (
@@ -135,7 +147,7 @@ def test_texts_of_pyarrow_and_categories_that_dask_does_not_know():
     assert_same(distill(ddf, "label", model), expected)
 
 
-def test_categories_that_the_classifier_has_not_kept_are_those_of_all_partitions():
+def test_categories_that_the_black_box_does_not_store_are_collected_from_all_partitions():
     lightgbm = imported("lightgbm")
     frame = numbers(200).drop(columns="weight")
     frame["x0"] = np.sort(np.arange(200) % 5).astype(np.float64)  # no partition has them all
@@ -145,7 +157,7 @@ def test_categories_that_the_classifier_has_not_kept_are_those_of_all_partitions
     assert_same(distill(in_parts(frame, 3), "label", model), expected)
     as_categories = in_parts(frame, 3)
     as_categories["x0"] = as_categories["x0"].astype("category")
-    with pytest.raises(InvalidInputError, match=r"column 'x0' by their positions.*categorize\(columns=\['x0'\]\)"):
+    with pytest.raises(InvalidInputError, match=r"codes of column 'x0'.*categorize\(columns=\['x0'\]\)"):
         distill(as_categories, "label", model)
 
 
@@ -155,7 +167,7 @@ def test_categories_that_the_classifier_has_not_kept_are_those_of_all_partitions
 def test_the_sample_depends_on_neither_partitions_nor_workers(client):
     frame = numbers(500)
     drawn = [
-        sampled(DaskPieces(Table.of_frame(in_parts(frame, n), "label", "weight"), asked), 60, seed)
+        sampled(DaskPieces(PartitionedTable(in_parts(frame, n), "label", "weight"), asked), 60, seed)
         for n, asked, seed in [(1, None, 0), (4, client, 0), (7, None, 0), (4, None, 1)]
     ]
     for other in drawn[1:3]:
@@ -168,7 +180,7 @@ def test_the_sample_depends_on_neither_partitions_nor_workers(client):
 
 
 @pytest.mark.parametrize("model", [None, GradientBoostingClassifier(n_estimators=20, max_depth=1)], ids=["default", "given"])
-def test_a_black_box_that_is_not_fitted_is_fitted_on_the_sample(model):
+def test_an_unfitted_black_box_is_fitted_on_the_sample(model):
     frame = numbers(500).drop(columns="weight")
     rows = frame.iloc[np.sort(np.random.default_rng(3).choice(500, 100, replace=False))]
     fitted = FCCADiscretizer(model).fit(features(rows), rows["label"]).estimator_
@@ -177,14 +189,15 @@ def test_a_black_box_that_is_not_fitted_is_fitted_on_the_sample(model):
     assert model is None or not hasattr(model, "classes_")
 
 
-def test_a_table_smaller_than_the_sample_is_all_sample():
-    frame = numbers(200).drop(columns="weight")
+@pytest.mark.parametrize("made", [numbers, mixed], ids=["numbers", "mixed"])
+def test_a_table_smaller_than_the_sample_is_used_whole(made):
+    frame = made(200).drop(columns="weight", errors="ignore")
     expected = FCCADiscretizer().fit(features(frame), frame["label"])
     found = distill(in_parts(frame, 3), "label")
     assert found.discretizer_.all_thresholds_.to_json() == expected.all_thresholds_.to_json()
 
 
-def test_xgboost_trained_on_the_cluster(client):
+def test_xgboost_trained_on_the_cluster_is_read(client):
     imported("xgboost")
     from xgboost import dask as xgboost_dask
 
@@ -209,7 +222,7 @@ def test_xgboost_trained_on_the_cluster(client):
     assert found.discretizer_.all_thresholds_.to_json() == expected.discretizer_.all_thresholds_.to_json()
 
 
-def test_lightgbm_trained_on_the_cluster(client):
+def test_lightgbm_trained_on_the_cluster_is_read(client):
     lightgbm = imported("lightgbm")
     frame = numbers(300).drop(columns="weight")
     ddf = in_parts(frame, 2)
@@ -220,64 +233,26 @@ def test_lightgbm_trained_on_the_cluster(client):
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_a_cluster_s_model_that_is_not_trained_is_refused(library):
+def test_an_untrained_model_of_a_cluster_is_refused(library):
     imported(library)
     if library == "xgboost":
         from xgboost.dask import DaskXGBClassifier as Model
     else:
         from lightgbm import DaskLGBMClassifier as Model
-    with pytest.raises(InvalidInputError, match=r"is not fitted\. Fit it on the cluster first"):
+    with pytest.raises(InvalidInputError, match=r"is not fitted\. Call its fit\(X, y\) on the cluster first"):
         distill(in_parts(numbers(50), 2), "label", Model())
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------
+def test_an_unfitted_frozen_black_box_is_refused():
+    with pytest.raises(InvalidInputError, match="has a GradientBoostingClassifier that is not fitted"):
+        distill(in_parts(numbers(50), 2), "label", FrozenEstimator(GradientBoostingClassifier()))
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"discretizer": FCCADiscretizer(time_limit=1.0)}, "time_limit_per_point"),
-        ({"discretizer": FCCADiscretizer(margin="10%")}, "Give it as a number"),
-        ({"discretizer": FCCADiscretizer(GradientBoostingClassifier())}, "as model instead"),
-        ({"discretizer": OptimalTreeClassifier()}, "must be an FCCADiscretizer, got OptimalTreeClassifier"),
-        ({"label": "y"}, "no column 'y'"),
-        ({"sample_weight": "w"}, "no column 'w'"),
-        ({"retries": -1}, "retries must be 0 or more"),
-        ({"n_thresholds": "auto"}, "Give a number"),
-        ({"client": "tcp://localhost"}, r"must be a dask\.distributed\.Client"),
-        ({"client": SimpleNamespace(scatter=None, asynchronous=True)}, "asynchronous=False"),
-        ({"model": None, "sample": 1}, "at least 2 rows"),
-        ({"model": FrozenEstimator(GradientBoostingClassifier())}, "not fitted"),
-    ],
-    ids=lambda given: "-".join([*given]) if isinstance(given, dict) else "",
-)
-def test_what_cannot_be_done_is_refused(given, message):
-    frame = numbers(100)
-    arguments = {"ddf": in_parts(frame, 2), "label": "label", "model": boosting(frame.drop(columns="weight"))} | given
-    with pytest.raises(InvalidInputError, match=message):
-        distill(**arguments)
-
-
-def test_tables_that_are_not_of_dask_are_refused():
-    with pytest.raises(InvalidInputError, match="takes a Dask DataFrame, got DataFrame"):
-        distill(numbers(50), "label")
-    with pytest.raises(InvalidInputError, match="no column to learn from"):
-        distill(in_parts(numbers(50)[["label"]], 1), "label")
-    with pytest.raises(UnsupportedModelError, match="Expected a classifier, or what"):
-        distill(in_parts(numbers(50), 1), "label", {"history": []})
-
-
-@pytest.mark.parametrize("rows", [slice(0, 0), slice(0, 100)], ids=["none", "one class"])
-def test_a_table_without_rows_or_with_one_class_is_refused(rows):
-    frame = numbers(100).drop(columns="weight")
-    model = boosting(frame)
-    ddf = in_parts(frame.assign(label=0), 3).loc[rows.start : rows.stop - 1]
-    with pytest.raises(InvalidInputError, match=r"There are no rows to learn from|at least two classes"):
-        distill(ddf, "label", model)
+# --- errors -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("asked", [None, "cluster"])
-def test_errors_of_workers_come_back_as_they_are(asked, request):
+def test_errors_on_workers_name_the_partition_and_leave_the_cluster_usable(asked, request):
     client = None if asked is None else request.getfixturevalue("client")
     frame = numbers(300).drop(columns="weight")
     model = boosting(frame)
@@ -288,7 +263,7 @@ def test_errors_of_workers_come_back_as_they_are(asked, request):
     assert "partition 2" in caught.value.__notes__[0]
     broken = frame.astype({"label": "Int64"})
     broken.loc[120, "label"] = pd.NA
-    with pytest.raises(InvalidInputError, match="no value in row 120"):
+    with pytest.raises(InvalidInputError, match="missing value in row 120"):
         distill(in_parts(broken, 3), "label", model, client=client, retries=0)
     assert_same(distill(in_parts(frame, 3), "label", model, client=client), in_memory(frame, model))
 
@@ -307,17 +282,17 @@ def test_too_many_distinct_rows_are_refused_with_advice(client):
 
 
 def _allow_bytes(n):
-    from fcca.streaming import _stages
+    from fcca.discretizers import _counted_rows
 
-    _stages.MOST_BYTES = n
+    _counted_rows.MOST_BYTES = n
 
 
-def test_fcca_itself_does_without_dask():
+def test_fcca_does_not_import_dask():
     code = "import sys, fcca.streaming; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_without_dask_the_import_says_what_to_install(monkeypatch):
+def test_without_dask_the_import_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     monkeypatch.delitem(sys.modules, "fcca.dask")
     with pytest.raises(ImportError, match=r'pip install "fcca\[dask\]"'):

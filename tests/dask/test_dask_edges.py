@@ -1,14 +1,14 @@
-"""What Dask collections can hold that no table should: each is refused in words."""
+"""Invalid tables, labels and parameters: errors that name the problem, before any partition is read where possible."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from dask_tables import assert_same, boosting, features, in_memory, numbers
-from sklearn.frozen import FrozenEstimator
+from dask_tables import assert_same, boosting, in_memory, in_parts, numbers
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.utils._param_validation import InvalidParameterError
 
-import fcca
-from fcca.exceptions import InvalidInputError
+from fcca import FCCADiscretizer, OptimalTreeClassifier
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.selection import OptimalSelection
 from real_data import imported
 
@@ -19,174 +19,13 @@ import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from fcca.dask import (  # noqa: E402
-    FCCAClassifier,
-    FCCADiscretizer,
-    OptimalTreeClassifier,
-    _zeros_and_ones,
-    distill,
-)
-from fcca.dask._models import sampled  # noqa: E402
-from fcca.dask._pieces import DaskPieces  # noqa: E402
-from fcca.dask._tables import Table  # noqa: E402
-from fcca.dask._zeros_and_ones import counted_bits  # noqa: E402
-from fcca.streaming._stages import Rows  # noqa: E402
+from fcca.dask import distill  # noqa: E402
+
+# --- before any partition is read ----------------------------------------------------------------------------------------
 
 
-def test_only_collections_of_dask_have_parts():
-    with pytest.raises(InvalidInputError, match=r"X must be a Dask DataFrame or a Dask array .* got ndarray"):
-        Table.of_parts(np.zeros((3, 2)), np.zeros(3))
-
-
-def test_arrays_of_different_lengths():
-    X, y = da.zeros((6, 2), chunks=(3, 2)), da.zeros(5, chunks=3)
-    with pytest.raises(InvalidInputError, match="X has 6 rows and y has 5"):
-        Table.of_parts(X, y)
-
-
-def test_chunks_may_end_elsewhere():
-    table = Table.of_parts(da.zeros((6, 2), chunks=(3, 2)), da.zeros(6, chunks=2))
-    assert table.parts[1].chunks == ((3, 3),)
-
-
-@pytest.fixture(scope="module")
-def scored():
-    """A table and a classifier that was fitted on it."""
-    frame = numbers(90)
-    classifier = FCCAClassifier(fcca.FCCADiscretizer(FrozenEstimator(boosting(frame))))
-    return frame, classifier.fit(*of_sizes(frame, 45, 45)[:2])
-
-
-def of_sizes(frame, *sizes):
-    """Columns, labels and weights, in partitions of these sizes."""
-    return [in_sizes(part, *sizes) for part in (features(frame), frame["label"], frame["weight"])]
-
-
-def in_sizes(part, *sizes):
-    """In partitions of these sizes, of which Dask does not know."""
-    ends = np.cumsum(sizes)
-    return dd.from_map(lambda end, size: part.iloc[end - size : end], ends, sizes, meta=part.iloc[:0])
-
-
-@pytest.mark.parametrize("sizes", [(50, 40), (40, 50), (0, 90)], ids=str)
-@pytest.mark.parametrize("which", ["y", "sample_weight"])
-def test_partitions_whose_labels_or_weights_are_more_or_fewer_than_their_rows(scored, sizes, which):
-    frame, classifier = scored
-    X, y, _ = of_sizes(frame, 45, 45)
-    other = in_sizes(frame["label" if which == "y" else "weight"], *sizes)
-    given = (X, other) if which == "y" else (X, y, other)
-    said = f"X has 45 rows and {which} has ({sizes[0]}|{sizes[1]})"  # whichever partition is first
-    tree = OptimalTreeClassifier()
-    with dask.config.set(scheduler="synchronous"):
-        for method in (classifier.score, FCCAClassifier().fit):
-            with pytest.raises(InvalidInputError, match=said):
-                method(*given)
-        with pytest.raises(InvalidInputError, match=said):
-            tree.fit((X > 0).astype(int), *given[1:])
-
-
-@pytest.mark.parametrize("wrong", [np.nan, -1.0, np.inf])
-def test_scores_of_weights_that_are_none(scored, wrong):
-    frame, classifier = scored
-    weight = pd.Series(np.where(frame.index < 60, wrong, 1.0), index=frame.index)
-    with pytest.raises(InvalidInputError, match="sample_weight must be finite; negative values"):
-        classifier.score(*of_sizes(frame, 45, 45)[:2], in_sizes(weight, 45, 45))
-
-
-def test_scores_of_nothing(scored):
-    frame, classifier = scored
-    X, y, weight = of_sizes(frame, 45, 45)
-    with pytest.raises(InvalidInputError, match="nothing to score"):
-        classifier.score(X, y, weight * 0)
-    with pytest.raises(InvalidInputError, match="nothing to score"):
-        classifier.score(*of_sizes(frame, 0, 0)[:2])
-    with pytest.raises(InvalidInputError, match="its sum overflows"):
-        classifier.score(X, y, in_sizes(pd.Series(3e306, index=frame.index), 45, 45))
-
-
-def test_scores_where_one_partition_weighs_nothing(scored):
-    frame, classifier = scored
-    weight = frame["weight"].where(frame.index >= 45, 0)
-    found = classifier.score(*of_sizes(frame, 45, 45)[:2], in_sizes(weight, 45, 45))
-    assert found == pytest.approx(classifier.to_local().score(features(frame), frame["label"], weight), abs=1e-12)
-
-
-def test_more_distinct_rows_than_a_search_has_memory_for(monkeypatch):
-    found = counted_bits(Rows(np.eye(3), np.array([0, 1, 0])))
-    assert found.checked() is found
-    monkeypatch.setattr(_zeros_and_ones, "MOST_BYTES", 3)
-    with pytest.raises(InvalidInputError, match="The 3 columns tell more than 3 rows apart"):
-        found.checked()
-
-
-@pytest.mark.parametrize(
-    ("n", "rows", "said"), [(1, 20, "at least 2 rows, a whole number, got 1"), (5, 0, "There are no rows")]
-)
-def test_samples_of_nothing(n, rows, said):
-    frame = numbers().drop(columns="weight").iloc[:rows]
-    parts = dd.from_pandas(frame, npartitions=1, sort=False)
-    pieces = DaskPieces(Table.of_frame(parts, "label", None), None)
-    with pytest.raises(InvalidInputError, match=said):
-        sampled(pieces, n, seed=0)
-
-
-def test_weights_that_are_no_numbers():
-    frame = numbers()
-    model = boosting(frame.drop(columns="weight"))
-    frame["weight"] = pd.Series(["heavy"] * len(frame), dtype=object)
-    with pytest.raises(InvalidInputError, match="sample_weight must be numbers"):
-        distill(dd.from_pandas(frame, npartitions=2, sort=False), "label", model, sample_weight="weight")
-
-
-def test_labels_of_pandas_own_truth_values_are_truth_values():
-    frame = numbers().drop(columns="weight")
-    frame["label"] = frame["label"] == frame["label"].iloc[0]
-    model = boosting(frame)
-    expected = distill(dd.from_pandas(frame, npartitions=2, sort=False), "label", model)
-    nullable = frame.astype({"label": "boolean"})
-    found = distill(dd.from_pandas(nullable, npartitions=2, sort=False), "label", model)
-    assert found.classes_.dtype == np.bool_
-    assert found.discretizer_.thresholds_ == expected.discretizer_.thresholds_
-
-
-# --- labels that are no classes ------------------------------------------------------------------------------------------
-
-NO_CLASSES = {
-    "continuous": (np.linspace(0, 1, 60), "are numbers such as 0"),
-    "infinite": (np.where(np.arange(60) == 50, np.inf, np.arange(60) % 2), "are numbers such as inf"),
-    "gap among numbers": (np.where(np.arange(60) == 50, np.nan, np.arange(60) % 2), "have no value in row"),
-    "gap among texts": (np.array(["no", "yes"] * 25 + [None] + ["no"] * 9, dtype=object), "have no value in row"),
-    "texts and numbers": (np.array(["no", 1] * 30, dtype=object), "hold objects of type mixed-integer"),
-    "lists": (np.array([[1], [1, 2]] * 30, dtype=object), "hold objects of type mixed"),
-    "bytes": (np.array([b"no", b"yes"] * 30), "hold objects of type bytes"),
-}
-
-
-@pytest.mark.parametrize("kind", ["frame", "array"])
-@pytest.mark.parametrize("labels", NO_CLASSES)
-def test_labels_that_are_no_classes(labels, kind):
-    frame = numbers(60)
-    y, said = NO_CLASSES[labels]
-    as_they_are = {"scheduler": "synchronous", "dataframe.convert-string": False}
-    with dask.config.set(as_they_are):
-        if kind == "frame":
-            X, labels_ = in_sizes(features(frame), 40, 20), in_sizes(pd.Series(y), 40, 20)
-        else:
-            X, labels_ = da.from_array(features(frame).to_numpy(), chunks=(40, -1)), da.from_array(y, chunks=40)
-        for estimator in (OptimalTreeClassifier(), FCCAClassifier(), FCCADiscretizer()):
-            table = (X > 0).astype(int) if isinstance(estimator, OptimalTreeClassifier) else X
-            with pytest.raises(InvalidInputError, match=f"The labels y {said}"):
-                estimator.fit(table, labels_)
-        if kind == "frame":
-            with pytest.raises(InvalidInputError, match=f"The labels 'label' {said}"):
-                distill(in_sizes(frame.assign(label=pd.Series(y)), 40, 20), "label")
-
-
-# --- what is refused before any work -------------------------------------------------------------------------------------
-
-
-def untouched(frame):
-    """The table in partitions that nobody may read."""
+def unreadable(frame):
+    """The table in partitions that fail when they are read."""
 
     def read(part):
         raise AssertionError("a partition was read")
@@ -195,61 +34,116 @@ def untouched(frame):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"fit_to": "x"}, "'fit_to' parameter"),
         ({"n_thresholds": "auto"}, "Give a number"),
         ({"n_thresholds": -1}, "'n_thresholds' parameter"),
         ({"tree": 3}, "'tree' parameter"),
-        ({"tree": fcca.OptimalTreeClassifier(max_depth=-1)}, "'max_depth' parameter"),
-        ({"discretizer": fcca.FCCADiscretizer(p0=0.9, p1=0.1)}, "p0 must not be above p1"),
-        ({"discretizer": fcca.FCCADiscretizer(Q=2)}, "'Q' parameter"),
-        ({"discretizer": fcca.FCCADiscretizer(selection=OptimalSelection(n_thresholds=-1))}, "n_thresholds"),
-        ({"discretizer": fcca.FCCADiscretizer(time_limit=1)}, "time_limit_per_point"),
+        ({"tree": OptimalTreeClassifier(max_depth=-1)}, "'max_depth' parameter"),
+        ({"discretizer": FCCADiscretizer(p0=0.9, p1=0.1)}, "p0 must not be above p1"),
+        ({"discretizer": FCCADiscretizer(Q=2)}, "'Q' parameter"),
+        ({"discretizer": FCCADiscretizer(selection=OptimalSelection(n_thresholds=-1))}, "n_thresholds"),
+        ({"discretizer": FCCADiscretizer(time_limit=1)}, "time_limit_per_row"),
+        ({"discretizer": FCCADiscretizer(margin="10%")}, "Give a number"),
+        ({"discretizer": FCCADiscretizer(GradientBoostingClassifier())}, "Give it as classifier instead"),
         ({"discretizer": 3}, "an FCCADiscretizer, got int"),
         ({"discretizer": OptimalTreeClassifier()}, "an FCCADiscretizer, got OptimalTreeClassifier"),
-        ({"retries": "x"}, "retries must be 0 or more, a whole number, got 'x'"),
-        ({"sample": 2.5}, "sample must be at least 2 rows, a whole number, got 2.5"),
-        ({"sample": 1}, "sample must be at least 2 rows"),
-        ({"random_state": -1}, "random_state must be 0 or more, a whole number, got -1"),
-        ({"random_state": None}, "got None: the same call draws the same sample every time"),
+        ({"retries": "x"}, "retries must be an integer of at least 0, got 'x'"),
+        ({"retries": -1}, "retries must be an integer of at least 0, got -1"),
+        ({"sample": 2.5}, r"sample must be an integer of at least 2, got 2\.5"),
+        ({"sample": 1}, "sample must be an integer of at least 2, got 1"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0, got -1"),
+        ({"random_state": None}, "random_state must be an integer of at least 0, got None"),
+        ({"client": "tcp://localhost"}, r"must be a dask\.distributed\.Client, got 'tcp"),
+        ({"label": "y"}, "no column 'y'"),
+        ({"sample_weight": "w"}, "no column 'w'"),
+        ({"sample_weight": "label"}, "must be different columns, got 'label' for both"),
     ],
     ids=lambda given: "-".join(given) if isinstance(given, dict) else "",
 )
-def test_parameters_are_refused_before_any_work(given, said):
-    frame = numbers(60).drop(columns="weight")
-    ddf = untouched(frame)
-    with pytest.raises((InvalidInputError, InvalidParameterError), match=said):
-        distill(ddf, "label", **given)
-    with pytest.raises((InvalidInputError, InvalidParameterError), match=said):
-        FCCAClassifier(**given).fit(ddf[list(features(frame))], ddf["label"])
-    if isinstance(discretizer := given.get("discretizer"), fcca.FCCADiscretizer):
-        with pytest.raises((InvalidInputError, InvalidParameterError), match=said):
-            FCCADiscretizer(**discretizer.get_params(deep=False)).fit(ddf[list(features(frame))], ddf["label"])
-    elif given.keys() <= {"retries", "sample", "random_state"}:
-        with pytest.raises(InvalidInputError, match=said):
-            FCCADiscretizer(**given).fit(ddf[list(features(frame))], ddf["label"])
+def test_parameters_are_checked_before_any_partition_is_read(given, message):
+    arguments = {"ddf": unreadable(numbers(60).drop(columns="weight")), "label": "label"} | given
+    with pytest.raises((InvalidInputError, InvalidParameterError), match=message):
+        distill(**arguments)
 
 
-def test_a_column_cannot_be_label_and_weight():
-    with pytest.raises(InvalidInputError, match="'label' is named twice: as label and as sample_weight"):
-        distill(untouched(numbers(60)), "label", sample_weight="label")
+def test_an_asynchronous_client_is_refused():
+    from types import SimpleNamespace
+
+    with pytest.raises(InvalidInputError, match="asynchronous=False"):
+        distill(unreadable(numbers(60)), "label", client=SimpleNamespace(scatter=None, asynchronous=True))
 
 
-def test_columns_of_the_same_name():
-    frame = numbers(60).drop(columns="weight").rename(columns={"x1": "x0"})
-    ddf = untouched(frame)
-    with pytest.raises(InvalidInputError, match="Column names must be unique; repeated: 'x0'"):
-        distill(ddf, "label")
-    y = untouched(numbers(60))["label"]
-    for estimator in (FCCAClassifier(), FCCADiscretizer(), OptimalTreeClassifier()):
-        with pytest.raises(InvalidInputError, match="Column names must be unique; repeated: 'x0'"):
-            estimator.fit(ddf.drop(columns="label"), y)
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (numbers(60), "must be a Dask DataFrame, got DataFrame"),
+        (da.zeros((6, 2)), "must be a Dask DataFrame, got Array"),
+        (unreadable(numbers(60)[["label"]]), "no features"),
+        (unreadable(numbers(60).rename(columns={"x1": "x0"})), "Column names must be unique; repeated: 'x0'"),
+    ],
+    ids=["pandas", "array", "label alone", "repeated names"],
+)
+def test_tables_are_checked_before_any_partition_is_read(table, message):
+    with pytest.raises(InvalidInputError, match=message):
+        distill(table, "label")
 
 
-def test_estimators_on_dask_tables_are_taken_as_parts():
+def test_a_dict_that_xgboost_did_not_return_is_refused():
+    with pytest.raises(UnsupportedModelError, match="Expected a classifier, or the result of"):
+        distill(unreadable(numbers(60)), "label", {"history": []})
+
+
+# --- in the partitions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classifier", ["fitted", None])
+@pytest.mark.parametrize(
+    ("rows", "message"), [(0, "There are no rows to learn from"), (100, "at least two classes")], ids=["none", "one class"]
+)
+def test_a_table_without_rows_or_with_one_class_is_refused(rows, message, classifier):
+    frame = numbers(100).drop(columns="weight")
+    black_box = None if classifier is None else boosting(frame)
+    ddf = in_parts(frame.assign(label=0), 3).loc[: rows - 1]
+    with pytest.raises(InvalidInputError, match=message):
+        distill(ddf, "label", black_box)
+
+
+def test_weights_must_be_numbers():
+    frame = numbers(60)
+    black_box = boosting(frame)
+    frame["weight"] = pd.Series(["heavy"] * len(frame), dtype=object)
+    with pytest.raises(InvalidInputError, match="sample_weight must be a column of numbers"):
+        distill(in_parts(frame, 2), "label", black_box, sample_weight="weight")
+
+
+NO_CLASSES = {
+    "continuous": (np.linspace(0, 1, 60), r"has values such as 0\.\d"),
+    "infinite": (np.where(np.arange(60) == 50, np.inf, np.arange(60) % 2), "has values such as inf"),
+    "missing number": (np.where(np.arange(60) == 50, np.nan, np.arange(60) % 2), "has a missing value in row 50"),
+    "missing text": (np.array(["no", "yes"] * 25 + [None] + ["no"] * 9, dtype=object), "has a missing value in row 50"),
+    "texts and numbers": (np.array(["no", 1] * 30, dtype=object), "has objects of type mixed-integer"),
+    "lists": (np.array([[1], [1, 2]] * 30, dtype=object), "has objects of type mixed"),
+    "bytes": (np.array([b"no", b"yes"] * 30), "has objects of type bytes"),
+}
+
+
+@pytest.mark.parametrize("labels", NO_CLASSES)
+def test_labels_that_are_not_classes_are_refused(labels):
+    y, message = NO_CLASSES[labels]
+    with dask.config.set({"scheduler": "synchronous", "dataframe.convert-string": False}):
+        ddf = in_parts(numbers(60).assign(label=pd.Series(y)), 2)
+        with pytest.raises(InvalidInputError, match=f"The label column 'label' {message}"):
+            distill(ddf, "label")
+
+
+@pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]", "boolean"])
+def test_nullable_labels_are_those_of_numpy(kind):
     frame = numbers(200).drop(columns="weight")
-    model = boosting(frame)
-    ddf = dd.from_pandas(frame, npartitions=2, sort=False)
-    found = distill(ddf, "label", model, discretizer=FCCADiscretizer(Q=0.5), tree=OptimalTreeClassifier(max_depth=2))
-    assert_same(found, in_memory(frame, model, Q=0.5, tree=fcca.OptimalTreeClassifier(max_depth=2)))
+    if kind == "boolean":
+        frame["label"] = frame["label"] == 1
+    black_box = boosting(frame)
+    found = distill(in_parts(frame.astype({"label": kind}), 2), "label", black_box)
+    assert found.classes_.dtype == frame["label"].dtype
+    assert_same(found, in_memory(frame, black_box))

@@ -8,8 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from fcca.datasets import DatasetNotFoundError, load
-from real_data import absent, imported
+from real_data import data_file, imported
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -25,11 +24,8 @@ def test_example_runs_without_warnings_and_draws(path, capfd, monkeypatch, tmp_p
     source = path.read_text(encoding="utf-8")
     for library in NEEDS & set(re.findall(r"^(?:from|import) (\w+)", source, flags=re.MULTILINE)):
         imported(library)
-    for name in re.findall(r"^data = load\(\"(\w+)\"\)", source, flags=re.MULTILINE):
-        try:
-            load(name, timeout=5)
-        except DatasetNotFoundError as error:
-            absent(str(error))
+    for name in re.findall(r"\"FCCA_DATA\"\], \"(\w+)\.csv\"", source):
+        data_file(name)
     monkeypatch.chdir(tmp_path)
     drawn = []
     monkeypatch.setattr(plt, "show", lambda: (drawn.extend(plt.get_fignums()), plt.close("all")))

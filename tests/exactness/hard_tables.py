@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fcca import _core
-from fcca.counterfactuals._cells import Cells
+from fcca.cells import Cells
 from fcca.counterfactuals._space import NO_LIMITS, core_limits
 from oracles import cell_milp
 
@@ -51,7 +51,7 @@ class HardTable:
             lambda2=self.costs[2],
             n_threads=1,
             time_limit=time_limit,
-            time_limit_per_point=np.inf,
+            time_limit_per_row=np.inf,
             progress=None,
         )
         return cost[0], bound[0], status[0], nodes[0]

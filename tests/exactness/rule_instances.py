@@ -34,7 +34,13 @@ from fcca.constraints import (
 )
 from fcca.exceptions import InvalidInputError
 from oracles.rules import Table
+from rule_columns import COLUMNS, JOB
 
+# Kinds of rules that are drawn here and that the oracle reads by itself. Other kinds have the tests that all rules share.
+KINDS = (
+    *(Allowed, Bounds, Cost, Decreasing, Fillable, Forbidden, Grid, Immutable, Implies, Increasing, Integer, Linear),
+    *(MaxChanges, OneHot, Rule),
+)
 LABELS = (("car", "tv"), ("no", "yes", "later"), ("north", "east", "south", "west"))
 
 
@@ -221,6 +227,20 @@ def fitted_table(rng, family, seed):
     estimator = family.make(n_trees, family.depth, categories, seed).fit(as_given(X), y)
     costs, margin = COSTS[int(rng.integers(len(COSTS)))], float(rng.choice(MARGINS[:3]))
     return Table(estimator, as_given, names, labels, X, cuts_of(estimator, X.shape[1]), costs, margin)
+
+
+def instance_of_every_column(rule):
+    """Rows of a table with the columns of the list of all rules, under one rule."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(18, 91, 80), rng.integers(-20, 201, 80) / 2, rng.integers(0, 3, 80)]).astype(float)
+    red = rng.integers(0, 2, 80)
+    X = np.column_stack([X, red, 1 - red, np.zeros(80)])
+    X[rng.random(80) < 0.2, 1] = X[rng.random(80) < 0.2, 2] = np.nan
+    names, labels = COLUMNS.names[:6], {JOB: COLUMNS[JOB].categories}
+    as_given = given_from(names, labels, as_category=True)
+    estimator = histograms(8, 3, ["job"], 0).fit(as_given(X), labels_of_rows(rng, X, labels, 2))
+    table = Table(estimator, as_given, names, labels, X, cuts_of(estimator, 6), COSTS[0], MARGINS[0])
+    return RuleInstance(repr(rule), "every column", table, X[:12], [rule])
 
 
 def query_rows(rng, table, n, *, gaps):

@@ -113,7 +113,7 @@ def test_bounds_hold_however_little_time_there_is(method):
         optimum = instance.solve()
         assert optimum.is_status("optimal").all()
         for seconds in (0.0, 1e-5, 1e-3, 1e-2, 1e-1):
-            for limit in ({"time_limit": seconds}, {"time_limit_per_point": seconds}):
+            for limit in ({"time_limit": seconds}, {"time_limit_per_row": seconds}):
                 found = instance.solve(method, **limit)
                 seen |= set(found.status)
                 assert np.all(found.bound <= optimum.cost + 1e-9), (instance.name, limit)

@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from exactness.checks import agree
 from exactness.hard_tables import HardTable
 from exactness.instances import COSTS, Instance, random_additive, random_linear, small_cases
-from fcca.counterfactuals import CounterfactualProblem
-from fcca.counterfactuals._result import STATUSES
+from fcca.counterfactuals import STATUSES, CounterfactualProblem
 from oracles import brute_force, cell_milp, support_enumeration
 
 DEPTH_FIRST_NODE_BUDGET = 20_000  # of core/knapsack.cpp

@@ -18,11 +18,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from exactness.checks import agree
-from fcca.constraints._limits import Implication, Limits, LinearRule
-from fcca.counterfactuals import CounterfactualProblem, _linear
-from fcca.counterfactuals._engine import CounterfactualEngine
-from fcca.counterfactuals._exact_lp import least_sum
+from fcca.constraints import Implication, Limits, LinearRule
+from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _linear
 from fcca.exceptions import UnsupportedModelError
+from fcca.milp._exact_lp import least_sum
 from oracles import contract
 from oracles.linear_rules import Case, least_cost
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from exactness.checks import agree
-from exactness.rule_instances import FAMILIES, instances
+from exactness.rule_instances import FAMILIES, KINDS, instance_of_every_column, instances
 from exactness.test_rules import assert_kept
-from fcca.constraints import Constraint
+from rule_columns import EVERY_RULE
 
 TOLERANCE = 1e-8
 # Models, with 3 sets of rules and 4 rows each.
@@ -68,7 +68,7 @@ def test_program_and_search_agree_under_rules(n_models, seed):
         assert_the_same(instance, statuses)
         kinds.update(type(rule) for rule in instance.rules)
     assert statuses.total() == 12 * n_models
-    assert set(kinds) == set(Constraint.kinds.values())
+    assert set(kinds) == set(KINDS)
     assert statuses["infeasible"] > statuses.total() / 20
 
 
@@ -77,7 +77,7 @@ def instances_of_every_rule():
     return list(instances(2 * len(FAMILIES), 41, rows_per_set=2))
 
 
-@pytest.mark.parametrize("kind", sorted(Constraint.kinds.values(), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_rule_alone_is_the_same_for_program_and_search(kind):
     statuses = Counter()
     for instance in instances_of_every_rule():
@@ -88,6 +88,13 @@ def test_every_rule_alone_is_the_same_for_program_and_search(kind):
             assert_the_same(alone, statuses)
         if statuses.total() >= 12:
             break
+    assert statuses["optimal"] > 0
+
+
+@pytest.mark.parametrize("case", EVERY_RULE, ids=lambda case: repr(case.rule))
+def test_every_rule_of_the_list_is_the_same_for_program_and_search(case):
+    statuses = Counter()
+    assert_the_same(instance_of_every_column(case.rule), statuses)
     assert statuses["optimal"] > 0
 
 

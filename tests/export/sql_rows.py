@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from export.trees import hard_rows
 from fcca import FCCAClassifier
-from fcca.export import DistilledTree
-from fcca.export._tree import as_distilled
+from fcca.export import DistilledTree, as_distilled
 
 
 @dataclass

@@ -200,7 +200,7 @@ def test_every_other_estimator_comes_back_as_it_was(tmp_path):
         loaded = load(tmp_path / f"{name}.skops")
         assert type(loaded) is type(estimator), name
         assert name == "native" or repr(loaded) == repr(estimator)  # a booster prints its address
-        assert set(vars(loaded)) == set(vars(estimator)) - {"_training", "_run", "_searched", "_observed"}, name
+        assert set(vars(loaded)) == set(vars(estimator)) - {"_training", "_partial_fit"}, name
         for method in ("predict_proba", "transform", "predict_target"):
             if X is not None and hasattr(estimator, method) and not (name == "pipeline" and method == "transform"):
                 assert getattr(loaded, method)(X).tolist() == getattr(estimator, method)(X).tolist(), name
@@ -211,7 +211,7 @@ def test_every_other_estimator_comes_back_as_it_was(tmp_path):
             assert isinstance(estimator.selection_path_, pd.DataFrame)
         if name == "pieces":
             assert loaded.partial_fit(*table(False)).thresholds_ == estimator.thresholds_
-            assert hasattr(estimator, "_run")  # what was saved stays as it is
+            assert hasattr(estimator, "_partial_fit")  # what was saved stays as it is
 
 
 def test_the_document_and_the_table_come_back_as_they_were(tmp_path):
@@ -431,12 +431,12 @@ def test_types_of_ones_own_are_refused_when_they_are_saved(tmp_path):
 
 
 def test_without_skops_it_is_said_what_to_install(tmp_path, monkeypatch):
-    from fcca.models import _files
+    from fcca.models.files import _skops
 
     def absent(name):
         raise ImportError(name=name)
 
-    monkeypatch.setattr(_files, "import_module", absent)
+    monkeypatch.setattr(_skops, "import_module", absent)
     classifier, *_ = fitted("boosting")
     with pytest.raises(UnsupportedModelError, match=r"pip install 'fcca\[skops\]'"):
         save(classifier, tmp_path / "c.skops")

@@ -20,7 +20,7 @@ from fcca.constraints import Immutable
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.export import load, to_json
 from fcca.export._stored import check_stored
-from fcca.models._damage import damage_told
+from fcca.models.files import damage_as_invalid_input
 from fcca.selection import OptimalSelection
 from mixed_tables import loans
 from real_data import imported
@@ -275,12 +275,16 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_parts_that_do_not_fit_are_refused(name):
     classifier = tampered(DAMAGES[name])
-    with pytest.raises((InvalidInputError, UnsupportedModelError)), damage_told(Path("file"), "a file"):
+    with pytest.raises((InvalidInputError, UnsupportedModelError)), damage_as_invalid_input(Path("file"), "a file"):
         check_stored(classifier)
 
 
-def test_what_was_not_tampered_with_fits():
-    check_stored(tampered())
+def test_what_was_not_tampered_with_fits(tmp_path):
+    classifier = tampered()
+    check_stored(classifier)
+    (tmp_path / "whole.skops").write_bytes(written(classifier))
+    X, _ = table()
+    assert load(tmp_path / "whole.skops").predict(X).tolist() == saved().predict(X).tolist()
 
 
 @pytest.mark.parametrize("name", ["a node that points outside", "an objective", "a rule", "a category twice", "a fidelity"])

@@ -16,8 +16,7 @@ from export.documents import chain, damaged
 from export.trees import N_TREES, fitted, hard_rows
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable, __version__
 from fcca.exceptions import InvalidInputError
-from fcca.export import _json, _reading, from_json, load, to_json
-from fcca.export._tree import as_distilled
+from fcca.export import _json, _reading, as_distilled, from_json, load, to_json
 from mixed_tables import loans
 
 
@@ -282,7 +281,7 @@ def test_a_promise_of_huge_nodes_takes_no_memory(document):
 def test_documents_too_large_are_refused_unread(monkeypatch, document):
     text = json.dumps(document)
     monkeypatch.setattr(_reading, "LARGEST", len(text) - 1)
-    monkeypatch.setattr("fcca._documents.json.loads", lambda *args, **kwargs: pytest.fail("it was read"))
+    monkeypatch.setattr("fcca.utils._json_documents.json.loads", lambda *args, **kwargs: pytest.fail("it was read"))
     with pytest.raises(InvalidInputError, match="characters"):
         from_json(text)
 

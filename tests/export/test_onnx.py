@@ -3,12 +3,10 @@ does is for the tests of parity and of refusals."""
 
 from __future__ import annotations
 
-import doctest
 import json
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -18,10 +16,9 @@ from export.documents import chain
 from export.onnx_runner import answers_of, session_of
 from export.random_documents import HOSTILE_NAMES, LARGE, good_rows, random_tree
 from export.trees import N_TREES, fitted
-from fcca._columns import Column, Columns
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.export import _onnx, from_json, to_onnx
-from fcca.export._tree import as_distilled
+from fcca.export import _onnx, as_distilled, from_json, to_onnx
+from fcca.tables import Column, Columns
 from real_data import imported
 
 
@@ -241,9 +238,3 @@ def test_the_library_is_imported_when_it_is_needed():
     code = "import sys, fcca.export; fcca.export.to_onnx; print('onnx' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
-
-
-def test_the_example_in_the_docstring_holds():
-    result = doctest.testmod(import_module("fcca.export._onnx"))
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -73,7 +73,7 @@ def test_what_has_no_say_in_the_tree_is_not_told(table):
     X, y = table
     plain = FCCAClassifier(FCCADiscretizer(boosting()), OptimalTreeClassifier(max_depth=2)).fit(X, y)
     tree = OptimalTreeClassifier(max_depth=2, time_limit=600)
-    discretizer = FCCADiscretizer(FrozenEstimator(boosting(verbose=0).fit(X, y)), n_jobs=2, time_limit_per_point=60)
+    discretizer = FCCADiscretizer(FrozenEstimator(boosting(verbose=0).fit(X, y)), n_jobs=2, time_limit_per_row=60)
     assert to_json(FCCAClassifier(discretizer, tree).fit(X, y)) == to_json(plain)
     cached = make_pipeline(StandardScaler(), boosting(), memory=None)
     named = provenance_of(FCCAClassifier(FCCADiscretizer(cached)).fit(X, y)).black_box.parameters
@@ -89,6 +89,7 @@ def test_the_libraries_of_the_black_box_are_named(table):
     assert found.black_box.parameters["xgbclassifier__missing"] == "nan"
 
 
+@pytest.mark.slow
 def test_every_process_writes_the_same():
     code = (
         "from sklearn.datasets import load_iris; from sklearn.ensemble import RandomForestClassifier\n"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import re
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -87,12 +85,6 @@ def test_a_tree_without_proof_says_how_far_it_may_be_off(lender):
     far = replace(tree, certificate=replace(tree.certificate, optimal=False, objective=0.1031, lower_bound=0.1))
     assert "within 3.1 % of optimal" in to_text(far)
     assert "within 3.1 % of optimal" in to_markdown(far)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    for name in ("_files", "_json", "_markdown", "_provenance", "_python", "_reading", "_text", "_tree"):
-        module = import_module(f"fcca.export.{name}")
-        assert doctest.testmod(module).failed == 0
 
 
 def test_exporters_are_public_functions():

@@ -16,8 +16,7 @@ from export.rules_reader import apply_rules
 from export.trees import N_TREES, as_dictionaries, fitted, random_table
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
-from fcca.export import to_onnx, to_python, to_rules
-from fcca.export._tree import as_distilled
+from fcca.export import as_distilled, to_onnx, to_python, to_rules
 from real_data import imported
 
 SIZES = [pytest.param(30, 300, id="small"), pytest.param(120, 10_000, id="full", marks=pytest.mark.verify)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -14,8 +12,7 @@ from export.documents import chain
 from export.random_documents import good_rows, random_tree
 from export.rules_reader import apply_rules
 from export.trees import N_TREES, fitted
-from fcca.export import from_json, to_json, to_rules
-from fcca.export._tree import as_distilled
+from fcca.export import as_distilled, from_json, to_json, to_rules
 
 
 def tree_of(column: dict, spec: tuple | None, *, missing_values: bool = True):
@@ -177,9 +174,3 @@ def test_nothing_in_it_can_act_on_a_terminal_or_break_a_file():
     assert "\u202e" not in text
     assert "\x00" not in text
     assert json.loads(text.encode())["columns"][3]["name"] == random_tree(0, hostile=True).columns.names[3]
-
-
-def test_the_example_in_the_docstring_holds():
-    result = doctest.testmod(import_module("fcca.export._rules"))
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -224,9 +222,3 @@ def test_rules_with_other_operators_do_not_fit(validators):
 def test_the_statuses_are_those_of_counterfactuals():
     given = schema("tree")["$defs"]["provenance"]["properties"]["counterfactuals"]["propertyNames"]["enum"]
     assert given == list(STATUSES)
-
-
-def test_the_example_in_the_docstring_holds():
-    result = doctest.testmod(import_module("fcca.export._schemas"))
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -155,9 +153,3 @@ def test_what_cannot_be_written_is_refused():
         to_sklearn(next(tree for seed in range(50) if not (tree := random_tree(seed)).structure.has_cuts_only))
     with pytest.raises(InvalidInputError, match="str"):
         to_sklearn("tree")
-
-
-def test_the_example_in_the_docstring_holds():
-    result = doctest.testmod(import_module("fcca.export._sklearn"))
-    assert result.attempted > 0
-    assert result.failed == 0

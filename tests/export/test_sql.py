@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 import sys
 from dataclasses import replace
@@ -12,17 +11,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import fcca.export._sql
 from command_line import check_refused, run
 from export.documents import chain
 from export.sql_rows import table_rows
 from export.sql_trees import NUMBERS, check_small, class_of, small_tree
 from export.trees import fitted
 from fcca import ThresholdTable
-from fcca._columns import Columns
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.export import from_json, to_json, to_sql
-from fcca.export._sql_options import ADDITIONS
+from fcca.export import ADDITIONS, from_json, to_json, to_sql
+from fcca.tables import Columns
 from real_data import imported
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -414,11 +411,6 @@ def test_without_sqlglot_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(UnsupportedModelError, match=r"pip install 'fcca\[sql\]'"):
         to_sql(small_tree())
-
-
-def test_the_example_in_the_docstring_holds():
-    imported("sqlglot")
-    assert doctest.testmod(fcca.export._sql).failed == 0
 
 
 # --- the command line ----------------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ import pytest
 
 from export.sql_trees import check_small, small_tree
 from fcca.exceptions import InvalidInputError
-from fcca.export import to_sql
-from fcca.export._sql_options import DIALECTS
+from fcca.export import DIALECTS, to_sql
 from real_data import imported
 
 HOSTILE = [

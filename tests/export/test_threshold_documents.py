@@ -9,7 +9,7 @@ import pytest
 
 from export.test_old_versions import OLD
 from fcca import ThresholdTable
-from fcca._conditions import _document
+from fcca.conditions import _document
 from fcca.exceptions import InvalidInputError
 from fcca.export import from_json
 

@@ -78,7 +78,7 @@ def tables() -> list[bytes]:
 
 
 def certificates() -> list[bytes]:
-    from fcca.export import certificate
+    from fcca.certificates import certificate
 
     return [certificate(classifier).encode() for classifier in _distilled()]
 

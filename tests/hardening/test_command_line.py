@@ -22,9 +22,9 @@ VALUES = (
 OPTIONS = {
     "distill": (
         "--label", "--categorical", "--out", "--test-size", "--model", "--model-file", "--depth", "--regularization",
-        "--fit-to", "--seed", "--q", "--thresholds", "--p0", "--p1", "--lambda0", "--lambda1", "--lambda2", "--margin",
-        "--decision-threshold", "--merge-tolerance", "--jobs", "--time-limit", "--time-limit-per-row", "--rules", "--sample",
-        "--title",
+        "--fit-to", "--random-state", "--q", "--thresholds", "--p0", "--p1", "--lambda0", "--lambda1", "--lambda2",
+        "--margin", "--decision-threshold", "--merge-tolerance", "--jobs", "--time-limit", "--time-limit-per-row", "--rules",
+        "--sample", "--title",
     ),
     "explain": (
         "--rows", "--target", "--target-probability", "--n", "--label", "--out", "--reference", "--lambda0", "--lambda1",
@@ -34,7 +34,7 @@ OPTIONS = {
         "--label", "--test", "--out", "--levels", "--q", "--depth", "--thresholds", "--p0", "--p1", "--rules", "--title",
     ),
     "export": ("--to", "--out", "--dialect", "--table", "--form", "--add", "--prefix"),
-    "verify": ("--data", "--model", "--label", "--sample", "--seed", "--time-limit", "--jobs"),
+    "verify": ("--data", "--model", "--label", "--sample", "--random-state", "--time-limit", "--jobs"),
 }  # fmt: skip
 FLAGS = ("--quiet", "--json", "--no-report", "--no-round", "--stream", "--no-stream", "--no-counterfactuals", "--nonsense")
 CODES = {0, 1, 2, 3}  # 3: answers that the model's own predict does not confirm
@@ -121,6 +121,7 @@ def check_calls(files: Path, folder: Path, numbers: range, monkeypatch) -> Count
     return codes
 
 
+@pytest.mark.slow
 def test_odd_arguments_and_damaged_files_end_with_a_message(files, tmp_path, monkeypatch):
     codes = check_calls(files, tmp_path, range(100), monkeypatch)
     assert codes[0] > 5

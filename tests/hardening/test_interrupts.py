@@ -83,6 +83,7 @@ def check_interrupted(files: Path, name: str, moment: float) -> float | None:
     return ended.own_seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["distill", "selection", "explain", "export"])
 def test_ctrl_c_is_heard_within_a_second(files, name):
     moment = random.Random(name).uniform(0.2, COMMANDS[name][1] * 0.8)

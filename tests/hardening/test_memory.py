@@ -65,6 +65,7 @@ def check_limited(files, out, megabytes: int, command: str) -> int:
     return ended.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("megabytes", "command"),
     [(100, "distill"), (420, "explain"), (600, "distill"), (620, "explain"), (635, "explain"), (650, "explain")],
@@ -84,6 +85,7 @@ def test_under_any_limit_a_command_is_done_or_says_so(files, tmp_path, command):
     assert codes[2000] == 0
 
 
+@pytest.mark.slow
 def test_small_tables_need_little_more_than_the_libraries(files, out):
     megabytes = LEAST_MEMORY // MEGABYTE + 240
     ended = limited(megabytes, "distill", files / "small.parquet", "--out", out, "--quiet", "--no-report", "--jobs", 1)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from fcca import read_model
+from fcca.cells import Cells
 from fcca.constraints import Limits
-from fcca.counterfactuals import Cells
-from fcca.counterfactuals._milp import solve_milp
+from fcca.milp import solve_milp
 
 
 def cells_of(model, X_train):

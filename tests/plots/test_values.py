@@ -22,7 +22,7 @@ from fcca.plots import (
     TreeDisplay,
 )
 from fcca.plots._style import number
-from fcca.trees import proof_in_words
+from fcca.utils import proof_in_words
 from plots import estimators as made
 
 
@@ -305,7 +305,7 @@ def test_regions_of_categories_and_gaps_are_exact_too():
     X, _ = made.loans()
     classifier = made.two_mixed()
     display = DecisionRegionsDisplay.from_estimator(classifier)
-    table = classifier.discretizer_._encoded(X.iloc[:, :2], conditions_only=False)
+    table = classifier.discretizer_.encode(X.iloc[:, :2])
     black_box, tree = regions_at(display, table)
     names = np.array(display.class_names)
     np.testing.assert_array_equal(names[black_box], classifier.discretizer_.predict_target(X.iloc[:, :2]))

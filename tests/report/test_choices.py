@@ -120,7 +120,7 @@ def test_a_classifier_by_granularity_starts_there_and_the_other_slider_near_it()
 @pytest.mark.parametrize("fit_to", ["labels", "target"])
 def test_a_classifier_with_a_choice_of_its_own_starts_there(fit_to):
     X, y = fitted("breast cancer")[1]
-    selection = OptimalSelection(4, against=fit_to)
+    selection = OptimalSelection(4, fit_to=fit_to)
     classifier = FCCAClassifier(FCCADiscretizer(stumps(40), selection=selection), fit_to=fit_to).fit(X, y)
     own = classifier.discretizer_.selection_
     for numbers in ((), (2, 3), (4, 6)):
@@ -130,7 +130,7 @@ def test_a_classifier_with_a_choice_of_its_own_starts_there(fit_to):
         assert [data["conditions"][i]["text"] for i in level["kept"]] == own.thresholds.names()
         assert level["proof"]["inconsistency"] == own.inconsistency
         assert [each["value"] for each in levels_of(data, "k")] == sorted({4, *numbers})
-        assert axis_of(data, "k")["against"] == fit_to
+        assert axis_of(data, "k")["fit_to"] == fit_to
         predicted = classifier.predict(X).tolist()
         assert [data["classes"][answered(data, level, rows, i)] for i in range(len(X))] == predicted
         start = axis_of(data, "q")

@@ -155,5 +155,5 @@ def test_what_is_not_there_is_refused(frontier, problem):
         frontier.at(17)
     with pytest.raises(InvalidInputError, match="fewer conditions than keep"):
         OptimalSelection(keep=[0, 1, 2]).frontier(*problem, k=[1, 2])
-    with pytest.raises(InvalidInputError, match="against"):
-        OptimalSelection(against="model").frontier(*problem)
+    with pytest.raises(InvalidInputError, match="fit_to"):
+        OptimalSelection(fit_to="model").frontier(*problem)

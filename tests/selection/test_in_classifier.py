@@ -109,7 +109,7 @@ def test_weights_and_a_pickle_take_their_rows_again(classifier, data):
 
 def test_on_the_thresholds_of_a_reference_ensemble(frozen, data):
     fitted = FCCAClassifier(GTREDiscretizer(frozen, column_elimination=False)).fit(*data)
-    few = fitted.at_selection(OptimalSelection(3, against="target"))
+    few = fitted.at_selection(OptimalSelection(3, fit_to="target"))
     assert few.n_thresholds_ == 3
     assert few.discretizer_.selection_.candidates == fitted.discretizer_.thresholds_
 

@@ -94,7 +94,7 @@ def test_a_selection_that_fails_leaves_all_as_it_was(discretizer, data):
         fitted.set_selection(OptimalSelection(2, keep=["x > 1"]), X, y)
     with pytest.raises(InvalidInputError, match="give X and y"):
         fitted.set_selection(OptimalSelection(2))
-    with pytest.raises(InvalidInputError, match="rows and y has"):
+    with pytest.raises(InvalidInputError, match="same number of rows"):
         fitted.set_selection(OptimalSelection(2), X, y[1:])
     with pytest.raises(InvalidInputError, match="OptimalSelection or None"):
         fitted.set_selection(2, X, y)
@@ -171,19 +171,19 @@ def test_rows_crossing_names_what_the_selection_keeps(data, frozen):
 @pytest.mark.parametrize("kind", [FCCADiscretizer, GTREDiscretizer])
 def test_against_the_target_is_against_its_answers(data, frozen, kind):
     X, _ = data
-    fitted = kind(frozen, selection=OptimalSelection(3, against="target")).fit(*data)
+    fitted = kind(frozen, selection=OptimalSelection(3, fit_to="target")).fit(*data)
     answers = frozen.predict(X)
     assert fitted.selection_.inconsistency == pytest.approx(inconsistency_rate(fitted.transform(X), answers))
     assert fitted.thresholds_ == OptimalSelection(3).select(fitted.all_thresholds_, X, answers).thresholds
     labels = kind(frozen, selection=OptimalSelection(3)).fit(*data)
-    again = labels.set_selection(OptimalSelection(3, against="target"), X)
+    again = labels.set_selection(OptimalSelection(3, fit_to="target"), X)
     assert again.thresholds_ == fitted.thresholds_
 
 
 def test_midpoints_have_no_target_and_need_labels(data):
     X, y = data
     with pytest.raises(InvalidInputError, match="no target model"):
-        MidpointDiscretizer(selection=OptimalSelection(2, against="target")).fit(X, y)
+        MidpointDiscretizer(selection=OptimalSelection(2, fit_to="target")).fit(X, y)
     with pytest.raises(InvalidInputError, match="A selection requires y"):
         MidpointDiscretizer(selection=OptimalSelection(2)).fit(X)
     # Labels are for the selection: the midpoints are where they were.

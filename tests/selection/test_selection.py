@@ -277,7 +277,7 @@ def test_a_limit_that_time_leaves_open_is_said_to_be(hard):
         ({"n_thresholds": 3, "per_feature": {"incme": 1}}, "Did you mean 'income'"),
         ({"n_thresholds": 3, "per_feature": {"income": -1}}, "at least 0, got -1"),
         ({"n_thresholds": 3, "forbid": COLUMNS}, "No condition may be taken"),
-        ({"n_thresholds": 3, "against": "model"}, "against must be 'labels' or 'target'"),
+        ({"n_thresholds": 3, "fit_to": "model"}, "fit_to must be 'labels' or 'target'"),
         ({"n_thresholds": 3, "time_limit": -1}, "time_limit must be a number of seconds"),
     ],
     ids=str,

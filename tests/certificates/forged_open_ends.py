@@ -1,0 +1,128 @@
+"""Forgeries of counterfactuals that are said not to be proven: by them thresholds could be made to go away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certificates.certified import case
+from certificates.forgeries import forgery, point_of
+from certificates.rebuilt import called, rebuilt, rows_of_a_column, without_moves
+
+OF_ALL = {"sample": None, "time_limit": 10.0}
+
+
+@forgery("rows searched", "called feasible or unknown", "without a time limit")
+def a_column_made_to_go_away_by_searches_called_unknown(d):
+    called(d, rows_of_a_column(d), "unknown")
+    rebuilt(d, case("gb"))
+
+
+@forgery("rows searched", "called feasible or unknown", of="logistic")
+def a_column_of_a_linear_model_made_to_go_away(d):
+    called(d, rows_of_a_column(d), "unknown")
+    rebuilt(d, case("logistic"))
+
+
+@forgery("rows searched", "called feasible or unknown", of="rf")
+def searches_called_feasible_with_a_bound_of_0(d):
+    called(d, rows_of_a_column(d), "feasible")
+    rebuilt(d, case("rf"))
+
+
+@forgery("answers", "called unverified, but by the scores its target does not win", of="rf")
+def answers_called_unverified_without_moves(d):
+    rows = rows_of_a_column(d)
+    called(d, rows, "unverified")
+    without_moves(d, rows)
+    rebuilt(d, case("rf"))
+
+
+@forgery("answers", "called unverified, but the black box is flipped", of="rf")
+def answers_called_unverified_with_their_moves(d):
+    called(d, rows_of_a_column(d), "unverified")
+    rebuilt(d, case("rf"))
+
+
+@forgery("answers", "called unverified, but by the scores its target does not win", of="rf")
+def an_unverified_one_that_moves_too_little(d):
+    found = d["counterfactuals"]
+    row = found["row"][7]
+    called(d, {row}, "unverified")
+    k = found["move_row"].index(row)
+    found["move_to"][k] = float(np.nextafter(found["move_from"][k], found["move_to"][k]))
+    d["statuses"] = {"optimal": len(found["row"]) - 1, "unverified": 1}
+
+
+@forgery("answers", "no class of the black box", of="rf")
+def an_unverified_one_without_a_target(d):
+    row = d["counterfactuals"]["row"][7]
+    called(d, {row}, "unverified")
+    d["counterfactuals"]["target"][7] = None
+    d["statuses"] = {"optimal": len(d["counterfactuals"]["row"]) - 1, "unverified": 1}
+
+
+@forgery("costs", "another cost", of="rf")
+def an_unverified_one_of_another_cost(d):
+    called(d, {d["counterfactuals"]["row"][7]}, "unverified")
+    for name in ("cost", "bound"):
+        d["counterfactuals"][name][7] *= 0.5
+    d["statuses"] = {"optimal": len(d["counterfactuals"]["row"]) - 1, "unverified": 1}
+
+
+@forgery("bounds", "without a time limit", of="rf")
+def an_unverified_one_with_a_bound_of_0(d):
+    called(d, {d["counterfactuals"]["row"][7]}, "unverified")
+    d["counterfactuals"]["bound"][7] = 0.0
+    d["statuses"] = {"optimal": len(d["counterfactuals"]["row"]) - 1, "unverified": 1}
+
+
+@forgery("optima", "called unverified, but", of="columns that stay", sample=1)
+def answers_that_break_a_rule_called_unverified(d):
+    """What is cheapest without the rule; whichever are drawn, these are looked at."""
+    free, found = case("rf").classifier.discretizer_.counterfactuals_, d["counterfactuals"]
+    columns = d["data"]["columns"]
+    for at, row in enumerate(found["row"]):
+        own = int(np.flatnonzero(free.rows == row)[0])
+        mine = free.moves.point == own
+        if {columns[j] for j in free.moves.feature[mine].tolist()} & {"worst radius", "worst area"}:
+            called(d, {row}, "unverified")
+            without_moves(d, {row})
+            for name in ("cost", "bound"):
+                found[name][at] = float(free.cost[own])
+            found["target"][at] = int(free.target[own])
+            found["move_row"] += [row] * int(mine.sum())
+            found["move_feature"] += free.moves.feature[mine].tolist()
+            found["move_from"] += free.moves.origin[mine].tolist()
+            found["move_to"] += free.moves.landing[mine].tolist()
+    assert "unverified" in found["status"]
+    rebuilt(d, case("columns that stay"))
+
+
+@forgery("optima", "called unverified, but", of="moves between categories", sample=0)
+def an_answer_that_breaks_a_rule_at_the_same_cost_called_unverified(d):
+    """From one category to another that is forbidden costs as much as to any other."""
+    found, X = d["counterfactuals"], case("moves between categories").X
+    for k, (row, j, origin) in enumerate(zip(found["move_row"], found["move_feature"], found["move_from"], strict=True)):
+        if d["data"]["columns"][j] == "purpose" and origin != "car" and found["move_row"].count(row) == 1:
+            assert origin == X["purpose"].iloc[row]
+            found["move_to"][k] = "car"
+            d["parameters"]["rules"][0]["pairs"] = [[origin, "car"]]
+            called(d, {row}, "unverified")
+            return rebuilt(d, case("moves between categories"))
+    raise AssertionError("no move of a category alone")
+
+
+@forgery("bounds", "nothing is below any bound", of="searches cut short")
+def an_unknown_one_of_which_everything_is_proven(d):
+    at = point_of(d, "feasible")
+    called(d, {d["counterfactuals"]["row"][at]}, "unknown")
+    d["counterfactuals"]["bound"][at] = None
+    rebuilt(d, case("searches cut short"))
+
+
+@forgery("optima", "a bound of", "there is a change at", of="searches cut short", **OF_ALL)
+def an_unknown_one_with_a_bound_that_nobody_proved(d):
+    at = point_of(d, "optimal")
+    called(d, {d["counterfactuals"]["row"][at]}, "unknown")
+    d["counterfactuals"]["bound"][at] = 9.0
+    rebuilt(d, case("searches cut short"))

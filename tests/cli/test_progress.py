@@ -1,0 +1,134 @@
+"""What is shown of work that takes time."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+import pytest
+from rich.console import Console
+from sklearn.datasets import load_iris
+
+from command_line import distill
+from fcca import FCCADiscretizer
+from fcca.utils import _progress as progress
+
+
+def wait_for(stream: io.StringIO, text: str) -> str:
+    """What the stream holds once the text is in it."""
+    for _ in range(500):
+        if text in stream.getvalue():
+            return stream.getvalue()
+        time.sleep(0.01)
+    pytest.fail(f"{text!r} is not in {stream.getvalue()!r}")
+
+
+def test_without_a_terminal_long_work_says_how_far_it_is():
+    stream = io.StringIO()
+    with progress.PlainDisplay(stream, seconds=0.02) as display, progress.shown_on(display):
+        with progress.step("Fitting"):
+            wait_for(stream, "Fitting: 0 s so far\n")
+            with progress.progress_bar("Counterfactuals", 5000, shown=False) as update:
+                update(1200)
+                wait_for(stream, "Counterfactuals: 1,200 of 5,000, about 0 s left\n")
+        with progress.progress_bar("Report", None, shown=False) as update:
+            wait_for(stream, "Report: 0 s so far\n")
+            update(3, 12)
+            wait_for(stream, "Report: 3 of 12, about ")
+    length = len(stream.getvalue())
+    time.sleep(0.1)
+    assert len(stream.getvalue()) == length  # over is over
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", stream.getvalue())
+
+
+def test_the_time_left_is_that_of_the_outermost_work():
+    stream = io.StringIO()
+    with (
+        progress.PlainDisplay(stream, seconds=0.02) as display,
+        progress.shown_on(display),
+        progress.progress_bar("Folds", 5, shown=False) as outer,
+        progress.progress_bar("Rows", 9, shown=False) as inner,
+    ):
+        outer(1)
+        inner(4)
+        wait_for(stream, "Folds: 1 of 5, ")
+    assert "Rows" not in stream.getvalue()
+
+
+def test_short_work_says_nothing(csv, out):
+    stream = io.StringIO()
+    with progress.PlainDisplay(stream) as display, progress.shown_on(display), progress.step("Reading"):
+        pass
+    assert stream.getvalue() == ""
+    assert distill(csv, "--out", out).stderr == ""
+
+
+def test_a_closed_stream_does_not_end_the_display():
+    class Closed(io.StringIO):
+        writes = 0
+
+        def write(self, text):
+            self.writes += 1
+            return super().write(text)
+
+    stream = Closed()
+    stream.close()
+    with progress.PlainDisplay(stream, seconds=0.01) as display, progress.shown_on(display), progress.step("Reading"):
+        for _ in range(500):
+            if stream.writes > 1:
+                break
+            time.sleep(0.01)
+    assert stream.writes > 1  # the thread went on after the first error
+
+
+@pytest.mark.parametrize("width", [100, 60])
+def test_a_terminal_shows_bars_with_the_time_left_and_wipes_them(width):
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=width, color_system=None, legacy_windows=False)
+    with progress.TerminalDisplay(console) as display, progress.shown_on(display):
+        with progress.step("Reading [red]the data"):
+            display._progress.refresh()
+        with progress.progress_bar("Counterfactuals", 5000, shown=False) as update:
+            for done in range(0, 5001, 500):
+                update(done)
+                time.sleep(0.01)
+            display._progress.refresh()
+    shown = stream.getvalue()
+    assert "Reading [red]the data" in shown
+    assert "Counterfactuals" in shown
+    assert "of 5,000" in shown
+    assert re.search(r"about \d+ s left", shown)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "\n").splitlines()
+    assert max(len(line) for line in lines) <= width
+    assert shown.rstrip().endswith("\x1b[2K\x1b[?25h")  # the last line is wiped and the cursor is back
+
+
+def test_the_library_shows_bars_only_when_asked_and_on_standard_error(capsys, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    opened = []
+    own = progress.own_display
+    monkeypatch.setattr(progress, "own_display", lambda: opened.append(True) or own())
+    FCCADiscretizer().fit(X[:100], y[:100])
+    assert opened == []
+    FCCADiscretizer(verbose=1).fit(X[:100], y[:100])
+    assert opened == [True]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "about 0 s left"), (40, "about 40 s left"), (200, "about 3 min left"), (9000, "about 2.5 h left")],
+)
+def test_times_are_rough(seconds, text):
+    assert progress.time_left(seconds) == text
+
+
+def test_quiet_opens_no_display(csv, out, monkeypatch):
+    opened = []
+    plain = progress.PlainDisplay
+    monkeypatch.setattr("fcca.cli._running.PlainDisplay", lambda stream: opened.append(stream) or plain(stream))
+    assert distill(csv, "--out", out, "--quiet").exit_code == 0
+    assert opened == []
+    assert distill(csv, "--out", out).exit_code == 0
+    assert len(opened) == 1
