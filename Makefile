@@ -13,12 +13,13 @@ ON_ALL_CORES := -n logical --maxprocesses 8 --dist worksteal
 CORE := CMakeLists.txt pyproject.toml $(wildcard core/*.cpp core/*.hpp)
 INSTALLED := $(VENV)/.installed
 INSTALLED_TEST := $(VENV)/.installed-test
+INSTALLED_TEST_ALL := $(VENV)/.installed-test-all
 INSTALLED_DOCS := $(VENV)/.installed-docs
 INSTALLED_BENCH := $(VENV)/.installed-bench
 INSTALLED_EXPERIMENTS := $(VENV)/.installed-experiments
 INSTALLED_RELEASE := $(VENV)/.installed-release
 
-.PHONY: demo test lint verify fuzz docs docs-tag bench bench-quick instructions sanitize core-coverage paper paper-quick wheel wheel-test audit coverage clean help
+.PHONY: demo test test-all test-rest lint verify fuzz docs docs-tag bench bench-quick instructions sanitize core-coverage paper paper-quick wheel wheel-test audit coverage clean help
 
 help:  ## Show what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -26,8 +27,14 @@ help:  ## Show what can be made
 demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/report.html
 	$(BIN)/fcca distill --q 0.5 --regularization 0.005 --out fcca-out
 
-test: $(INSTALLED_TEST) lint  ## Run the tests
+test: $(INSTALLED_TEST) lint  ## Lint, and the quick part of the tests: every room and promise, in five minutes
+	$(BIN)/python -m pytest $(ON_ALL_CORES) --part quick
+
+test-all: $(INSTALLED_TEST_ALL) lint  ## Lint, and all tests
 	$(BIN)/python -m pytest $(ON_ALL_CORES)
+
+test-rest: $(INSTALLED_TEST_ALL)  ## The tests that `make test` leaves out
+	$(BIN)/python -m pytest $(ON_ALL_CORES) --part rest
 
 lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 	$(BIN)/ruff check .
@@ -35,11 +42,11 @@ lint: $(INSTALLED_TEST)  ## Style, types and the direction between rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-verify: $(INSTALLED_TEST)  ## The full-size exactness suites, from fixed seeds
+verify: $(INSTALLED_TEST_ALL)  ## The full-size exactness suites, from fixed seeds
 	$(BIN)/python -m pytest $(ON_ALL_CORES) -m verify
 
 EXECUTIONS ?= 100000
-fuzz: $(INSTALLED_TEST)  ## Throw damaged documents at what reads fcca's own JSON, guided by coverage (EXECUTIONS=1000000 for more)
+fuzz: $(INSTALLED_TEST_ALL)  ## Throw damaged documents at what reads fcca's own JSON, guided by coverage (EXECUTIONS=1000000 for more)
 	$(BIN)/python -c 'import atheris' 2>/dev/null || $(INSTALL) --no-build-isolation -e '.[fuzz]'
 	$(BIN)/python fuzz/json_loaders.py --executions $(EXECUTIONS)
 
@@ -66,10 +73,10 @@ bench-quick: $(INSTALLED_BENCH)  ## A small part of every comparison, in two min
 instructions: $(INSTALLED)  ## Count the instructions of the core's kernels and compare them with the recorded ones (needs valgrind)
 	$(BIN)/python benchmarks/instructions.py
 
-sanitize: $(INSTALLED_TEST)  ## The core under the sanitizers of GCC: memory, undefined behaviour, threads
+sanitize: $(INSTALLED_TEST_ALL)  ## The core under the sanitizers of GCC: memory, undefined behaviour, threads
 	$(BIN)/python sanitizers/run.py
 
-core-coverage: $(INSTALLED_TEST)  ## Which lines of core/ the tests reach; fails below 95 %
+core-coverage: $(INSTALLED_TEST_ALL)  ## Which lines of core/ the tests reach; fails below 95 %
 	$(BIN)/python sanitizers/lines.py
 
 paper: $(INSTALLED_EXPERIMENTS)  ## The paper's whole study: every table and figure anew, into experiments/out/
@@ -84,13 +91,13 @@ wheel: $(INSTALLED_RELEASE)  ## Build the sdist, and a wheel from nothing but th
 	$(BIN)/python -m pip wheel --no-deps --no-build-isolation -w dist dist/fcca-*.tar.gz
 	@! command -v $(BIN)/auditwheel >/dev/null || $(BIN)/auditwheel show dist/fcca-*.whl
 
-wheel-test: $(INSTALLED_TEST) wheel  ## Look into sdist and wheel, and run the wheel in a new environment without a compiler
+wheel-test: $(INSTALLED_TEST_ALL) wheel  ## Look into sdist and wheel, and run the wheel in a new environment without a compiler
 	FCCA_REQUIRE_ALL=1 $(BIN)/python -m pytest -m release tests/release
 
-audit: $(INSTALLED_TEST) $(INSTALLED_RELEASE)  ## Known vulnerabilities of what fcca and its extras need (asks PyPI)
+audit: $(INSTALLED_TEST_ALL) $(INSTALLED_RELEASE)  ## Known vulnerabilities of what fcca and its extras need (asks PyPI)
 	$(BIN)/python .ci/audit.py
 
-coverage: $(INSTALLED_TEST)  ## Which lines and branches of the package the tests reach; fails below 95 %
+coverage: $(INSTALLED_TEST_ALL)  ## Which lines and branches of the package the tests reach; fails below 95 %
 	$(BIN)/python -m pytest $(ON_ALL_CORES) --cov --cov-report=term:skip-covered --cov-report=json:build/coverage.json
 	$(BIN)/python .ci/coverage_verdict.py build/coverage.json
 
@@ -117,7 +124,11 @@ $(INSTALLED): $(CORE) | compiler $(BIN)/python
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED) | compiler $(BIN)/python
-	$(INSTALL) --no-build-isolation -e '.[test,dev,docs]'
+	$(INSTALL) --no-build-isolation -e '.[test,dev]'
+	@touch $@
+
+$(INSTALLED_TEST_ALL): $(INSTALLED_TEST) | compiler $(BIN)/python
+	$(INSTALL) --no-build-isolation -e '.[test-all,dev]'
 	@touch $@
 
 $(INSTALLED_DOCS): $(INSTALLED) | compiler $(BIN)/python

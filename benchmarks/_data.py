@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 import _results
-from fcca.datasets import Dataset, DatasetNotFoundError, load
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # experiments/ is not installed
+
+from experiments.datasets import Dataset, DatasetNotFoundError, load
 
 Floats = NDArray[np.float64]
 

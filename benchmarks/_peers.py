@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.ensemble import GradientBoostingClassifier
 
+from fcca.cells import TrainingValues
 from fcca.constraints import Limits
-from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _milp
-from fcca.counterfactuals._milp import Aim, MilpSearch
-from fcca.counterfactuals._milp_places import Offers
-from fcca.counterfactuals._milp_program import Program
-from fcca.counterfactuals._training_values import TrainingValues
+from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
+from fcca.milp import _highs
+from fcca.milp._answers import PROMISE
+from fcca.milp._counterfactuals import Aim, MilpSearch
+from fcca.milp._places import Offers
+from fcca.milp._program import Program
 
 Floats = NDArray[np.float64]
 PROBLEM = CounterfactualProblem(lambda0=0.1, lambda1=1.0, lambda2=0.0, margin=1e-4)
@@ -126,7 +128,7 @@ class TightPeer:
         aim = Aim(self.search.trees, 1 - own_class, PROBLEM.margin)
         greedy = self.search._greedy(aim, reach, np.inf)
         if greedy is not None:
-            reach = reach.up_to(reach.places.total(greedy) * (1 + _milp.PROMISE))
+            reach = reach.up_to(reach.places.total(greedy) * (1 + PROMISE))
         return Tight(aim, aim.program(reach, self.search.rules), greedy is not None)
 
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
@@ -161,14 +163,14 @@ class Gurobi(TightPeer):
     def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
         grb, n_steps = self.gurobipy.GRB, program.n_steps
         model = self.gurobipy.Model(env=self.environment)
-        price = program.price * (_milp.OBJECTIVE_SCALE / program.price.max())
+        price = program.price * (_highs.OBJECTIVE_SCALE / program.price.max())
         kinds = np.repeat([grb.BINARY, grb.CONTINUOUS], [n_steps, program.n_leaves])
         cost = np.concatenate([price, np.zeros(program.n_leaves)])
         columns = model.addMVar(len(cost), lb=0.0, ub=1.0, obj=cost, vtype=kinds)
         matrix, most, is_exact = clauses(program)
         model.addMConstr(matrix[is_exact], columns, "=", most[is_exact])
         model.addMConstr(matrix[~is_exact], columns, "<", most[~is_exact])
-        unit = _milp.ROW_SCALE / program.gains[:, 0].max()
+        unit = _highs.ROW_SCALE / program.gains[:, 0].max()
         model.addConstr((program.gains[:, 0] * unit) @ columns[n_steps:] >= program.needed[0] * unit)
         model.update()
         begin = time.perf_counter()
@@ -235,7 +237,7 @@ class Highs:
 
     def __call__(self, i: int) -> Answer:
         spent = 0.0
-        original = _milp.solve_program
+        original = _highs.solve_program
 
         def timed(*arguments: Any, **options: Any) -> Any:
             nonlocal spent
@@ -244,8 +246,8 @@ class Highs:
             spent += time.perf_counter() - begin
             return answer
 
-        with mock.patch.object(_milp, "solve_program", timed):
-            found = self.case.solve(self.engine, [i], time_limit_per_point=self.time_limit)
+        with mock.patch.object(_highs, "solve_program", timed):
+            found = self.case.solve(self.engine, [i], time_limit_per_row=self.time_limit)
         is_proven = bool(found.is_status("optimal", "infeasible")[0])
         return Answer("proven" if is_proven else "given up", float(found.cost[0]), spent, float(found.seconds[0]) - spent)
 

@@ -38,8 +38,7 @@ import _results
 import synthetic
 from fcca import FCCAClassifier, FCCADiscretizer
 from fcca.export import to_json
-from fcca.streaming import ParquetTable
-from fcca.streaming import distill as streamed
+from fcca.streaming import ParquetTable, distill as streamed
 
 LABEL, Q = synthetic.LABEL, 0.9
 ROWS, QUICK_ROWS = 400_000, 60_000

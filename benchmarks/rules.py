@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 import _results
 from _data import BREAST_CANCER, at_hand, load_paper_data
-from fcca._columns import Columns
 from fcca.constraints import Bounds, Decreasing, Increasing, compile_rules
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
+from fcca.tables import Columns
 
 SEED = 0
 TRAINING_ROWS = 5000

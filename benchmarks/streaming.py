@@ -105,7 +105,15 @@ class Distilled:
 
 def distilled(table: Path, out: Path, *, sample: int, in_memory: bool = False) -> Distilled:
     """Run ``fcca distill`` over a table."""
-    options = ["--label", "label", "--no-stream" if in_memory else "--stream", "--sample", str(sample), "--seed", "0"]
+    options = [
+        "--label",
+        "label",
+        "--no-stream" if in_memory else "--stream",
+        "--sample",
+        str(sample),
+        "--random-state",
+        "0",
+    ]
     options += ["--test-size", "0", "--q", str(Q), "--no-report", "--jobs", "1", "--json", "--out", str(out)]
     found = run([*FCCA, "distill", str(table), *options])
     document: dict[str, Any] = json.loads(found.printed)

@@ -28,10 +28,9 @@ from threadpoolctl import threadpool_limits
 import _results
 from _data import at_hand, load_frame
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
-from fcca._columns import Columns
-from fcca._known_rows import known_rows
 from fcca.cli._models import target_model
 from fcca.cli._options import TargetModel
+from fcca.tables import Columns, known_rows
 
 DATA = ("german_credit", "adult", "titanic", "compas", "pima", "bank_marketing")
 MODELS = ("gb", "hgb", "lgbm", "xgb", "catboost")

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import parallel_config
-from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from _data import at_hand, load_frame
 from fcca import CounterfactualExplainer
 from fcca.constraints import Constraint, Implies, MaxChanges
 from fcca.counterfactuals import Counterfactuals
-from fcca.datasets import DatasetNotFoundError, load
 
 try:
     import psutil
@@ -48,12 +47,10 @@ ROWS_BY_PROGRAM = 100
 
 def data() -> tuple[str, Any, Any]:
     """Magic, or scikit-learn's breast cancer where it is not at hand."""
-    try:
-        found = load("magic")
-    except DatasetNotFoundError:
-        X, y = load_breast_cancer(return_X_y=True)
-        return "breast cancer", X, y
-    return "magic", found.X.to_numpy(dtype=np.float64), np.asarray(found.y)
+    (name,) = at_hand(["magic"])
+    frame = load_frame(name)
+    y = frame.pop("label").to_numpy()
+    return name, frame.to_numpy(dtype=np.float64), y
 
 
 def by_threads(explainer: CounterfactualExplainer, X: Any, n: int) -> Counterfactuals:

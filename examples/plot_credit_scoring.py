@@ -5,12 +5,13 @@ Credit scoring, from the table to the report
 A bank wants to know whom it can lend to, a risk officer has to sign, and those who are declined may ask why. The
 German credit data: 1,000 applications, 20 columns of numbers and categories, and whether the loan went well.
 
-It needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. Where that was
-not there when this page was built, what the code prints and draws is left out.
+It needs the file ``german_credit.csv`` in the folder that the environment variable ``FCCA_DATA`` names. If this page was
+built without the file, the output of the code is left out.
 """
 
 # %%
 # The table as it is, with its codes written out for the columns we shall meet.
+import os
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -22,12 +23,12 @@ from sklearn.model_selection import train_test_split
 import fcca.report
 from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.constraints import Bounds, Grid, Immutable, MaxChanges
-from fcca.datasets import load
 from fcca.fairness import gaps, group_metrics, recourse_by_group
 from fcca.plots import CounterfactualImportanceDisplay, RecourseDisplay, TreeDisplay
 
-data = load("german_credit")
-X, y = data.X.copy(), data.y.map({0: "good", 1: "bad"})
+X = pd.read_csv(Path(os.environ["FCCA_DATA"], "german_credit.csv"))
+y = X.pop("label").map({0: "good", 1: "bad"})
+X = X.astype(dict.fromkeys(X.select_dtypes(exclude="number"), "category"))
 words = {
     "checking_status": {"A11": "overdrawn", "A12": "below 200", "A13": "200 or more", "A14": "no account"},
     "savings": {"A61": "below 100", "A62": "below 500", "A63": "below 1000", "A64": "1000 or more", "A65": "unknown"},
@@ -62,9 +63,8 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# **How much is lost?** The tree is easier to read, and less accurate. Whether that is a price worth paying is for
-# people to decide; these are the figures, on the 300 applications held out. To call everybody good is right for
-# most of them, too.
+# **How much is lost?** The tree is easier to read, and less accurate. People decide whether that is worth it. These are
+# the figures on the 300 applications held out. To call everybody good is right for most of them, too.
 print(f"black box                       {black_box.score(X_test, y_test):.3f}")
 print(f"tree                            {classifier.score(X_test, y_test):.3f}")
 print(f"everybody is good               {(y_test == 'good').mean():.3f}")
