@@ -1,4 +1,4 @@
-"""What can go wrong, as types. Every error is also the built-in type that scikit-learn's users expect."""
+"""Errors and warnings. Every error is also the built-in type that scikit-learn's users expect."""
 
 
 class FCCAError(Exception):

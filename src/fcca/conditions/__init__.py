@@ -1,4 +1,4 @@
-"""What conditions on single columns say: in words, on rows, and as a document."""
+"""Conditions on single columns: in words, on rows, and as a document."""
 
 from fcca.conditions._binarize import binarized
 from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document

@@ -98,7 +98,7 @@ def _written_label(label: Any) -> str | int | float | bool:
 
 
 def read_document(text: Any) -> tuple[Any, ...]:
-    """What a ThresholdTable is made of, in the order of its fields.
+    """Read the fields of a ThresholdTable, in their order.
 
     Parameters
     ----------

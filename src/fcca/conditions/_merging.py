@@ -9,9 +9,10 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Which threshold of a column stands for each: the most crossed one takes in all that are closer than the tolerance.
+    """For each threshold of a column, the position of the one that it is merged into.
 
-    Then the most crossed of the rest does, and so on, so no two that remain are that close.
+    The most crossed one takes in all that are closer than the tolerance, then the most crossed of the rest, and so on. No
+    two that remain are closer than the tolerance.
 
     Parameters
     ----------

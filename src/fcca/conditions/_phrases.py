@@ -37,7 +37,7 @@ def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """What holds where the condition does not; a missing number is said to be among it, where there may be one."""
+    """The negation of a condition, which includes missing numbers where there may be any."""
     text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
     return f"{text} or missing" if kind == "cut" and may_be_missing else text
 
@@ -81,7 +81,7 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
 
 
 def common_columns(one: Columns | None, other: Columns | None) -> Columns | None:
-    """What two tables' columns are together: a gap in either may be there; their categories must be the same."""
+    """Join the columns of two tables, which must have the same categories."""
     if one is None or other is None:
         return other if one is None else one
     joined = []

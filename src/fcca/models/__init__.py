@@ -9,6 +9,7 @@ from fcca.models._labels import (
 from fcca.models._links import Calibrated as Calibrated, Link as Link, NoProbability as NoProbability, Share as Share
 from fcca.models._model import LinearModel, Model, Part as Part, TreeEnsemble
 from fcca.models._native import ADAPTERS as ADAPTERS, as_classifier
+from fcca.models._nodes import Nodes as Nodes
 from fcca.models._precision import largest_passing as largest_passing
 from fcca.models._registry import (
     FROZEN as FROZEN,
@@ -25,7 +26,7 @@ from fcca.models.pipelines._table_coder import TableCoder as TableCoder
 from fcca.models.pipelines._wrappers import as_fitted_on as as_fitted_on
 from fcca.models.readers._decision_threshold import DecidedAt, decide_at, with_decision_threshold as with_decision_threshold
 from fcca.models.readers._lightgbm import LightGBMBooster as LightGBMBooster
-from fcca.models.readers._sklearn_trees import Nodes as Nodes, join_trees as join_trees
+from fcca.models.readers._sklearn_trees import join_trees as join_trees
 
 __all__ = [
     "DecidedAt",

@@ -37,7 +37,7 @@ OTHER = Other.OTHER
 
 
 class Found(NamedTuple):
-    """What a table's column tells of an open one."""
+    """The labels of a table's column for an open column."""
 
     labels: tuple[Any, ...]
     positions: Codes  # of each label in the open column's categories
@@ -106,7 +106,7 @@ class HashedColumn(OpenColumn):
 
 
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
-    """Whether XGBoost keeps these bytes of such labels: it has counted letters where it should have counted bytes."""
+    """Compare labels with the bytes that XGBoost kept; some versions counted letters instead of bytes."""
     texts = [str(label) for label in labels]
     whole = "".join(texts).encode()
     by_bytes = tuple(len(text.encode()) for text in texts) == lengths and whole == kept
@@ -114,7 +114,7 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 
 
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
-    """Which labels have which hashes, by a CatBoost model with a tree for each hash that asks for it alone."""
+    """Compare labels with hashes, by a CatBoost model with one tree per hash."""
     catboost = import_module("catboost")
     feature = {"feature_id": "0", "feature_index": 0, "flat_feature_index": 0, "values": list(hashes)}
     split = {"cat_feature_index": 0, "split_type": "OneHotFeature"}

@@ -37,7 +37,7 @@ class Link:
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """What the model takes the largest of, where it has one score per class."""
+        """The numbers of which the model answers the largest, one per class."""
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
@@ -77,12 +77,12 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds for want of anything better: ``predict_proba`` is no function of the score that can be computed exactly."""
+    """Log-odds as a substitute: ``predict_proba`` cannot be computed exactly from the score."""
 
     reason: str = ""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Refuse."""
+        """Raise an error with the reason."""
         raise UnsupportedModelError(self.reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fcca import _core
 from fcca.models._links import Link
+from fcca.models._nodes import Nodes
 from fcca.tables import Columns
 
 Floats = NDArray[np.float64]
@@ -33,8 +34,8 @@ class Model:
     boundary : float
         The largest score that is answered with the first class, for models with one output.
     columns : Columns or None
-        Names, categories and gaps of the table that the classifier takes; None for plain numbers. Where a column holds
-        categories, X has their codes: positions in the column's ``categories``.
+        Names, categories and missing values of the table that the classifier takes; None for plain numbers. Where a column
+        holds categories, X has their codes: positions in the column's ``categories``.
     """
 
     classes: NDArray[np.generic]
@@ -106,7 +107,7 @@ class LinearModel(Model):
         """Scores of rows, one column per output."""
         gaps = np.isnan(X) if self.missing is not None else None
         shifted = X - self.centre if gaps is None else np.where(gaps, 0.0, X - self.centre)
-        # Row by row: the last digit of a product of matrices hangs on how many rows there are.
+        # Row by row: the last digit of a product of matrices depends on the number of rows.
         scores: Floats = np.einsum("ij,kj->ik", shifted, self.coef) + self.intercept
         for j, effect in self.effects.items():
             scores += effect[np.where(np.isnan(X[:, j]), 0, X[:, j]).astype(np.intp)] * ~np.isnan(X[:, j])[:, None]
@@ -126,29 +127,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeEnsemble(Model):
-    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; all trees' nodes stand in one set of arrays.
+class TreeEnsemble(Model, Nodes):
+    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; the trees as in :class:`Nodes`.
 
     Attributes
     ----------
     base : ndarray of shape (n_outputs,)
-    roots : ndarray of shape (n_trees,)
-        Each tree's first node.
-    feature : ndarray of shape (n_nodes,)
-        The column an inner node tests, -1 for a leaf.
-    threshold : ndarray of shape (n_nodes,)
-        The largest float64 that the classifier itself sends to the left: ``x <= threshold`` in float64 is its test
-        to the last bit, whatever precision and comparison it uses.
-    native_threshold : ndarray of shape (n_nodes,)
-        The classifier's own number, for display.
-    left, right : ndarray of shape (n_nodes,)
-        Children, -1 for a leaf.
-    value : ndarray of shape (n_nodes, n_outputs)
-        Leaf vectors, shrunk by the learning rate.
-    missing_left : ndarray of shape (n_nodes,) or None
-        Whether a missing value goes to the left; None where the classifier takes no missing values.
-    categories : dict of int to ndarray
-        For a node that splits by category: the category codes it sends to the left.
     divisor : float
         Forests average: their number of trees.
     parts : tuple of Part
@@ -158,15 +142,6 @@ class TreeEnsemble(Model):
     """
 
     base: Floats
-    roots: NDArray[np.int64]
-    feature: NDArray[np.int32]
-    threshold: Floats
-    native_threshold: Floats
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    value: Floats
-    missing_left: NDArray[np.bool_] | None = None
-    categories: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     divisor: float = 1.0
     parts: tuple[Part, ...] = ()
     single_precision: bool = False
@@ -175,6 +150,10 @@ class TreeEnsemble(Model):
     def n_outputs(self) -> int:
         """Number of scores per row."""
         return len(self.base)
+
+    def of_class(self, position: int) -> TreeEnsemble:
+        """The same with the score of one class only."""
+        return replace(self, value=np.ascontiguousarray(self.value[:, [position]]), base=self.base[[position]])
 
     def scores(self, X: Floats) -> Floats:
         """Scores of rows, one column per output, added up in the order and precision that the classifier uses."""

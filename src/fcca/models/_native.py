@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +21,31 @@ ADAPTERS = {
 }
 
 
-class NativeClassifier(ClassifierMixin, BaseEstimator):
-    """A trained booster that answers with labels.
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that ``fit`` and ``clone`` leave as it is, as they do a FrozenEstimator."""
 
-    It is fitted already: ``fit`` and ``clone`` leave it as it is, as they do a FrozenEstimator.
-
-    Parameters
-    ----------
-    booster : object
-        What the library's own ``train`` returned.
-    """
-
-    def __init__(self, booster: Any) -> None:
-        self.booster = booster
-
-    def fit(self, X: Any, y: Any = None, **parameters: Any) -> NativeClassifier:
-        """Nothing to do."""
+    def fit(self, X: Any, y: Any = None, **parameters: Any) -> Self:
+        """Do nothing: the classifier is fitted already."""
         return self
 
-    def __sklearn_clone__(self) -> NativeClassifier:
+    def __sklearn_clone__(self) -> Self:
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class NativeClassifier(FittedClassifier):
+    """A trained booster that answers with labels.
+
+    Parameters
+    ----------
+    booster : object
+        The result of the library's own ``train``.
+    """
+
+    def __init__(self, booster: Any) -> None:
+        self.booster = booster
 
     @property
     def n_features_in_(self) -> int:
@@ -67,7 +69,7 @@ class NativeClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def check(self) -> None:
-        """Refuse a booster that is not a classifier."""
+        """Check that the booster is a classifier."""
         raise NotImplementedError
 
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:

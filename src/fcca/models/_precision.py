@@ -1,4 +1,4 @@
-"""Where exactly a model sends a value to the other side: the only place that knows about floating-point precision."""
+"""Exact cuts and boundaries: the only module that knows about floating-point precision."""
 
 from __future__ import annotations
 
@@ -54,3 +54,15 @@ def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Fl
         ok = passes(_from_ordinal(middle))
         low, high = np.where(ok, middle, low), np.where(ok, high, middle)
     return np.where(nothing, -np.inf, np.where(everything, largest, _from_ordinal(low)))
+
+
+def last_score_of_first_class(answers_first: Callable[[Floats], NDArray[np.bool_]]) -> float:
+    """The largest score that is answered with the first class: the boundary of a model with one output.
+
+    Parameters
+    ----------
+    answers_first : callable
+        Takes scores, and returns for each whether the classifier answers the first class.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return float(largest_passing(answers_first, 1)[0])

@@ -1,8 +1,8 @@
-"""Which reader reads which class, by the class's dotted name, so that no library is imported before it is used."""
+"""Readers by the dotted names of classes, so that no library is imported before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import takewhile
@@ -26,11 +26,15 @@ class Reader:
     read : str
         Reads a fitted classifier.
     check : str or None
-        Refuses parameters that cannot be read, before the classifier is fitted.
+        Checks the parameters before the classifier is fitted.
     weights : str or None
         Returns the parameters by which ``fit`` takes the rows' weights; None where that is ``sample_weight``.
     checks_fitted : bool
         Whether ``read`` itself finds out if the classifier is fitted.
+    takes_missing : bool
+        Whether the classifier learns where to send missing numbers. For all others they are filled in.
+    is_around : bool
+        Whether it hands the table to the classifier inside it, ``estimator``, as it is.
     """
 
     module: str
@@ -38,6 +42,8 @@ class Reader:
     check: str | None = None
     weights: str | None = None
     checks_fitted: bool = False
+    takes_missing: bool = False
+    is_around: bool = False
 
     def function(self, name: str) -> Callable[..., Any]:
         """Import one of them."""
@@ -46,20 +52,20 @@ class Reader:
 
 
 READERS: dict[str, Reader] = {
-    "catboost.core.CatBoostClassifier": Reader("_catboost", check="check"),
+    "catboost.core.CatBoostClassifier": Reader("_catboost", check="check", takes_missing=True),
     "fcca.models.readers.CatBoostModel": Reader("_catboost", read="read_native"),
     "fcca.models.readers.LightGBMBooster": Reader("_lightgbm", read="read_native"),
     "fcca.models.readers.XGBoostBooster": Reader("_xgboost", read="read_native"),
     "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm", check="check"),
-    "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", check="check"),
+    "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", check="check", takes_missing=True),
     "fcca.models.readers.DecidedAt": Reader("_decision_threshold", read="read_decided", check="check", weights="no_weights"),
-    "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", check="check", weights="weights"),
+    "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", check="check", weights="weights", is_around=True),
     "sklearn.ensemble.AdaBoostClassifier": Reader("_ensembles", read="read_adaboost", check="check_adaboost"),
     "sklearn.ensemble.BaggingClassifier": Reader("_ensembles", read="read_bagging", check="check_bagging"),
-    "sklearn.ensemble.ExtraTreesClassifier": Reader("_forests", read="read_forest"),
+    "sklearn.ensemble.ExtraTreesClassifier": Reader("_forests", read="read_forest", takes_missing=True),
     "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting", check="check"),
-    "sklearn.ensemble.HistGradientBoostingClassifier": Reader("_hist_gradient_boosting", check="check"),
-    "sklearn.ensemble.RandomForestClassifier": Reader("_forests", read="read_forest"),
+    "sklearn.ensemble.HistGradientBoostingClassifier": Reader("_hist_gradient_boosting", takes_missing=True),
+    "sklearn.ensemble.RandomForestClassifier": Reader("_forests", read="read_forest", takes_missing=True),
     "sklearn.ensemble.VotingClassifier": Reader(
         "_ensembles", read="read_voting", check="check_voting", weights="voting_weights"
     ),
@@ -71,17 +77,17 @@ READERS: dict[str, Reader] = {
     "sklearn.linear_model.RidgeClassifierCV": Reader("_linear"),
     "sklearn.linear_model.SGDClassifier": Reader("_linear"),
     "sklearn.model_selection.FixedThresholdClassifier": Reader(
-        "_decision_threshold", read="read_fixed", check="check", weights="weights", checks_fitted=True
+        "_decision_threshold", read="read_fixed", check="check", weights="weights", checks_fitted=True, is_around=True
     ),
     "sklearn.model_selection.TunedThresholdClassifierCV": Reader(
-        "_decision_threshold", read="read_tuned", check="check", weights="weights", checks_fitted=True
+        "_decision_threshold", read="read_tuned", check="check", weights="weights", checks_fitted=True, is_around=True
     ),
-    "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", check="check"),
+    "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", check="check", is_around=True),
     "sklearn.svm.LinearSVC": Reader("_linear"),
     "sklearn.svm.SVC": Reader("_linear", read="read_svc", check="check_svc"),
-    "sklearn.tree.DecisionTreeClassifier": Reader("_forests", read="read_tree"),
-    "sklearn.tree.ExtraTreeClassifier": Reader("_forests", read="read_tree"),
-    "xgboost.sklearn.XGBClassifier": Reader("_xgboost", check="check"),
+    "sklearn.tree.DecisionTreeClassifier": Reader("_forests", read="read_tree", takes_missing=True),
+    "sklearn.tree.ExtraTreeClassifier": Reader("_forests", read="read_tree", takes_missing=True),
+    "xgboost.sklearn.XGBClassifier": Reader("_xgboost", check="check", takes_missing=True),
 }
 
 SEARCHES = frozenset(
@@ -101,9 +107,14 @@ def public_names(estimator: Any) -> list[str]:
     return names
 
 
+def class_names(names: Iterable[str]) -> frozenset[str]:
+    """Names of classes without their modules."""
+    return frozenset(name.rpartition(".")[2] for name in names)
+
+
 def supported_models() -> list[str]:
-    """Names of the classifiers that can be read, those of other libraries; fcca's own around them are left out."""
-    return sorted(name.rsplit(".", 1)[1] for name in READERS if not name.startswith("fcca."))
+    """Class names of the classifiers that can be read, without the classes of fcca."""
+    return sorted(class_names(name for name in READERS if not name.startswith("fcca.")))
 
 
 def _find(estimator: Any) -> tuple[str, Reader | None]:
@@ -164,7 +175,7 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def read_part(estimator: Any) -> Model:
-    """Read what may be a part of a classifier only, such as a tree of an ensemble that has seen one of the classes."""
+    """Read a classifier or a part of one, such as a tree that has seen one class only."""
     name, reader = _find(estimator)
     if reader is None or not reader.checks_fitted:
         check_is_fitted(estimator)

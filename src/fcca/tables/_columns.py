@@ -1,4 +1,4 @@
-"""What the columns of a table are: their names, which of them hold categories, where a value may be missing."""
+"""The columns of a table: names, categories, missing values, and the encoding as numbers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Columns:
 
     @classmethod
     def of_table(cls, X: Any) -> Columns:
-        """What the columns of a table of raw values are.
+        """Find the columns of a raw table.
 
         Numbers and booleans are numbers; everything else is a category, and so are numbers in a column of pandas' category
         dtype. Labels are sorted, those of a category dtype stay in its own order.
@@ -103,22 +103,16 @@ class Columns:
         """
         table, parts = _split(X)
         names, shown = column_names(X), shown_names(X)
-        n_rows = len(parts[0]) if parts else (0 if table is None else len(table))
-        if n_rows == 0:
+        if table is not None:
+            parts = [_Part(column) for column in table.T]
+        if (table is None or len(table) == 0) and not any(len(part) for part in parts):
             raise InvalidInputError("X has no rows. Give at least one.")
         found = []
-        if table is not None:
-            gaps = np.isnan(table)
-            for j in range(table.shape[1]):
-                if gaps[:, j].all():
-                    raise _all_missing(called(shown, j))
-                found.append(Column(None if names is None else names[j], missing=bool(gaps[:, j].any())))
         for j, part in enumerate(parts):
-            missing = bool(part.gaps.any())
             if part.gaps.all():
-                raise _all_missing(called(shown, j))
+                raise InvalidInputError(f"X has no value at all in column {called(shown, j)}. Leave the column out.")
             labels = None if part.is_number else part.labels(called(shown, j))
-            found.append(Column(None if names is None else names[j], labels, missing))
+            found.append(Column(None if names is None else names[j], labels, missing=bool(part.gaps.any())))
         return cls(tuple(found))
 
     @cached_property
@@ -128,22 +122,22 @@ class Columns:
 
     @cached_property
     def named(self) -> bool:
-        """Whether somebody named them."""
+        """Whether any column has a name."""
         return any(column.name is not None for column in self.columns)
 
     @cached_property
     def is_category(self) -> NDArray[np.bool_]:
-        """Which columns hold categories."""
+        """Mask of the columns that hold categories."""
         return np.array([column.categories is not None for column in self.columns], dtype=np.bool_)
 
     @cached_property
     def has_categories(self) -> bool:
-        """Whether any does."""
+        """Whether any column holds categories."""
         return bool(self.is_category.any())
 
     @cached_property
     def may_miss(self) -> NDArray[np.bool_]:
-        """In which columns values may be missing."""
+        """Mask of the columns in which values may be missing."""
         return np.array([column.missing for column in self.columns], dtype=np.bool_)
 
     @cached_property
@@ -154,21 +148,21 @@ class Columns:
         )
 
     def for_answers(self, asked: Iterable[int]) -> Columns:
-        """The same for rows that are only to be answered: gaps anywhere, and anything in columns that nothing asks."""
+        """Columns for prediction: values may be missing anywhere, and unused columns may hold anything."""
         needed = set(asked)
         return Columns(
             tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
         )
 
     def label(self, j: int, code: float) -> Any:
-        """What a code of a column stands for: a category's label, the number itself, or None for a missing value."""
+        """The value behind a code: a category's label, the number itself, or None for a missing value."""
         if np.isnan(code):
             return None
         categories = self.columns[j].categories
         return code if categories is None else categories[int(code)]
 
     def encode(self, X: Any, labels: NDArray[Any] | None = None) -> Floats:
-        """A table of raw values as float64.
+        """Encode a table of raw values as float64.
 
         Parameters
         ----------
@@ -206,7 +200,7 @@ class Columns:
         return out
 
     def decode(self, table: Floats) -> Any:
-        """An encoded table as what a classifier is given: a data frame, or the array itself if it is all that is known."""
+        """Decode a table for a classifier: a data frame, or an array for columns without names."""
         if not self.named and not self.has_categories:
             return table
         decoded = [self._decoded(column, table[:, j]) for j, column in enumerate(self.columns)]
@@ -246,10 +240,6 @@ def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
 
 
-def _all_missing(name: str) -> InvalidInputError:
-    return InvalidInputError(f"X has no value at all in column {name}. Leave the column out.")
-
-
 def _order(label: Any) -> tuple[str, Any]:
     return ("" if isinstance(label, Number) else type(label).__name__, label)
 
@@ -259,7 +249,7 @@ def _plain(label: Any) -> Any:
 
 
 class _Part:
-    """One column of a table as it was given: an array, or what pandas has for one."""
+    """One column of a table as it was given: an array or a pandas column."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -269,7 +259,7 @@ class _Part:
 
     @cached_property
     def gaps(self) -> NDArray[np.bool_]:
-        """Which values are missing."""
+        """Mask of the missing values."""
         return np.asarray(pd.isna(self.values), dtype=np.bool_)
 
     @property
@@ -278,7 +268,7 @@ class _Part:
 
     @cached_property
     def kind(self) -> str:
-        """What pandas takes the values for."""
+        """The kind of values, as pandas infers it."""
         if pd.api.types.is_bool_dtype(self.values.dtype) and not self.is_categorical:
             return "boolean"
         if pd.api.types.is_complex_dtype(self.values.dtype):
@@ -295,12 +285,12 @@ class _Part:
 
     @cached_property
     def _others(self) -> NDArray[np.bool_]:
-        """Which values are neither missing nor real numbers."""
+        """Mask of the values that are neither missing nor real numbers."""
         real = (int, float, np.integer, np.floating, np.bool_, bool)
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.gaps
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """The values as numbers, or an error that says which are none."""
+        """The values as numbers; an error names the rows of others."""
         if self.is_categorical:
             return _Part(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
@@ -338,7 +328,7 @@ class _Part:
             raise _no_labels(name) from error
 
     def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """The values as codes of known labels, or an error that says which are not known."""
+        """The values as codes of known labels; an error names unknown ones."""
         try:
             positions, distinct = self._factorized
             code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
@@ -394,7 +384,7 @@ def _split(X: Any) -> tuple[Floats | None, list[_Part]]:
 
 
 def _plain_numbers(dtype: Any) -> bool:
-    """Whether scikit-learn takes a frame of them for numbers; it would leave sparse ones sparse."""
+    """Return True for number types that scikit-learn makes a dense table of."""
     numbers = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype)
     return numbers and not pd.api.types.is_complex_dtype(dtype)
 

@@ -12,7 +12,7 @@ from fcca.tables._columns import Columns
 
 
 def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
-    """Which rows have no category, and no gap, that the columns do not know: the black box cannot answer the others."""
+    """Mask of the rows without unknown categories and unexpected missing values."""
     frame = _as_frame(X)
     gaps = frame.isna().to_numpy(dtype=np.bool_)
     if columns is None:

@@ -25,7 +25,7 @@ class TrainingTable(NamedTuple):
 
 
 def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
-    """The rows that count: those of weight 0 may hold categories that no other row has."""
+    """Check the lengths of X, y and the weights, and leave out rows of weight 0."""
     try:
         y = column_or_1d(y)
     except (TypeError, ValueError) as error:
@@ -35,7 +35,7 @@ def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTa
     except TypeError as error:
         raise InvalidInputError(f"X must be a table of rows and columns, got {type(X).__name__}.") from error
     if n_rows != len(y):
-        raise InvalidInputError(f"X has {n_rows} rows and y has {len(y)}. Expected as many.")
+        raise InvalidInputError(f"X and y must have the same number of rows ({n_rows} and {len(y)}).")
     if sample_weight is None:
         return TrainingTable(X, y, None, np.arange(len(y)))
     weight = check_weights(sample_weight, len(y))

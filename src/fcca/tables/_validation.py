@@ -1,10 +1,9 @@
-"""What the columns of a table are called, and whether a model knows them by these names."""
+"""Checks of a table: its column names, its values, and the columns that a model expects."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from fcca.exceptions import InvalidInputError
+from fcca.utils import is_whole
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ ROWS_SHOWN = 5
 
 
 def check_column_names(X: Any, *, numbers: bool = False) -> None:
-    """Refuse column names that cannot name a condition: repeated ones, and numbers other than 0, 1, 2, …
+    """Check column names: unique texts, or 0, 1, 2, … for columns without names.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def _own_names(X: Any) -> list[Any] | None:
 
 
 def _are_numbers(names: Sequence[Any]) -> bool:
-    return all(isinstance(name, Integral) and not isinstance(name, bool) for name in names)
+    return all(is_whole(name) for name in names)
 
 
 def _nobody_named(names: Sequence[Any]) -> bool:
-    """Whether they are what pandas calls columns without names: 0, 1, 2, …"""
+    """Return True for 0, 1, 2, …, pandas' names for columns without names."""
     return list(names) == list(range(len(names)))
 
 
@@ -93,7 +93,7 @@ def float_table(X: Any) -> Floats:
 def check_values(
     table: Floats, names: Sequence[str] | None, labels: NDArray[Any] | None, missing: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse infinite values, and missing ones but for the columns that may have them; parameters as above."""
+    """Check that values are finite, or missing in columns that allow it."""
     if len(table) == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
     if np.isfinite(table).all():
@@ -115,12 +115,12 @@ def check_values(
 
 
 def called(names: Sequence[str] | None, j: int) -> str:
-    """What messages call a column."""
+    """The name of a column in messages."""
     return repr(names[j]) if names is not None else str(j)
 
 
 def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
-    """Some rows by what messages call them, the first few of many."""
+    """The names of some rows in messages, the first few of many."""
     shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
     more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
@@ -135,7 +135,7 @@ def check_columns(
     table: str = "X",
     knower: str = "the classifier was fitted on",
 ) -> None:
-    """Refuse a table whose columns are other ones than those known, by name where both have names, or by number.
+    """Check a table's columns: by name where both sides have names, else by number.
 
     Parameters
     ----------

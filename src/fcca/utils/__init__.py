@@ -8,11 +8,11 @@ from fcca.utils._json_documents import (
     DocumentReader,
     check_length,
     is_label,
-    is_whole,
     parsed,
     without_repetition,
 )
 from fcca.utils._lazy import lazy_names
+from fcca.utils._numbers import is_number, is_whole
 from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
 from fcca.utils._proof import limits_in_words, proof_in_words
 from fcca.utils._text import printable
@@ -29,6 +29,7 @@ __all__ = [
     "check_length",
     "html_table",
     "is_label",
+    "is_number",
     "is_whole",
     "lazy_names",
     "limits_in_words",

@@ -10,8 +10,7 @@ from types import UnionType
 from typing import Any, NoReturn
 
 from fcca.exceptions import InvalidInputError
-
-__all__ = ["DocumentReader", "check_length", "is_label", "is_whole", "parsed"]
+from fcca.utils._numbers import is_whole
 
 Label = str | int | float | bool
 
@@ -76,11 +75,6 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number, which true and false are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True)
 class DocumentReader:
     """Read the entries of a parsed document; a wrong one raises an InvalidInputError.
@@ -107,7 +101,7 @@ class DocumentReader:
 
     @property
     def advice(self) -> str:
-        """What to do about a damaged document."""
+        """Advice for a damaged document."""
         return f"Write it again with {self.writer} or fcca distill."
 
     def damaged(self, reason: str) -> InvalidInputError:
@@ -150,7 +144,7 @@ class DocumentReader:
                 value = float(value)
             except OverflowError:
                 value = math.inf
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        if not (is_whole(value) if kind is int else isinstance(value, kind)):
             raise self.damaged(f"{where} has no {name!r} of the right kind")
         if kind is float and not math.isfinite(value):
             raise self.damaged(f"{name!r} of {where} is not finite")
@@ -208,5 +202,5 @@ class DocumentReader:
 
 
 def is_label(given: Any) -> bool:
-    """Whether it is a text, a finite number, true or false."""
+    """Return True for a text, a finite number, true and false."""
     return isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))

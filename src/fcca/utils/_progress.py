@@ -1,4 +1,4 @@
-"""What is shown of work that takes time: steps and bars on a terminal, elsewhere a plain line now and then."""
+"""Progress of long work: steps and bars on a terminal, elsewhere a plain line now and then."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class TerminalDisplay:
                 return Text(so_far(task.elapsed or 0.0) if left is None else time_left(left), style="cyan")
 
         class CountColumn(ProgressColumn):
-            """How much of how much."""
+            """The work done and the total."""
 
             def render(self, task: Task) -> Text:
                 return Text("" if task.total is None else f"{int(task.completed):,} of {int(task.total):,}")

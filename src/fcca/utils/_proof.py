@@ -1,4 +1,4 @@
-"""What is proven about the best that a search found, in words."""
+"""The proof behind a search's result, in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 
 
 def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
-    """What may have ended a search: ``The time limit of 2 s or the limit of 9 branches``; empty without one."""
+    """The limits of a search: ``The time limit of 2 s or the limit of 9 branches``; empty without one."""
     limits = [] if time_limit is None else [f"time limit of {time_limit} s"]
     limits += [] if max_nodes is None else [f"limit of {max_nodes} branches"]
     return f"The {' or the '.join(limits)}" if limits else ""

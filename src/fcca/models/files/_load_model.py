@@ -125,7 +125,7 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 
 
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
-    """Refuse pickles, which are code, and compressed files, which may hold one.
+    """Raise an error for pickles, which are code, and for compressed files, which may hold one.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class Preparation:
         return Columns(tuple(columns))
 
     def evaluated(self, columns: Columns, table: Floats, needed: NDArray[np.bool_] | None = None) -> Table:
-        """What the steps make of an encoded raw table; columns that are not needed may be anything."""
+        """Send an encoded raw table through the steps; columns that are not needed may hold anything."""
         decoded = columns.decode(table)
         if isinstance(decoded, pd.DataFrame):
             out = Table(np.asarray(decoded.iloc[:, j]) for j in range(self.n))
@@ -213,7 +213,7 @@ class Preparation:
 
     @cached_property
     def model_columns(self) -> Columns | None:
-        """What is known of the raw columns; None where that is nothing."""
+        """The raw columns; None for plain numbers without names."""
         plain = not (self.columns.named or self.columns.has_categories or self.columns.may_miss.any())
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
@@ -267,7 +267,7 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
     missing = np.zeros((n, inner.n_outputs))
 
     def share(o: int, values: Floats) -> Floats:
-        """What values of an output column add to the scores."""
+        """Contributions of an output column's values to the scores."""
         gaps = np.isnan(values)
         filled = np.where(gaps, 0.0, values)
         found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]
@@ -298,7 +298,7 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
         if column.missing:
             for o in outputs:
                 missing[j] += share(o, preparation.at_missing[[o]])[0]
-                if column.categories is None:  # the intercept counts what is there without a gap
+                if column.categories is None:  # take off what the intercept holds for values that are present
                     each = preparation.traces[o]
                     if each.constant:
                         missing[j] -= share(o, preparation.values[o])[0]
@@ -395,17 +395,4 @@ def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemb
     is_root[roots] = True
     order = np.flatnonzero(kept)
     order = order[np.lexsort((order, ~is_root[order], tree[order]))]  # roots come first in their trees
-    number = np.full(len(target), -1, dtype=np.int32)
-    number[order] = np.arange(len(order))
-    return replace(
-        model,
-        roots=number[roots].astype(np.int64),
-        feature=model.feature[order],
-        threshold=model.threshold[order],
-        native_threshold=model.native_threshold[order],
-        left=np.where(left[order] < 0, -1, number[left[order]]).astype(np.int32),
-        right=np.where(right[order] < 0, -1, number[right[order]]).astype(np.int32),
-        value=np.ascontiguousarray(model.value[order]),
-        missing_left=None if model.missing_left is None else model.missing_left[order],
-        categories={int(number[node]): codes for node, codes in model.categories.items() if number[node] >= 0},
-    )
+    return replace(model, roots=roots, left=left, right=right).arranged(order)

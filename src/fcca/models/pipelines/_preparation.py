@@ -1,4 +1,4 @@
-"""The pipeline that lets a classifier take a table with categories and gaps, without anything being prepared for it."""
+"""Pipelines that let a classifier take a raw table with categories and missing values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from fcca.models._registry import READERS, SEARCHES, class_names
 from fcca.models.pipelines._steps import SCALERS, is_nothing, unfrozen
 from fcca.models.pipelines._table_coder import TableCoder
 from fcca.models.readers._decision_threshold import DecidedAt
@@ -20,32 +21,8 @@ from fcca.tables import Columns
 
 MOST_CATEGORIES = 254
 
-# Classifiers that know where to send a missing number.
-TAKE_MISSING = frozenset(
-    {
-        "CatBoostClassifier",
-        "DecisionTreeClassifier",
-        "ExtraTreeClassifier",
-        "ExtraTreesClassifier",
-        "HistGradientBoostingClassifier",
-        "LGBMClassifier",
-        "RandomForestClassifier",
-        "XGBClassifier",
-    }
-)
-# Those around another classifier that leave the table as it is.
-AROUND = frozenset(
-    {
-        "CalibratedClassifierCV",
-        "FixedThresholdClassifier",
-        "GridSearchCV",
-        "HalvingGridSearchCV",
-        "HalvingRandomSearchCV",
-        "OneVsRestClassifier",
-        "RandomizedSearchCV",
-        "TunedThresholdClassifierCV",
-    }
-)
+TAKE_MISSING = class_names(name for name, reader in READERS.items() if reader.takes_missing)
+AROUND = class_names(name for name, reader in READERS.items() if reader.is_around) | class_names(SEARCHES)
 
 
 @dataclass(frozen=True)
@@ -58,7 +35,7 @@ class _Inside:
     path : str
         What its parameters are called from outside.
     ready : bool
-        Whether it is fitted already, or has steps before it that take a table with labels and gaps.
+        Whether it is fitted already, or has steps before it that take a table with labels and missing values.
     scaled : bool
         Whether there are scalers before it.
     """
@@ -150,7 +127,7 @@ def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
 
 
 def _has_own_categories(estimator: Any) -> bool:
-    """Whether the user has told the classifier itself which columns hold categories."""
+    """Return True if the user told the classifier which columns hold categories."""
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     own = parameters.get("categorical_features")
     if own is not None and not (isinstance(own, str) and own == "from_dtype"):
@@ -160,7 +137,7 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inside: _Inside, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """How the classifier is given categories as such: the coder's output and the classifier's parameters; None if not."""
+    """The coder's output and the parameters of a classifier that splits by category; None for others."""
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)
     name = type(inside.estimator).__name__

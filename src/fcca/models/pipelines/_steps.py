@@ -1,4 +1,4 @@
-"""Steps before a classifier: which of them can be seen through, and what each of their output columns is made of.
+"""The supported steps before a classifier, and the raw column behind each of their output columns.
 
 Every output column of the supported steps is a function of one raw column, so that a test of it is a test of the raw column.
 """
@@ -46,7 +46,7 @@ class Table(list[NDArray[Any]]):
 
 @dataclass(frozen=True)
 class Trace:
-    """What an output column is made of.
+    """The raw column behind an output column, and the function between them.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """Whether it is the raw column itself, but for filled-in values."""
+        """Return True for the raw column itself, apart from filled-in values."""
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
@@ -91,7 +91,7 @@ class Trace:
 
 @dataclass
 class Seen:
-    """What the steps tell of the raw columns on the way.
+    """Facts about the raw columns, collected from the steps.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Seen:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is one of those that stand for none."""
+    """Return True for None and NaN."""
     return value is None or bool(np.ndim(value) == 0 and pd.isna(value))
 
 
@@ -145,7 +145,7 @@ def unfrozen(step: Any) -> Any:
 
 
 def is_nothing(step: Any) -> bool:
-    """Whether a step leaves the table as it is."""
+    """Return True for a step that leaves the table as it is."""
     return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
 
 
@@ -189,7 +189,7 @@ def _flags(indicator: Any, traces: Sequence[Trace]) -> list[Trace]:
 
 
 def _note_missing(step: Any, traces: Sequence[Trace], seen: Seen) -> None:
-    """What an imputer or indicator takes for missing."""
+    """Collect the values that an imputer or indicator takes for missing."""
     if step.missing_values is None:
         seen.none_is_missing.update(trace.source for trace in traces)
     elif not is_missing(step.missing_values):
@@ -260,6 +260,10 @@ LEAVES: dict[str, Callable[[Any, list[Trace], Seen], list[Trace]]] = {
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _trace_encoder),
     "TableCoder": _trace_coder,
 }
+# Extremes, labels and fill values do not depend on weights.
+WITHOUT_WEIGHTS = frozenset(
+    {"MinMaxScaler", "MaxAbsScaler", "PowerOfTwoScaler", "SimpleImputer", "MissingIndicator", "TableCoder"}
+)
 OWN = frozenset({"PowerOfTwoScaler", "TableCoder"})
 SUPPORTED = (
     ", ".join(name for name in LEAVES if name not in OWN)
@@ -267,47 +271,44 @@ SUPPORTED = (
 )
 
 
+def _inner_steps(step: Any) -> list[Any]:
+    """The steps that stand inside a step."""
+    name = _leaf_name(step)
+    if name == "Pipeline":
+        return [inner for _, inner in step.steps]
+    if name == "ColumnTransformer":
+        return [*(inner for _, inner, _ in step.transformers), step.remainder]
+    return [inner for _, inner in step.transformer_list] if name == "FeatureUnion" else []
+
+
 def check_step(step: Any) -> None:
-    """Refuse steps that mix columns or are no functions that can be seen through; nothing need be fitted for this."""
+    """Check that each output column is a function of one input column; nothing need be fitted for this."""
     step = unfrozen(step)
-    name = "" if step is None or isinstance(step, str) else _leaf_name(step)
     if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
         return
-    if name == "Pipeline":
-        for _, inner in step.steps:
-            check_step(inner)
-    elif name == "ColumnTransformer":
-        if step.transformer_weights:
-            raise UnsupportedModelError(
-                "ColumnTransformer(transformer_weights=...) is not supported: leave the weights out."
-            )
-        for _, inner, _ in step.transformers:
-            check_step(inner)
-        check_step(step.remainder)
-    elif name == "FeatureUnion":
-        if step.transformer_weights:
-            raise UnsupportedModelError("FeatureUnion(transformer_weights=...) is not supported: leave the weights out.")
-        for _, inner in step.transformer_list:
-            check_step(inner)
-    elif name == "FunctionTransformer":
+    name = _leaf_name(step)
+    if name == "FunctionTransformer":
         if step.func is not None:
             raise UnsupportedModelError(
                 f"The pipeline step FunctionTransformer calls {getattr(step.func, '__name__', step.func)!r}, which cannot "
                 f"be seen through. Apply it to the table beforehand. Supported steps: {SUPPORTED}."
             )
-    elif name not in LEAVES:
+    elif name not in LEAVES and name not in ("Pipeline", "ColumnTransformer", "FeatureUnion"):
         raise UnsupportedModelError(
             f"The pipeline step {type(step).__name__} is not supported before a classifier. Supported steps: {SUPPORTED}."
         )
-    elif getattr(step, "clip", False):
+    if getattr(step, "clip", False):
         raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
+    if getattr(step, "transformer_weights", None):
+        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported: leave the weights out.")
+    for inner in _inner_steps(step):
+        check_step(inner)
 
 
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
-    """The parameters by which a step's fit takes weights; none where weights do not change what it learns.
+    """The parameters by which a step's fit takes weights; none where weights change nothing.
 
-    What SimpleImputer fills in is learnt from the rows as they stand: it takes no weights, and for models of trees and for
-    a missing value, which has no weight of its own to lose, the difference is that of another fill value.
+    SimpleImputer takes no weights: the value that it fills in is that of the unweighted rows.
 
     Parameters
     ----------
@@ -326,20 +327,11 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
             for key, value in step_weights(transformer, weight, routed=routed).items()
         }
     if name in ("ColumnTransformer", "FeatureUnion"):
-        inside = [each[1] for each in (step.transformers if name == "ColumnTransformer" else step.transformer_list)]
-        for inner in [*inside, getattr(step, "remainder", None)]:
+        for inner in _inner_steps(step):
             step_weights(inner, weight, routed=False)
         return {}
     counted = getattr(step, "min_frequency", None) is not None or getattr(step, "max_categories", None) is not None
-    # Extremes, labels and fill values do not depend on weights.
-    if name in (
-        "MinMaxScaler",
-        "MaxAbsScaler",
-        "PowerOfTwoScaler",
-        "SimpleImputer",
-        "MissingIndicator",
-        "TableCoder",
-    ) or (name in ("OneHotEncoder", "OrdinalEncoder") and not counted):
+    if name in WITHOUT_WEIGHTS or (name in ("OneHotEncoder", "OrdinalEncoder") and not counted):
         return {}
     if not has_fit_parameter(step, "sample_weight"):
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
@@ -372,9 +364,8 @@ def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
 
 
 def trace(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
-    """What the output columns of a fitted step are made of, given what its input columns are made of."""
+    """Traces of a fitted step's output columns, given those of its input columns."""
     step = unfrozen(step)
-    check_step(step)
     if is_nothing(step):
         return traces
     name = _leaf_name(step)
@@ -391,7 +382,7 @@ def trace(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
 
 
 def transform(step: Any, table: Table, needed: NDArray[np.bool_] | None = None) -> Table:
-    """What a fitted step makes of a table, computed by the step itself.
+    """Let a fitted step transform a table.
 
     Parameters
     ----------

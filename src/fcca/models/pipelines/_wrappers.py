@@ -1,4 +1,4 @@
-"""What people put around a classifier: pipelines, parameter searches, FrozenEstimator."""
+"""Pipelines, parameter searches and FrozenEstimator around a classifier."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._links import Calibrated, Link, Share
 from fcca.models._model import Model, TreeEnsemble
-from fcca.models._precision import largest_passing
+from fcca.models._precision import last_score_of_first_class
 from fcca.models._registry import check_supported, read_part
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Calibration:
 
 
 def check(estimator: Any) -> None:
-    """Refuse several models before they are fitted."""
+    """Check before fitting that there is one model to calibrate."""
     inner = estimator._get_estimator()
     check_supported(inner)
     prefit = isinstance(estimator.cv, str) and estimator.cv == "prefit"
@@ -78,7 +78,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Refuse weights that would reach the calibration only."""
+    """Hand weights on, unless they would reach the calibration only."""
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
         raise UnsupportedModelError(
@@ -96,7 +96,7 @@ def _with_one_score(model: Model) -> Model:
         raise UnsupportedModelError(
             "The calibrated model has a score for each of its two classes. Fit it with an objective that has one score."
         )
-    return replace(model, value=np.ascontiguousarray(model.value[:, [1]]), base=model.base[[1]])
+    return model.of_class(1)
 
 
 def read(estimator: Any) -> Model:
@@ -121,11 +121,6 @@ def read(estimator: Any) -> Model:
             )
     calibration = Calibration(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
     link = Calibrated(calibration)
-
-    def answers_first(score: Floats) -> NDArray[np.bool_]:
-        with np.errstate(over="ignore", under="ignore"):
-            first: NDArray[np.bool_] = np.argmax(link.both_classes(score), axis=1) == 0
-        return first
-
+    boundary = last_score_of_first_class(lambda score: np.argmax(link.both_classes(score), axis=1) == 0)
     # What is inside may have been fitted on the labels' positions.
-    return replace(model, classes=estimator.classes_, link=link, boundary=float(largest_passing(answers_first, 1)[0]))
+    return replace(model, classes=estimator.classes_, link=link, boundary=boundary)

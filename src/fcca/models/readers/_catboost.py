@@ -16,9 +16,9 @@ from fcca.models._labels import OTHER, HashedColumn
 from fcca.models._links import Link, Softmax
 from fcca.models._model import Part, TreeEnsemble
 from fcca.models._native import Floats, NativeClassifier
-from fcca.models._precision import largest_float64_below_float32_cut, largest_passing
+from fcca.models._nodes import first_nodes, shifted
+from fcca.models._precision import largest_float64_below_float32_cut, last_score_of_first_class
 from fcca.models.readers._library_links import OneAgainstRest, PlainLogistic
-from fcca.models.readers._tree_arrays import first_nodes, shifted
 from fcca.tables import Column, Columns
 
 LOSSES = ("Logloss", "MultiClass", "MultiClassOneVsAll")
@@ -38,7 +38,7 @@ class _Tree(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Refuse what cannot be read before hours are spent on fitting it."""
+    """Check the parameters before fitting."""
     parameters = estimator.get_params()
     loss = parameters.get("loss_function") or parameters.get("objective")
     if loss is not None:
@@ -139,7 +139,7 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _loss(estimator: Any) -> str:
-    """The loss function by what the model remembers of its training."""
+    """The loss function of the training."""
     metadata = estimator.get_metadata()
     parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
     return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
@@ -163,7 +163,7 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
         only_bias.set_scale_and_bias(0.0, [float(scores[0])])
         return np.array([only_bias.predict(row, prediction_type="Class")[0] == estimator.classes_[0]])
 
-    return float(largest_passing(first_class, 1)[0])
+    return last_score_of_first_class(first_class)
 
 
 def _split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
@@ -183,7 +183,7 @@ def _feature_names(estimator: Any) -> list[str] | None:
 
 
 def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dict[Split, int]) -> Columns:
-    """What the columns are: CatBoost takes no missing categories, and keeps no more of labels than their hashes."""
+    """The columns. CatBoost takes no missing categories, and keeps only hashes of labels."""
     names: list[Any] = _feature_names(estimator) or [None] * len(estimator.feature_names_)
     hashes: dict[int, list[Any]] = {j: [] for j in estimator.get_cat_feature_indices()}
     for kind, index, value in splits:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models._links import Share
 from fcca.models._model import Model, TreeEnsemble
-from fcca.models._precision import largest_passing
+from fcca.models._native import FittedClassifier
+from fcca.models._precision import last_score_of_first_class
 from fcca.models._registry import check_supported, read_part, weight_parameters
 
 Floats = NDArray[np.float64]
 
 
-class DecidedAt(ClassifierMixin, BaseEstimator):
+class DecidedAt(FittedClassifier):
     """A fitted classifier of two classes that answers the second where its probability is at least the threshold.
 
     Made by :func:`decide_at`. It is used as it is: ``fit`` changes nothing and ``clone`` returns it.
@@ -35,16 +35,6 @@ class DecidedAt(ClassifierMixin, BaseEstimator):
     def __init__(self, estimator: Any, threshold: float) -> None:
         self.estimator = estimator
         self.threshold = threshold
-
-    def __sklearn_clone__(self) -> Self:
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def fit(self, X: Any, y: Any, **parameters: Any) -> Self:
-        """Do nothing: the classifier is fitted already."""
-        return self
 
     @property
     def classes_(self) -> NDArray[np.generic]:
@@ -151,15 +141,14 @@ def _decided(model: Model, method: str, positive: int, threshold: float) -> Mode
         return _decided_by_share(model, positive, threshold)
 
     def answers_first(score: Floats) -> NDArray[np.bool_]:
-        with np.errstate(over="ignore", under="ignore"):
-            if method == "predict_proba":
-                response = model.link.both_classes(score)[:, positive]
-            else:
-                response = score if positive == 1 else -1 * score
+        if method == "predict_proba":
+            response = model.link.both_classes(score)[:, positive]
+        else:
+            response = score if positive == 1 else -1 * score
         answers_positive: NDArray[np.bool_] = response >= threshold
         return answers_positive if positive == 0 else ~answers_positive
 
-    return replace(model, boundary=float(largest_passing(answers_first, 1)[0]))
+    return replace(model, boundary=last_score_of_first_class(answers_first))
 
 
 def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
@@ -170,17 +159,18 @@ def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
         )
     # Minus the probability of the first class rises with the second; both signs round alike.
     sign = 1.0 if positive == 1 else -1.0
+    share = model.of_class(positive)
     return replace(
-        model,
-        value=np.ascontiguousarray(sign * model.value[:, [positive]]),
-        base=sign * model.base[[positive]],
+        share,
+        value=sign * share.value,
+        base=sign * share.base,
         link=Share(of_first=positive == 0),
         boundary=float(np.nextafter(threshold, -np.inf) if positive == 1 else -threshold),
     )
 
 
 def _inside(estimator: Any) -> Any:
-    """What answers predict_proba and decision_function behind one threshold or more."""
+    """The classifier behind one threshold or more."""
     while isinstance(estimator, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
         estimator = getattr(estimator, "estimator_", estimator.estimator)
     return estimator
@@ -211,7 +201,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """No weights where nothing that takes any is fitted."""
+    """Raise an error if the classifier inside takes weights: they would not reach it."""
     if weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} hands no sample_weight on. Fit what is inside with weights yourself and freeze it: "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models._labels import Found, OpenColumn, distinct_labels
 from fcca.models._links import Logistic, Softmax
 from fcca.models._model import TreeEnsemble
-from fcca.models.readers._tree_arrays import first_nodes, shifted
+from fcca.models._nodes import Nodes, joined
 from fcca.tables import Column, Columns
 
 Floats = NDArray[np.float64]
@@ -35,15 +35,13 @@ LINKS = {"logit": InterpretLogistic(), "mlogit": Softmax()}
 
 
 def check(estimator: Any) -> None:
-    """Refuse what cannot be read before hours are spent on fitting it."""
-    if not isinstance(estimator.interactions, (list, tuple)) and estimator.interactions == 0:
-        return
-    if isinstance(estimator.interactions, (list, tuple)) and len(estimator.interactions) == 0:
-        return
-    raise UnsupportedModelError(
-        f"ExplainableBoostingClassifier(interactions={estimator.interactions!r}) adds terms of two or more features, which "
-        "are not supported so far. Set interactions=0."
-    )
+    """Check the parameters before fitting: terms of two or more features cannot be read."""
+    pairs = estimator.interactions
+    if len(pairs) > 0 if isinstance(pairs, (list, tuple)) else pairs != 0:
+        raise UnsupportedModelError(
+            f"ExplainableBoostingClassifier(interactions={pairs!r}) adds terms of two or more features, which are not "
+            "supported so far. Set interactions=0."
+        )
 
 
 def read(estimator: Any) -> TreeEnsemble:
@@ -63,30 +61,20 @@ def read(estimator: Any) -> TreeEnsemble:
     base = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
     columns = Columns(tuple(_column(estimator, j) for j in range(len(estimator.feature_names_in_))))
     terms = [
-        _term(estimator.bins_[j][0], np.asarray(scores, dtype=np.float64).reshape(len(scores), -1), columns[j])
+        _term(j, estimator.bins_[j][0], np.asarray(scores, dtype=np.float64).reshape(len(scores), -1), columns[j])
         for j, scores in zip(features, estimator.term_scores_, strict=True)
     ]
-    sizes = np.array([len(term.left) for term in terms], dtype=np.int64)
-    roots = first_nodes(sizes)
-    left = shifted(np.concatenate([term.left for term in terms]), roots, sizes)
-    inner = left >= 0
-    native = np.concatenate([term.cut for term in terms])
+    nodes = joined(terms)
     takes_missing = bool(columns.may_miss.any())
+    if takes_missing:
+        nodes = replace(nodes, missing_left=np.zeros(len(nodes.left), dtype=np.bool_))
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=estimator.n_features_in_,
         columns=columns if takes_missing or columns.has_categories or columns.named else None,
         link=LINKS[estimator.link_],
         base=base,
-        roots=roots,
-        feature=np.where(inner, np.repeat(features, sizes), -1).astype(np.int32),
-        threshold=np.where(inner, np.where(native == np.inf, np.inf, np.nextafter(native, -np.inf)), 0.0),
-        native_threshold=native,
-        left=left,
-        right=shifted(np.concatenate([term.right for term in terms]), roots, sizes),
-        value=np.concatenate([term.value for term in terms]),
-        missing_left=np.zeros(len(left), dtype=np.bool_) if takes_missing else None,
-        categories={int(root) + node: codes for root, term in zip(roots, terms, strict=True) for node, codes in term.sets},
+        **nodes.arguments(),
     )
 
 
@@ -132,17 +120,7 @@ class SpelledColumn(OpenColumn):
         return Found(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
 
 
-class _Term(NamedTuple):
-    """One feature's tree, its nodes numbered within it; a leaf has the child -1."""
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    cut: Floats  # a value on it goes to the right; infinite where it only tells missing values from all others
-    value: Floats
-    sets: list[tuple[int, NDArray[np.int64]]]  # of nodes that split by category, the codes that go to the left
-
-
-def _term(bins: Any, scores: Floats, column: Column) -> _Term:
+def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
     """A feature's tree; the first score is that of missing values, the last that of unknown categories."""
     groups: list[NDArray[np.int64]] = []
     if column.categories is None:
@@ -166,7 +144,18 @@ def _term(bins: Any, scores: Floats, column: Column) -> _Term:
         left, right = np.concatenate([[1], left, [-1]]), np.concatenate([[len(left) + 1], right, [-1]])
         cut = np.concatenate([[np.nan if groups else np.inf], cut, [0.0]])
         value = np.concatenate([np.zeros((1, scores.shape[1])), value, scores[:1]])
-    return _Term(left, right, cut, value, [(node, np.sort(codes)) for node, codes in sets])
+    inner = left >= 0
+    return Nodes(
+        roots=np.zeros(1, dtype=np.int64),
+        feature=np.where(inner, j, -1).astype(np.int32),
+        # A value on the cut goes to the right. An infinite cut only tells missing values from all others.
+        threshold=np.where(inner, np.where(cut == np.inf, np.inf, np.nextafter(cut, -np.inf)), 0.0),
+        native_threshold=cut,
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        value=value,
+        categories={node: np.sort(codes) for node, codes in sets},
+    )
 
 
 def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -18,8 +18,8 @@ from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import aligned
 from fcca.models._links import Opposed, Share, Softmax
 from fcca.models._model import Part, TreeEnsemble
+from fcca.models._nodes import joined
 from fcca.models._registry import check_supported, read_part, unwrapped
-from fcca.models.readers._sklearn_trees import Nodes, joined
 from fcca.tables import Column, Columns
 
 Floats = NDArray[np.float64]
@@ -93,7 +93,7 @@ def _of_one_table(
 
 
 def check_adaboost(estimator: Any) -> None:
-    """Refuse what cannot be read before it is fitted."""
+    """Check the classifiers inside before fitting."""
     if estimator.estimator is not None:
         _check_voter(estimator, estimator.estimator)
 
@@ -120,12 +120,12 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
         link=Opposed() if n_classes == 2 else Softmax(1 / (n_classes - 1)),
         base=np.zeros(1 if n_classes == 2 else n_classes),
         divisor=float(estimator.estimator_weights_.sum()),
-        **joined([Nodes.of(tree) for tree in trees]).arguments(),
+        **joined(trees).arguments(),
     )
 
 
 def check_bagging(estimator: Any) -> None:
-    """Refuse what cannot be read before it is fitted."""
+    """Check the classifiers inside before fitting."""
     if estimator.estimator is not None:
         _check_averaged(estimator, estimator.estimator)
 
@@ -170,7 +170,7 @@ def read_bagging(estimator: Any) -> TreeEnsemble:
         base=np.zeros(len(estimator.classes_)),
         divisor=float(estimator.n_estimators),
         parts=parts,
-        **joined([Nodes.of(bag) for bag in bags]).arguments(),
+        **joined(bags).arguments(),
     )
 
 
@@ -179,13 +179,13 @@ def _voters(estimator: Any) -> list[Any]:
 
 
 def check_voting(estimator: Any) -> None:
-    """Refuse what cannot be read before it is fitted."""
+    """Check the classifiers inside before fitting."""
     for inner in _voters(estimator):
         (_check_averaged if estimator.voting == "soft" else _check_voter)(estimator, inner)
 
 
 def voting_weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Refuse weights that one of the classifiers would not take."""
+    """Hand weights on if all classifiers take them."""
     for inner in _voters(estimator):
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
             raise UnsupportedModelError(
@@ -216,7 +216,7 @@ def read_voting(estimator: Any) -> TreeEnsemble:
         base=np.zeros(len(estimator.classes_)),
         divisor=divisor,
         parts=parts,
-        **joined([Nodes.of(model) for model in models]).arguments(),
+        **joined(models).arguments(),
     )
 
 

@@ -15,7 +15,7 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def check(estimator: Any) -> None:
-    """Refuse what cannot be read before hours are spent on fitting it."""
+    """Check the parameters before fitting."""
     if estimator.init is not None and estimator.init != "zero" and not isinstance(estimator.init, DummyClassifier):
         raise UnsupportedModelError(
             f"GradientBoostingClassifier(init={estimator.init!r}) starts from another classifier's answer, which is not "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._links import Logistic, Softmax
 from fcca.models._model import TreeEnsemble
-from fcca.models.readers._sklearn_trees import Nodes, joined
+from fcca.models._nodes import Nodes, joined
 from fcca.tables import Column, Columns
 
 
@@ -68,7 +68,7 @@ def _column(name: str | None, found: NDArray[Any]) -> Column:
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """What the columns are, and their order inside the classifier: it puts categories first."""
+    """The columns, and their order inside the classifier: it puts categories first."""
     n = estimator.n_features_in_
     names: list[Any] = [str(name) for name in getattr(estimator, "feature_names_in_", [])] or [None] * n
     columns = [Column(name, missing=True) for name in names]
@@ -98,7 +98,3 @@ def read(estimator: Any) -> TreeEnsemble:
         base=np.asarray(estimator._baseline_prediction, dtype=np.float64).ravel(),
         **joined(predictors).arguments(),
     )
-
-
-def check(estimator: Any) -> None:
-    """Everything can be read."""

@@ -17,9 +17,9 @@ from fcca.models._labels import OTHER, CodedColumn
 from fcca.models._links import Link
 from fcca.models._model import TreeEnsemble
 from fcca.models._native import Floats, NativeClassifier
-from fcca.models._precision import largest_passing
+from fcca.models._nodes import first_nodes, shifted
+from fcca.models._precision import last_score_of_first_class
 from fcca.models.readers._library_links import PlainLogistic, RoundedOneAgainstRest, RoundedSoftmax
-from fcca.models.readers._tree_arrays import first_nodes, shifted
 from fcca.tables import Column, Columns
 
 OBJECTIVES = ("binary", "multiclass", "multiclassova")
@@ -35,7 +35,7 @@ LARGEST_DECISION = 15
 
 
 class _Saved(NamedTuple):
-    """What LightGBM saves of a booster, up to its best iteration."""
+    """The saved text of a booster, up to its best iteration."""
 
     objective: str
     steepness: float
@@ -77,12 +77,12 @@ class _Saved(NamedTuple):
 
 
 def _without_tail(trees: list[str]) -> list[str]:
-    """What follows the last tree are parameters."""
+    """Texts of the trees, the last one without the parameters that follow it."""
     return [tree.split("\nend of trees", 1)[0] for tree in trees]
 
 
 def check(estimator: Any) -> None:
-    """Refuse what cannot be read before hours are spent on fitting it."""
+    """Check the parameters before fitting."""
     parameters = estimator.get_params()
     objective = parameters.get("objective")
     if callable(objective):
@@ -132,10 +132,10 @@ def _boundary(steepness: float) -> float:
     link = PlainLogistic(steepness)
 
     def first_class(scores: Floats) -> NDArray[np.bool_]:
-        both = link.both_classes(scores)
-        return np.asarray(both[:, 1] <= both[:, 0])
+        first, second = link.both_classes(scores).T
+        return np.asarray(second <= first)
 
-    return float(largest_passing(first_class, 1)[0])
+    return last_score_of_first_class(first_class)
 
 
 def _largest_sent_left(native: Floats) -> Floats:
@@ -151,7 +151,7 @@ def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Refuse zeros that go elsewhere than the cut says."""
+    """Check that zeros go to the side that the cut says."""
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
         _refuse_zero_as_missing()
@@ -178,7 +178,7 @@ def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]
 
 
 def _columns(saved: _Saved, labels: list[list[Any]] | None) -> Columns:
-    """What the columns are; ``labels`` are those of the pandas columns of categories, one after the other."""
+    """The columns; ``labels`` are those of the pandas columns of categories, in their order."""
     by_category = sorted(saved.by_category)
     if labels and len(labels) != len(by_category):
         raise UnsupportedModelError(

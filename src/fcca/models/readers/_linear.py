@@ -45,7 +45,7 @@ def _link(estimator: Any) -> Link:
         estimator.solver == "liblinear" or getattr(estimator, "multi_class", None) == "ovr"
     ):
         return EachAgainstRest((Logistic(),) * n_classes)
-    # For want of anything better, also where there are no probabilities at all.
+    # Also for classifiers without probabilities.
     return Softmax()
 
 
@@ -73,7 +73,7 @@ def read_svc(estimator: Any) -> LinearModel:
 
 
 def check_svc(estimator: Any) -> None:
-    """Refuse kernels that are not linear."""
+    """Check that the kernel is linear."""
     if estimator.kernel != "linear":
         raise UnsupportedModelError(
             f"SVC(kernel={estimator.kernel!r}) has no exact counterfactual search. Use kernel='linear' or LinearSVC."

@@ -16,9 +16,9 @@ from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import aligned
 from fcca.models._links import Link, Share
 from fcca.models._model import LinearModel, Model, Part, TreeEnsemble
-from fcca.models._precision import largest_passing
+from fcca.models._nodes import joined
+from fcca.models._precision import last_score_of_first_class
 from fcca.models._registry import check_supported, read_part, unwrapped
-from fcca.models.readers._sklearn_trees import Nodes, joined
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """What the classifier takes the largest of."""
+        """The numbers of which the classifier answers the largest."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -62,7 +62,7 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Whether scikit-learn's OneVsRestClassifier answers the last of equal classes, as it did in older versions."""
+    """Return True if this scikit-learn answers the last of equal classes, as older versions do."""
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
 
@@ -85,7 +85,7 @@ def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
         raise _refused(estimator, inner, "it has a score for each of its two classes")
-    return replace(model, value=np.ascontiguousarray(model.value[:, [1]]), base=model.base[[1]])
+    return model.of_class(1)
 
 
 def read(estimator: Any) -> Model:
@@ -119,12 +119,9 @@ def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
     """For two classes there is one classifier, of the second against the first."""
 
     def answers_first(score: Floats) -> NDArray[np.bool_]:
-        with np.errstate(over="ignore", under="ignore"):
-            response = model.link.both_classes(score)[:, 1] if by_probability else score
-        first: NDArray[np.bool_] = response <= (0.5 if by_probability else 0.0)
-        return first
+        return model.link.both_classes(score)[:, 1] <= 0.5 if by_probability else score <= 0.0
 
-    return replace(model, classes=estimator.classes_, boundary=float(largest_passing(answers_first, 1)[0]))
+    return replace(model, classes=estimator.classes_, boundary=last_score_of_first_class(answers_first))
 
 
 def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Link) -> LinearModel:
@@ -134,7 +131,7 @@ def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Li
     intercept = [model.intercept + model.coef @ (first.centre - model.centre) for model in models]
     missing = None
     if first.missing is not None:
-        # A gap adds nothing but itself: not what the difference of centres has put into the intercept.
+        # A missing value adds no share of the difference of centres, which is in the intercept.
         gaps = [
             np.zeros((first.n_features, 1)) if model.missing is None else model.missing - _shift(first, model)
             for model in models
@@ -165,7 +162,7 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
     for k, model in enumerate(models):
         value = np.zeros((len(model.value), n))
         value[:, [k]] = model.value
-        forests.append(Nodes.of(replace(model, value=value)))
+        forests.append(replace(model, value=value))
     divisor, parts = _division(estimator, inner, models)
     if len({model.single_precision for model in models}) > 1:
         raise _refused(estimator, inner, "its classifiers add up in different precisions")
@@ -183,7 +180,7 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
 
 
 def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[Part, ...]]:
-    """What the sum of all is divided by, and what those of the parts are."""
+    """The divisors of the whole sum and of its parts."""
     divisors = {model.divisor for model in models}
     if len(divisors) == 1 and not any(model.parts for model in models):
         return models[0].divisor, ()

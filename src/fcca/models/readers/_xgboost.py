@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +23,8 @@ from fcca.models._labels import OTHER, CodedColumn
 from fcca.models._links import Link, Logistic, Softmax
 from fcca.models._model import TreeEnsemble
 from fcca.models._native import Floats, NativeClassifier
+from fcca.models._nodes import first_nodes, shifted
 from fcca.models._precision import largest_float64_below_float32_cut, largest_passing
-from fcca.models.readers._tree_arrays import first_nodes, flat, referenced, shifted
 from fcca.tables import Column, Columns
 
 TWO_CLASSES = ("binary:logistic", "binary:logitraw", "binary:hinge")
@@ -79,7 +79,7 @@ class SinglePrecisionSoftmax(Softmax):
 
 
 class _Saved(NamedTuple):
-    """What XGBoost saves of a booster, the parts that matter."""
+    """The parts that matter of a saved booster."""
 
     objective: str
     base_score: list[float]
@@ -113,7 +113,7 @@ class _Saved(NamedTuple):
 
 
 def check(estimator: Any) -> None:
-    """Refuse what cannot be read before hours are spent on fitting it."""
+    """Check the parameters before fitting."""
     if estimator.booster == "gblinear":
         raise UnsupportedModelError("XGBClassifier(booster='gblinear') has no trees. Use booster='gbtree' or 'dart'.")
     if isinstance(estimator.objective, str):
@@ -162,7 +162,7 @@ def _check_missing(estimator: Any) -> None:
 
 
 def _n_iterations(booster: Any) -> int:
-    """How many iterations answer: up to the best one after early stopping, as in the scikit-learn wrapper; 0 for all."""
+    """Number of iterations that predict: up to the best one after early stopping; 0 for all."""
     best = booster.attr("best_iteration")
     return 0 if best is None else int(best) + 1
 
@@ -195,7 +195,7 @@ _blank = cache(_untrained)
 
 
 def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
-    """What the library answers with for such margins."""
+    """The library's output for these margins."""
     largest = np.finfo(np.float32).max
     margins = np.clip(margins, -largest, largest).astype(np.float32)
     blank = _blank(objective, margins.shape[1] if margins.ndim > 1 else 2)
@@ -204,7 +204,7 @@ def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _base_margins(saved: _Saved) -> NDArray[np.float32]:
-    """What the trees' values are added to."""
+    """Scores before the first tree."""
     if saved.n_outputs > 1:
         return np.broadcast_to(np.array(saved.base_score, dtype=np.float32), saved.n_outputs)
     untrained = _untrained(saved.objective, 2, saved.base_score[0])
@@ -221,7 +221,7 @@ def _boundary(objective: str) -> float:
 def _leaf_values(
     value: NDArray[np.float32], base: NDArray[np.float32], weight: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """What XGBoost adds for leaves; with DART it weights what is left after adding the base and taking it off again."""
+    """Contributions of leaves. DART adds the base, subtracts it again, and weights the rounded difference."""
     return value if weight is None else ((base + value) - base) * weight
 
 
@@ -243,7 +243,7 @@ def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> di
 
 
 def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Columns:
-    """What the columns are; ``codes`` are those that the trees list, column by column."""
+    """The columns; ``codes`` are those that the trees list, by column."""
     names: list[Any] = saved.feature_names or [None] * n_features
     types = saved.feature_types or [""] * n_features
     kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, where it was given pandas' own
@@ -293,10 +293,14 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
     trees = _answering_trees(booster, saved)
     sizes = np.array([len(tree["left_children"]) for tree in trees], dtype=np.int64)
     roots = first_nodes(sizes)
-    left = shifted(flat((tree["left_children"] for tree in trees), np.int32), roots, sizes)
-    right = shifted(flat((tree["right_children"] for tree in trees), np.int32), roots, sizes)
+
+    def flat(key: str, dtype: Any) -> NDArray[Any]:
+        """One field of all trees; many small conversions would take longer than one."""
+        return np.array(list(chain.from_iterable(tree[key] for tree in trees)), dtype=dtype)
+
+    left, right = (shifted(flat(key, np.int32), roots, sizes) for key in ("left_children", "right_children"))
     leaf = left < 0
-    number = flat((tree["split_conditions"] for tree in trees), np.float32)  # a leaf keeps its value there
+    number = flat("split_conditions", np.float32)  # a leaf keeps its value there
 
     base = _base_margins(saved)
     output = np.repeat(saved.model["tree_info"][: len(trees)], sizes)
@@ -306,19 +310,18 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
     value = np.zeros((len(left), saved.n_outputs))
     value[leaf, output[leaf]] = _leaf_values(number[leaf], base[output[leaf]], weight)
 
-    feature = np.where(leaf, -1, flat((tree["split_indices"] for tree in trees), np.int32)).astype(np.int32)
+    feature = np.where(leaf, -1, flat("split_indices", np.int32)).astype(np.int32)
     listed = {node: codes for node, codes in _category_nodes(trees, roots).items() if not leaf[node]}
     codes: dict[int, set[int]] = {}
     for node, right_codes in listed.items():
         codes.setdefault(int(feature[node]), set()).update(right_codes.tolist())
     columns = _columns(saved, booster.num_features(), codes)
 
-    kept, roots, left, right = referenced(roots, left, right)
-    leaf, native = leaf[kept], np.where(leaf, np.float32(0), number)[kept]
-    position = np.cumsum(kept) - 1
-    categories = {int(position[node]): _left(columns[feature[node]], right) for node, right in listed.items() if kept[node]}
+    kept = np.unique(np.concatenate([roots, left[~leaf], right[~leaf]]))  # pruning leaves other nodes behind
+    categories = {node: _left(columns[feature[node]], listed[node]) for node in np.intersect1d(list(listed), kept).tolist()}
+    native = np.where(leaf, np.float32(0), number)
     native[list(categories)] = np.nan
-    return TreeEnsemble(
+    model = TreeEnsemble(
         classes=classes,
         n_features=booster.num_features(),
         columns=columns,
@@ -326,16 +329,17 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
         boundary=_boundary(saved.objective) if saved.n_outputs == 1 else 0.0,
         base=base.astype(np.float64),
         roots=roots,
-        feature=feature[kept],
+        feature=feature,
         threshold=np.where(leaf, 0.0, _largest_sent_left(native)),
         native_threshold=native.astype(np.float64),
         left=left,
         right=right,
-        value=value[kept],
-        missing_left=flat((tree["default_left"] for tree in trees), np.bool_)[kept] & ~leaf,
+        value=value,
+        missing_left=flat("default_left", np.bool_) & ~leaf,
         categories=categories,
         single_precision=True,
     )
+    return model.arranged(kept)
 
 
 class XGBoostBooster(NativeClassifier):

@@ -1,0 +1,113 @@
+"""The nodes of many trees in one set of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """Trees, whatever their leaves are summed to.
+
+    Attributes
+    ----------
+    roots : ndarray of shape (n_trees,)
+        Each tree's first node.
+    feature : ndarray of shape (n_nodes,)
+        The column an inner node tests, -1 for a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        The largest float64 that the classifier itself sends to the left: ``x <= threshold`` in float64 is its test
+        to the last bit, whatever precision and comparison it uses.
+    native_threshold : ndarray of shape (n_nodes,)
+        The classifier's own number, for display.
+    left, right : ndarray of shape (n_nodes,)
+        Children, -1 for a leaf.
+    value : ndarray of shape (n_nodes, n_outputs)
+        Leaf vectors, shrunk by the learning rate.
+    missing_left : ndarray of shape (n_nodes,) or None
+        Whether a missing value goes to the left; None where the classifier takes no missing values.
+    categories : dict of int to ndarray
+        For a node that splits by category: the category codes it sends to the left.
+    """
+
+    roots: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: Floats
+    native_threshold: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: Floats
+    missing_left: NDArray[np.bool_] | None = None
+    categories: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """The fields above, as arguments of a TreeEnsemble."""
+        return {each.name: getattr(self, each.name) for each in fields(Nodes)}
+
+    def arranged(self, order: NDArray[np.intp]) -> Self:
+        """Put some nodes in an order, with roots and children renumbered.
+
+        Parameters
+        ----------
+        order : ndarray of int
+            All nodes that the trees need.
+        """
+        number = np.full(len(self.feature), -1, dtype=np.int32)
+        number[order] = np.arange(len(order))
+        left, right = (np.where(side < 0, -1, number[side])[order].astype(np.int32) for side in (self.left, self.right))
+        return replace(
+            self,
+            roots=number[self.roots].astype(np.int64),
+            feature=self.feature[order],
+            threshold=self.threshold[order],
+            native_threshold=self.native_threshold[order],
+            left=left,
+            right=right,
+            value=np.ascontiguousarray(self.value[order]),
+            missing_left=None if self.missing_left is None else self.missing_left[order],
+            categories={int(number[node]): codes for node, codes in self.categories.items() if number[node] >= 0},
+        )
+
+
+def joined(forests: Sequence[Nodes]) -> Nodes:
+    """All trees of all forests, in their order."""
+    sizes = np.array([len(nodes.feature) for nodes in forests])
+    first = first_nodes(sizes)
+
+    def chained(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(nodes, name) for nodes in forests])
+
+    # One that takes no missing values keeps the others from getting any.
+    takes_missing = all(nodes.missing_left is not None for nodes in forests)
+    return Nodes(
+        roots=chained("roots") + np.repeat(first, [len(nodes.roots) for nodes in forests]),
+        feature=chained("feature"),
+        threshold=chained("threshold"),
+        native_threshold=chained("native_threshold"),
+        left=shifted(chained("left"), first, sizes),
+        right=shifted(chained("right"), first, sizes),
+        value=chained("value"),
+        missing_left=chained("missing_left") if takes_missing else None,
+        categories={
+            int(node + by): codes
+            for nodes, by in zip(forests, first, strict=True)
+            for node, codes in nodes.categories.items()
+        },
+    )
+
+
+def first_nodes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Position of each tree's first node when trees of these sizes are chained."""
+    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+
+def shifted(children: NDArray[np.integer], first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Number children over all trees instead of within each; negative ones, which mark leaves, become -1."""
+    return np.where(children < 0, -1, children + np.repeat(first, sizes)).astype(np.int32)

@@ -1,0 +1,32 @@
+"""Checks of single numbers; True and False are not numbers."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, TypeGuard
+
+
+def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
+    """Return True for a whole number of any type, but not for booleans.
+
+    Examples
+    --------
+    >>> from fcca.utils import is_whole
+    >>> is_whole(3), is_whole(True), is_whole(3.0), is_whole(0, at_least=1)
+    (True, False, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and bool(value >= at_least)
+
+
+def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> TypeGuard[float]:
+    """Return True for a real number in an interval, but not for booleans and NaN.
+
+    Examples
+    --------
+    >>> import math
+    >>> from fcca.utils import is_number
+    >>> is_number(2.5), is_number(True), is_number(math.nan), is_number(2.5, at_most=1)
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(at_least <= value <= at_most)
