@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import takewhile
@@ -18,17 +18,17 @@ from fcca.models.pipelines._steps import step_weights
 
 @dataclass(frozen=True)
 class Reader:
-    """Names of functions in one module.
+    """Functions that read one class, in a module of ``readers``.
+
+    ``read(estimator)`` reads a fitted classifier. ``check(estimator)``, if there is one, checks the parameters before
+    fitting. ``weights(estimator, weight)``, if there is one, returns the parameters by which ``fit`` takes the rows'
+    weights; without it that is ``sample_weight``.
 
     Attributes
     ----------
     module : str
-    read : str
-        Reads a fitted classifier.
-    check : str or None
-        Checks the parameters before the classifier is fitted.
-    weights : str or None
-        Returns the parameters by which ``fit`` takes the rows' weights; None where that is ``sample_weight``.
+    kind : str
+        Where a module reads several kinds of classes, a suffix of its functions: ``read_bagging``.
     checks_fitted : bool
         Whether ``read`` itself finds out if the classifier is fitted.
     takes_missing : bool
@@ -38,37 +38,33 @@ class Reader:
     """
 
     module: str
-    read: str = "read"
-    check: str | None = None
-    weights: str | None = None
+    kind: str = ""
     checks_fitted: bool = False
     takes_missing: bool = False
     is_around: bool = False
 
-    def function(self, name: str) -> Callable[..., Any]:
-        """Import one of them."""
-        function: Callable[..., Any] = getattr(import_module(f"fcca.models.readers.{self.module}"), name)
-        return function
+    def function(self, verb: str) -> Any:
+        """Import ``read``, ``check`` or ``weights``; None where the module has none."""
+        module = import_module(f"fcca.models.readers.{self.module}")
+        return getattr(module, f"{verb}_{self.kind}" if self.kind else verb, None)
 
 
 READERS: dict[str, Reader] = {
-    "catboost.core.CatBoostClassifier": Reader("_catboost", check="check", takes_missing=True),
-    "fcca.models.readers.CatBoostModel": Reader("_catboost", read="read_native"),
-    "fcca.models.readers.LightGBMBooster": Reader("_lightgbm", read="read_native"),
-    "fcca.models.readers.XGBoostBooster": Reader("_xgboost", read="read_native"),
-    "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm", check="check"),
-    "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", check="check", takes_missing=True),
-    "fcca.models.readers.DecidedAt": Reader("_decision_threshold", read="read_decided", check="check", weights="no_weights"),
-    "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", check="check", weights="weights", is_around=True),
-    "sklearn.ensemble.AdaBoostClassifier": Reader("_ensembles", read="read_adaboost", check="check_adaboost"),
-    "sklearn.ensemble.BaggingClassifier": Reader("_ensembles", read="read_bagging", check="check_bagging"),
-    "sklearn.ensemble.ExtraTreesClassifier": Reader("_forests", read="read_forest", takes_missing=True),
-    "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting", check="check"),
+    "catboost.core.CatBoostClassifier": Reader("_catboost", takes_missing=True),
+    "fcca.models.readers.CatBoostModel": Reader("_catboost", "native"),
+    "fcca.models.readers.DecidedAt": Reader("_decision_threshold"),
+    "fcca.models.readers.LightGBMBooster": Reader("_lightgbm", "native"),
+    "fcca.models.readers.XGBoostBooster": Reader("_xgboost", "native"),
+    "interpret.glassbox.ExplainableBoostingClassifier": Reader("_ebm"),
+    "lightgbm.sklearn.LGBMClassifier": Reader("_lightgbm", takes_missing=True),
+    "sklearn.calibration.CalibratedClassifierCV": Reader("_calibration", is_around=True),
+    "sklearn.ensemble.AdaBoostClassifier": Reader("_ensembles", "adaboost"),
+    "sklearn.ensemble.BaggingClassifier": Reader("_ensembles", "bagging"),
+    "sklearn.ensemble.ExtraTreesClassifier": Reader("_forests", takes_missing=True),
+    "sklearn.ensemble.GradientBoostingClassifier": Reader("_gradient_boosting"),
     "sklearn.ensemble.HistGradientBoostingClassifier": Reader("_hist_gradient_boosting", takes_missing=True),
-    "sklearn.ensemble.RandomForestClassifier": Reader("_forests", read="read_forest", takes_missing=True),
-    "sklearn.ensemble.VotingClassifier": Reader(
-        "_ensembles", read="read_voting", check="check_voting", weights="voting_weights"
-    ),
+    "sklearn.ensemble.RandomForestClassifier": Reader("_forests", takes_missing=True),
+    "sklearn.ensemble.VotingClassifier": Reader("_ensembles", "voting"),
     "sklearn.linear_model.LogisticRegression": Reader("_linear"),
     "sklearn.linear_model.LogisticRegressionCV": Reader("_linear"),
     "sklearn.linear_model.PassiveAggressiveClassifier": Reader("_linear"),
@@ -76,18 +72,14 @@ READERS: dict[str, Reader] = {
     "sklearn.linear_model.RidgeClassifier": Reader("_linear"),
     "sklearn.linear_model.RidgeClassifierCV": Reader("_linear"),
     "sklearn.linear_model.SGDClassifier": Reader("_linear"),
-    "sklearn.model_selection.FixedThresholdClassifier": Reader(
-        "_decision_threshold", read="read_fixed", check="check", weights="weights", checks_fitted=True, is_around=True
-    ),
-    "sklearn.model_selection.TunedThresholdClassifierCV": Reader(
-        "_decision_threshold", read="read_tuned", check="check", weights="weights", checks_fitted=True, is_around=True
-    ),
-    "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", check="check", is_around=True),
+    "sklearn.model_selection.FixedThresholdClassifier": Reader("_decision_threshold", checks_fitted=True, is_around=True),
+    "sklearn.model_selection.TunedThresholdClassifierCV": Reader("_decision_threshold", is_around=True),
+    "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", is_around=True),
     "sklearn.svm.LinearSVC": Reader("_linear"),
-    "sklearn.svm.SVC": Reader("_linear", read="read_svc", check="check_svc"),
-    "sklearn.tree.DecisionTreeClassifier": Reader("_forests", read="read_tree", takes_missing=True),
-    "sklearn.tree.ExtraTreeClassifier": Reader("_forests", read="read_tree", takes_missing=True),
-    "xgboost.sklearn.XGBClassifier": Reader("_xgboost", check="check", takes_missing=True),
+    "sklearn.svm.SVC": Reader("_linear", "svc"),
+    "sklearn.tree.DecisionTreeClassifier": Reader("_forests", takes_missing=True),
+    "sklearn.tree.ExtraTreeClassifier": Reader("_forests", takes_missing=True),
+    "xgboost.sklearn.XGBClassifier": Reader("_xgboost", takes_missing=True),
 }
 
 SEARCHES = frozenset(
@@ -143,8 +135,9 @@ def check_supported(estimator: Any) -> None:
     """Raise UnsupportedModelError for a classifier that could not be read once fitted; nothing is fitted for this."""
     name, reader = _find(estimator)
     if reader is not None:
-        if reader.check is not None:
-            reader.function(reader.check)(estimator)
+        check = reader.function("check")
+        if check is not None:
+            check(estimator)
     elif name == PIPELINE:
         _wrappers.check_pipeline(estimator, check_supported)
     else:
@@ -164,8 +157,9 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
         return {}
     if reader is None:
         return weight_parameters(estimator.estimator, weight)
-    if reader.weights is not None:
-        found: dict[str, Any] = reader.function(reader.weights)(estimator, weight)
+    weights = reader.function("weights")
+    if weights is not None:
+        found: dict[str, Any] = weights(estimator, weight)
         return found
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
@@ -180,7 +174,7 @@ def read_part(estimator: Any) -> Model:
     if reader is None or not reader.checks_fitted:
         check_is_fitted(estimator)
     if reader is not None:
-        model: Model = reader.function(reader.read)(estimator)
+        model: Model = reader.function("read")(estimator)
         return model
     if name == PIPELINE:
         return _wrappers.read_pipeline(estimator, read_part)

@@ -16,7 +16,7 @@ def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
     >>> is_whole(3), is_whole(True), is_whole(3.0), is_whole(0, at_least=1)
     (True, False, False, False)
     """
-    return isinstance(value, Integral) and not isinstance(value, bool) and bool(value >= at_least)
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= at_least
 
 
 def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> TypeGuard[float]:
@@ -29,4 +29,7 @@ def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.
     >>> is_number(2.5), is_number(True), is_number(math.nan), is_number(2.5, at_most=1)
     (True, False, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(at_least <= value <= at_most)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number: Any = value  # mypy does not compare a Real with a float
+    return bool(at_least <= number <= at_most)

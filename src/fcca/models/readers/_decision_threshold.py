@@ -176,6 +176,15 @@ def _inside(estimator: Any) -> Any:
     return estimator
 
 
+def read(estimator: Any) -> Model:
+    """Read a FixedThresholdClassifier, a TunedThresholdClassifierCV or the result of :func:`decide_at`."""
+    if isinstance(estimator, DecidedAt):
+        return with_decision_threshold(read_part(_inside(estimator.estimator)), estimator.threshold)
+    if isinstance(estimator, TunedThresholdClassifierCV):
+        return _read(estimator, estimator.best_threshold_, estimator._curve_scorer._get_pos_label())
+    return _read(estimator, estimator.threshold, estimator.pos_label)
+
+
 def _read(estimator: Any, threshold: Any, pos_label: Any) -> Model:
     inner = _inside(estimator)
     method = estimator.response_method
@@ -202,30 +211,9 @@ def check(estimator: Any) -> None:
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
     """Raise an error if the classifier inside takes weights: they would not reach it."""
-    if weight_parameters(estimator.estimator, weight):
+    if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} hands no sample_weight on. Fit what is inside with weights yourself and freeze it: "
             f"{type(estimator).__name__}(FrozenEstimator(fitted), ...)."
         )
     return {}
-
-
-def no_weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """No weights for what is not fitted."""
-    return {}
-
-
-def read_fixed(estimator: Any) -> Model:
-    """Read a FixedThresholdClassifier; what is inside may have been fitted before."""
-    return _read(estimator, estimator.threshold, estimator.pos_label)
-
-
-def read_tuned(estimator: Any) -> Model:
-    """Read a fitted TunedThresholdClassifierCV."""
-    check_is_fitted(estimator)
-    return _read(estimator, estimator.best_threshold_, estimator._curve_scorer._get_pos_label())
-
-
-def read_decided(estimator: DecidedAt) -> Model:
-    """Read what :func:`decide_at` returned."""
-    return with_decision_threshold(read_part(_inside(estimator.estimator)), estimator.threshold)

@@ -184,7 +184,7 @@ def check_voting(estimator: Any) -> None:
         (_check_averaged if estimator.voting == "soft" else _check_voter)(estimator, inner)
 
 
-def voting_weights(estimator: Any, weight: Any) -> dict[str, Any]:
+def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
     """Hand weights on if all classifiers take them."""
     for inner in _voters(estimator):
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,12 @@ from fcca.models._model import TreeEnsemble
 from fcca.models.readers._sklearn_trees import join_trees
 
 
-def _averaged(estimator: Any, trees: Sequence[Any]) -> TreeEnsemble:
+def read(estimator: Any) -> TreeEnsemble:
+    """Read a fitted DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier or ExtraTreesClassifier.
+
+    With ``n_jobs`` other than one, a forest of scikit-learn adds its trees up in an order that differs from call to call.
+    The model adds them up as one job does.
+    """
     if estimator.n_outputs_ > 1:
         raise UnsupportedModelError(
             f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels. Fit one classifier for "
@@ -22,6 +26,7 @@ def _averaged(estimator: Any, trees: Sequence[Any]) -> TreeEnsemble:
         )
     # A score for each class, even of two: the largest average wins and the first of equals.
     n_classes = int(estimator.n_classes_)
+    trees = getattr(estimator, "estimators_", [estimator])
     structures = [tree.tree_ for tree in trees]
     # Whether predict lets missing values through differs between releases and kinds of trees, so it is asked.
     takes_missing = bool(trees[0]._support_missing_values(np.empty((0, estimator.n_features_in_))))
@@ -35,17 +40,3 @@ def _averaged(estimator: Any, trees: Sequence[Any]) -> TreeEnsemble:
         divisor=float(len(trees)),
         **join_trees(structures, values, takes_missing=takes_missing).arguments(),
     )
-
-
-def read_tree(estimator: Any) -> TreeEnsemble:
-    """Read a fitted DecisionTreeClassifier or ExtraTreeClassifier."""
-    return _averaged(estimator, [estimator])
-
-
-def read_forest(estimator: Any) -> TreeEnsemble:
-    """Read a fitted RandomForestClassifier or ExtraTreesClassifier.
-
-    With ``n_jobs`` other than one, scikit-learn itself adds the trees up in an order that differs from call to call; the
-    model adds them up as one job does.
-    """
-    return _averaged(estimator, estimator.estimators_)
