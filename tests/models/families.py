@@ -14,14 +14,16 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from fcca.models import decide_at
 from fcca.tables import PowerOfTwoScaler
-from models.fidelity import Family
+from models.fidelity import Family, table_for_linear_models
 
 # Temperatures came with scikit-learn 1.8.
 METHODS = next(iter(CalibratedClassifierCV._parameter_constraints["method"])).options
@@ -167,6 +169,14 @@ def hard_voting(rng):
     return VotingClassifier(named, voting="hard", weights=weights)
 
 
+def linear(rng):
+    kind = pick(rng, LogisticRegression, LinearSVC, RidgeClassifier, Perceptron, SGDClassifier)
+    chosen = {"alpha": 10.0 ** rng.integers(-4, 1)} if kind in (RidgeClassifier, Perceptron, SGDClassifier) else {}
+    if kind is SGDClassifier:
+        chosen["loss"] = pick(rng, "hinge", "log_loss", "modified_huber")
+    return kind(fit_intercept=pick(rng, True, True, False), random_state=seed_of(rng), **chosen)
+
+
 def scaled(rng, estimator):
     scalers = [StandardScaler(), MinMaxScaler((-3, 7)), RobustScaler(), MaxAbsScaler(), PowerOfTwoScaler(), "passthrough"]
     chosen = rng.permutation(len(scalers))[: rng.integers(1, 3)]
@@ -284,6 +294,7 @@ FAMILIES = [
     Family("Bagging", fitted(bagging_of_anything)),
     Family("SoftVoting", fitted(voting)),
     Family("HardVoting", fitted(hard_voting)),
+    Family("Linear", fitted(linear), table=table_for_linear_models),
     Family("BehindScalers", build_behind_scalers),
     Family("FixedThreshold", build_fixed_threshold, classes=(2,)),
     Family("TunedThreshold", build_tuned_threshold, classes=(2,)),

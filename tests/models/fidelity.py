@@ -7,26 +7,11 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from fcca import read_model
-from fcca.models import as_fitted_on
+from fcca.models import LinearModel, as_fitted_on
 
 UNITS = np.array([1.0, 1e-6, 1e6, 1.0, 1e-30, 7.0])
 CI_ROWS, CI_SEEDS = 2_000, (0, 1)
 VERIFY_ROWS, VERIFY_SEEDS = 10_000, range(200)
-
-
-@dataclass(frozen=True)
-class Family:
-    """One entry of the suite: classifiers that differ from seed to seed.
-
-    ``build`` takes a random generator, X and y and returns a fitted classifier.
-    """
-
-    name: str
-    build: Callable
-    classes: tuple = (2, 3, 2, 4)
-
-    def __str__(self):
-        return self.name
 
 
 def random_table(seed, n_classes=2):
@@ -38,9 +23,34 @@ def random_table(seed, n_classes=2):
     return X, y
 
 
+def table_for_linear_models(seed, n_classes=2):
+    """The same in units that solvers without scaling can take."""
+    X, y = random_table(seed, n_classes)
+    return (X - X.mean(axis=0)) / UNITS, y
+
+
+@dataclass(frozen=True)
+class Family:
+    """One entry of the suite: classifiers that differ from seed to seed.
+
+    ``build`` takes a random generator, X and y and returns a fitted classifier; ``table`` takes a seed and a number of
+    classes and returns X and y.
+    """
+
+    name: str
+    build: Callable
+    classes: tuple = (2, 3, 2, 4)
+    table: Callable = random_table
+
+    def __str__(self):
+        return self.name
+
+
 def rows_on_the_cuts(model, X, rng, n):
-    """Rows whose values lie on the cuts and one float to either side of them."""
+    """Rows whose values lie on the cuts and one float to either side of them; for a linear model, anywhere around X."""
     rows = X[rng.integers(0, len(X), n)].copy()
+    if isinstance(model, LinearModel):
+        return rows + rng.normal(size=rows.shape) * X.std(axis=0)
     for j in range(X.shape[1]):
         cuts = np.unique(model.threshold[model.feature == j])
         cuts = cuts[np.isfinite(cuts)]
@@ -73,7 +83,7 @@ def check_family(family, seed, n_rows):
     """One random classifier of a family: labels on and beside the cuts and of the training rows, and its probabilities."""
     rng = np.random.default_rng(seed)
     n_classes = family.classes[seed % len(family.classes)]
-    X, y = random_table(seed, n_classes)
+    X, y = family.table(seed, n_classes)
     names = [np.arange(n_classes), np.array(["no", "on", "up", "yes"])[:n_classes], np.arange(n_classes) * 3 - 2]
     estimator = family.build(rng, X, names[rng.integers(len(names))][y])
     model = read_model(estimator)

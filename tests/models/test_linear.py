@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from fcca import read_model
 from fcca.models import decide_at
-from models.fidelity import UNITS, label_differences, random_table
+from models.fidelity import label_differences, table_for_linear_models
 
 LINEAR = [
     LinearSVC(),
@@ -32,15 +32,9 @@ SCALED_LINEAR = [
 ]
 
 
-def sane_table(seed):
-    """Unscaled solvers need sane units."""
-    X, y = random_table(seed)
-    return (X - X.mean(axis=0)) / UNITS, y
-
-
 @pytest.mark.parametrize("estimator", LINEAR + SCALED_LINEAR, ids=str)
 def test_linear_models_agree(estimator):
-    X, y = sane_table(3)
+    X, y = table_for_linear_models(3)
     estimator = estimator.fit(X, y)
     rows = np.random.default_rng(0).normal(size=(2_000, 6)) * X.std(axis=0)
     assert label_differences(estimator, rows) == 0
@@ -50,7 +44,7 @@ def test_linear_models_agree(estimator):
 
 
 def test_a_linear_model_decides_where_it_is_told():
-    X, y = sane_table(4)
+    X, y = table_for_linear_models(4)
     cautious = decide_at(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), 0.12)
     assert label_differences(cautious, X) == 0
     assert read_model(cautious).boundary == pytest.approx(np.log(0.12 / 0.88))

@@ -28,8 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fcca import read_model
 from fcca.exceptions import UnsupportedModelError
 from fcca.models import check_supported
-from models.fidelity import label_differences, random_table, rows_on_the_cuts
-from models.test_linear import sane_table
+from models.fidelity import label_differences, random_table, rows_on_the_cuts, table_for_linear_models
 
 LINEAR = [
     LogisticRegression(max_iter=1000),
@@ -67,8 +66,7 @@ TREES = [
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("estimator", LINEAR, ids=str)
 def test_linear_models_of_many_classes_agree(estimator, n_classes):
-    X, _ = sane_table(3)
-    _, y = random_table(3, n_classes)
+    X, y = table_for_linear_models(3, n_classes)
     y = np.array(["a", "b", "c", "d"])[y]
     estimator = estimator.fit(X, y)
     rows = np.random.default_rng(0).normal(size=(2_000, 6)) * X.std(axis=0)
