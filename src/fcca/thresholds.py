@@ -19,10 +19,10 @@ from fcca.conditions import (
     common_columns,
     condition_in_words,
     leaders,
-    persons_condition,
-    persons_entry,
     read_document,
     smaller_side,
+    user_condition,
+    user_pair,
     written_document,
 )
 from fcca.exceptions import InvalidInputError
@@ -233,12 +233,12 @@ class ThresholdTable:
         if hasattr(feature_names, "columns") and columns is None:
             columns = Columns.of_table(feature_names)
         names = list(feature_names) if columns is None else list(columns.names)
-        conditions = [persons_entry(given) for given in conditions]
+        conditions = [user_pair(given) for given in conditions]
         unknown = sorted({name for name, _ in conditions} - set(names))
         if unknown:
             raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
-        entries = [persons_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
+        entries = [user_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
         kind, threshold = [kind for kind, _, _ in entries], [number for _, number, _ in entries]
         labels, counts = [labels for _, _, labels in entries], np.ones(len(entries))
         if columns is not None and not columns.has_categories and not any(column.missing for column in columns.columns):

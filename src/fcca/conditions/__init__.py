@@ -13,7 +13,7 @@ from fcca.conditions._phrases import (
     negation_in_words,
     smaller_side,
 )
-from fcca.conditions._user_conditions import persons_condition, persons_entry
+from fcca.conditions._user_conditions import user_condition, user_pair
 
 __all__ = [
     "JSON_FORMAT",
@@ -27,9 +27,9 @@ __all__ = [
     "label_in_words",
     "leaders",
     "negation_in_words",
-    "persons_condition",
-    "persons_entry",
     "read_document",
     "smaller_side",
+    "user_condition",
+    "user_pair",
     "written_document",
 ]

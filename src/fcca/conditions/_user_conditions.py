@@ -1,4 +1,4 @@
-"""Conditions as a person writes them down."""
+"""Conditions that a user lists."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 
 
-def persons_entry(given: Any) -> tuple[str, Any]:
-    """Column and condition of one entry."""
+def user_pair(given: Any) -> tuple[str, Any]:
+    """Column and condition of an entry of the user's list."""
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
         raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30); got {given!r}.")
     return given[0], given[1]
 
 
-def persons_condition(
+def user_condition(
     columns: Columns | None, feature: int, name: str, given: Any
 ) -> tuple[str, float, tuple[Any, ...] | None]:
-    """Kind, threshold and categories of one entry of a person's list."""
+    """Kind, threshold and categories of an entry of the user's list."""
     if given is None:
         return "missing", np.nan, None
     if isinstance(given, (set, frozenset, list, tuple)):

@@ -59,9 +59,8 @@ class Preparation:
         for o, each in enumerate(self.traces):
             self.outputs[each.source].append(o)
         known = self._raw_columns(inner, seen)
-        values, known = self._values_of_categories(inner, known)
-        inner = self._closed(inner, values, known)
-        self.inner = inner
+        values = self._values_of_categories(known)
+        self.inner = self._closed(inner, values, known)
         self.columns, self.values = self._without_unknown(known, values)
         self.columns, self.at_missing = self._with_missing(self.columns)
 
@@ -71,8 +70,8 @@ class Preparation:
             name = None if self.names is None else str(self.names[j])
             column = Column(name, ignored=not self.outputs[j])
             labels = seen.categories(j)
-            kept = [inner.columns[o] for o in self.outputs[j] if inner.columns is not None and self.traces[o].raw]
-            kept = [own for own in kept if own.categories is not None]
+            behind = [] if inner.columns is None else [(self.traces[o], inner.columns[o]) for o in self.outputs[j]]
+            kept = [own for trace, own in behind if trace.raw and own.categories is not None]
             if kept and labels is None:
                 filled = [label for label in seen.filled.get(j, ()) if label not in (kept[0].categories or ())]
                 column = replace(kept[0], name=name, missing=False)
@@ -85,12 +84,11 @@ class Preparation:
                     f"SimpleImputer or MissingIndicator takes the number {seen.filled[j][0]!r} of column "
                     f"{called(self.names, j)} for a missing value. Write missing values as NaN and use missing_values=nan."
                 )
-            for o in self.outputs[j] if labels is None and not kept else ():
-                if inner.columns is not None and inner.columns[o].categories is not None and not self.traces[o].constant:
-                    raise UnsupportedModelError(
-                        f"Column {called(self.names, j)} is scaled and then taken for categories by the classifier. Give "
-                        "the classifier the raw column."
-                    )
+            if labels is None and not kept and any(own.categories is not None and not t.constant for t, own in behind):
+                raise UnsupportedModelError(
+                    f"Column {called(self.names, j)} is scaled and then taken for categories by the classifier. Give the "
+                    "classifier the raw column."
+                )
             none = column.none_is_missing or j in seen.none_is_missing
             columns.append(replace(column, none_is_missing=none, as_object=j in seen.as_object))
         return Columns(tuple(columns))
@@ -106,7 +104,7 @@ class Preparation:
             out = transform(step, out, needed if i + 1 == len(self.steps) else None)
         return out
 
-    def _values_of_categories(self, inner: Model, columns: Columns) -> tuple[dict[int, NDArray[Any]], Columns]:
+    def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
         """By output column of a raw column of categories, or of a constant one: its value for each category."""
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
@@ -128,16 +126,16 @@ class Preparation:
                 values[o] = out[o][: sizes[each.source]]
             elif each.constant:
                 values[o] = out[o][:1]
-        return values, columns
+        return values
 
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
         """The classifier with the labels that it has not kept, but that the steps give it."""
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
             if isinstance(column, OpenColumn) and not isinstance(columns[self.traces[o].source], OpenColumn):
-                at_missing = self._at_missing_alone(columns, self.traces[o].source)
-                labels = [*given, *([] if at_missing is None else [at_missing[o][0]])]
-                found = column.found_in(pd.Series(labels).infer_objects(), called(self.names, self.traces[o].source))
+                j = self.traces[o].source
+                labels = [*given, *(table[o][0] for _, table in self._at_missing(columns, [j]))]
+                found = column.found_in(pd.Series(labels).infer_objects(), called(self.names, j))
                 closed = Column(column.name, found.labels, column.missing, found.as_category)
                 inner = relabelled(inner, o, closed, found.positions)
         return inner
@@ -178,10 +176,6 @@ class Preparation:
                     coded |= {o: coded[o][kept] for o in self.outputs[j]}
             out.append(column)
         return Columns(tuple(out)), coded
-
-    def _at_missing_alone(self, columns: Columns, j: int) -> Table | None:
-        found = self._at_missing(columns, [j])
-        return found[0][1] if found else None
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
         """Raw columns in which the steps take missing values, in groups, with the outputs for a row that lacks them."""
@@ -266,7 +260,7 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
     effects: dict[int, Floats] = {}
     missing = np.zeros((n, inner.n_outputs))
 
-    def share(o: int, values: Floats) -> Floats:
+    def contribution(o: int, values: Floats) -> Floats:
         """Contributions of an output column's values to the scores."""
         gaps = np.isnan(values)
         filled = np.where(gaps, 0.0, values)
@@ -279,32 +273,27 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
 
     for j, column in enumerate(preparation.columns):
         outputs = preparation.outputs[j]
-        numbers = [o for o in outputs if not preparation.traces[o].constant]
         if column.categories is not None:
             effects[j] = np.zeros((len(column.categories), inner.n_outputs))
-            for o in outputs:
-                effects[j] += share(o, preparation.values[o])
-        else:
-            centre[j] = preparation.traces[numbers[0]].centre if numbers else 0.0
-            for o in outputs:
-                each = preparation.traces[o]
-                if each.constant:
-                    intercept += share(o, preparation.values[o])[0]
-                else:
-                    coef[:, j] += inner.coef[:, o] * each.slope
-                    # The difference of centres is 0 unless two scalers share the column.
-                    shift = each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre)
-                    intercept += inner.coef[:, o] * shift
-        if column.missing:
-            for o in outputs:
-                missing[j] += share(o, preparation.at_missing[[o]])[0]
-                if column.categories is None:  # take off what the intercept holds for values that are present
-                    each = preparation.traces[o]
-                    if each.constant:
-                        missing[j] -= share(o, preparation.values[o])[0]
-                    else:
-                        shift = each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre)
-                        missing[j] -= inner.coef[:, o] * shift
+        numbers = [o for o in outputs if not preparation.traces[o].constant]
+        if column.categories is None and numbers:
+            centre[j] = preparation.traces[numbers[0]].centre
+        for o in outputs:
+            each = preparation.traces[o]
+            if column.missing:
+                missing[j] += contribution(o, preparation.at_missing[[o]])[0]
+            if column.categories is not None:
+                effects[j] += contribution(o, preparation.values[o])
+                continue
+            if each.constant:
+                at_centre = contribution(o, preparation.values[o])[0]
+            else:
+                coef[:, j] += inner.coef[:, o] * each.slope
+                # The difference of centres is 0 unless two scalers share the column.
+                at_centre = inner.coef[:, o] * (each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre))
+            intercept += at_centre
+            if column.missing:  # a missing value has no contribution at the centre
+                missing[j] -= at_centre
     return replace(
         inner,
         n_features=n,
