@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fcca import read_model
-from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.exceptions import UnsupportedModelError
 from fcca.models import as_classifier, check_supported
 from fcca.models.readers._lightgbm import ZERO
-from models.boosters import decided_at_some_probability, scores_with_missing_values, with_holes
+from models.boosters import decided_at_some_probability, with_holes
 from models.families import pick, seed_of
 from models.fidelity import (
     CI_ROWS,
@@ -182,43 +182,6 @@ def test_early_stopping_answers_by_the_best_iteration():
     assert classifier.best_iteration_ < 200
     assert len(read_model(classifier).roots) == classifier.best_iteration_
     np.testing.assert_array_equal(as_classifier(booster).predict(X), classifier.predict(X))
-
-
-@pytest.mark.parametrize("holes_in_fit", [True, False])
-def test_missing_values_go_where_the_library_sends_them(holes_in_fit):
-    lightgbm = imported("lightgbm")
-    X, y = random_table(2)
-    holes = with_holes(X, 0)
-    classifier = lightgbm.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1).fit(holes if holes_in_fit else X, y)
-    scores = scores_with_missing_values(read_model(classifier), holes)
-    np.testing.assert_array_equal(scores[:, 0], classifier.predict(holes, raw_score=True))
-
-
-def test_a_booster_has_the_names_and_methods_of_a_classifier():
-    lightgbm = imported("lightgbm")
-    X, y = random_table(0)
-    names = [f"x{j}" for j in range(6)]
-    quiet = {"objective": "binary", "verbose": -1}
-    classifier = as_classifier(lightgbm.train(quiet, lightgbm.Dataset(X, label=y, feature_name=names), 3))
-    assert (classifier.n_features_in_, list(classifier.feature_names_in_), list(classifier.classes_)) == (6, names, [0, 1])
-    assert not hasattr(as_classifier(lightgbm.train(quiet, lightgbm.Dataset(X, label=y), 3)), "feature_names_in_")
-    with pytest.raises(InvalidInputError, match="6 columns"):
-        classifier.predict(X[:, :5])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "word"),
-    [
-        ({"linear_tree": True}, "linear_tree=False"),
-        ({"zero_as_missing": True}, "zero_as_missing=False"),
-        ({"objective": lambda y, p: (p - y, p)}, "multiclassova"),
-        ({"pred_early_stop": True}, "pred_early_stop"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_before_it_is_fitted(parameters, word):
-    lightgbm = imported("lightgbm")
-    with pytest.raises(UnsupportedModelError, match=word):
-        check_supported(lightgbm.LGBMClassifier(**parameters))
 
 
 @pytest.mark.parametrize("max_depth", [1, 2])

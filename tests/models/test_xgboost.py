@@ -7,9 +7,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fcca import read_model
-from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.models import as_classifier, check_supported
-from models.boosters import decided_at_some_probability, scores_with_missing_values, with_holes
+from fcca.exceptions import UnsupportedModelError
+from fcca.models import as_classifier
+from models.boosters import decided_at_some_probability
 from models.families import pick, seed_of
 from models.fidelity import (
     CI_ROWS,
@@ -152,15 +152,6 @@ def test_early_stopping_answers_by_the_best_iteration():
     np.testing.assert_array_equal(as_classifier(booster).predict(X), classifier.predict(X))
 
 
-def test_missing_values_go_where_the_library_sends_them():
-    xgboost = imported("xgboost")
-    X, y = random_table(2)
-    X = with_holes(X, 0)
-    classifier = xgboost.XGBClassifier(n_estimators=10, max_depth=4, n_jobs=1).fit(X, y)
-    scores = scores_with_missing_values(read_model(classifier), X)
-    np.testing.assert_array_equal(scores[:, 0], classifier.predict(X, output_margin=True))
-
-
 def test_nodes_that_pruning_left_behind_are_dropped():
     xgboost = imported("xgboost")
     X, y = random_table(3)
@@ -177,37 +168,6 @@ def test_scalers_and_frozen_models_are_seen_through():
     pipeline = make_pipeline(StandardScaler(), xgboost.XGBClassifier(n_estimators=10, n_jobs=1)).fit(X, y)
     rows = rows_on_the_cuts(read_model(pipeline), X, np.random.default_rng(0), 2_000)
     assert label_differences(FrozenEstimator(pipeline), rows) == 0
-
-
-def test_a_booster_has_the_names_and_methods_of_a_classifier():
-    xgboost = imported("xgboost")
-    X, y = random_table(0)
-    names = [f"x{j}" for j in range(6)]
-    booster = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, label=y, feature_names=names), 3)
-    classifier = as_classifier(booster)
-    assert (classifier.n_features_in_, list(classifier.feature_names_in_), list(classifier.classes_)) == (6, names, [0, 1])
-    assert classifier.fit(X, y) is classifier is as_classifier(classifier)
-    assert read_model(classifier).n_features == 6
-    assert not hasattr(
-        as_classifier(xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(X, label=y), 1)), "feature_names_in_"
-    )
-    with pytest.raises(InvalidInputError, match="6 columns"):
-        classifier.predict(X[:, :5])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "word"),
-    [
-        ({"booster": "gblinear"}, "gbtree"),
-        ({"objective": "binary:gamma"}, "binary:logistic"),
-        ({"multi_strategy": "multi_output_tree"}, "one_output_per_tree"),
-        ({"missing": -1.0}, "NaN"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_before_it_is_fitted(parameters, word):
-    xgboost = imported("xgboost")
-    with pytest.raises(UnsupportedModelError, match=word):
-        check_supported(xgboost.XGBClassifier(**parameters))
 
 
 @pytest.mark.filterwarnings("ignore")
