@@ -6,7 +6,7 @@ from fcca.models._labels import (
     column_of as column_of,
     labelled as labelled,
 )
-from fcca.models._links import Calibrated as Calibrated, Link as Link, NoProbability as NoProbability, Share as Share
+from fcca.models._links import Link as Link, NoProbability as NoProbability, Share as Share
 from fcca.models._model import LinearModel, Model, Part as Part, TreeEnsemble
 from fcca.models._native import ADAPTERS as ADAPTERS, as_classifier
 from fcca.models._nodes import Nodes as Nodes
@@ -24,6 +24,7 @@ from fcca.models.files import load_model
 from fcca.models.pipelines._preparation import prepared as prepared
 from fcca.models.pipelines._table_coder import TableCoder as TableCoder
 from fcca.models.pipelines._wrappers import as_fitted_on as as_fitted_on
+from fcca.models.readers._calibration import Calibrated as Calibrated
 from fcca.models.readers._decision_threshold import DecidedAt, decide_at, with_decision_threshold as with_decision_threshold
 from fcca.models.readers._lightgbm import LightGBMBooster as LightGBMBooster
 from fcca.models.readers._sklearn_trees import join_trees as join_trees

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,26 +137,3 @@ class Share(Link):
         """Probabilities of all classes."""
         shares: Floats = scores / scores.sum(axis=1, keepdims=True)
         return shares
-
-
-@dataclass(frozen=True)
-class Calibrated(Link):
-    """Rising functions of the only score, fitted afterwards.
-
-    Attributes
-    ----------
-    calibrate : callable
-        Probabilities of both classes by the score.
-    """
-
-    calibrate: Callable[[Floats], Floats]
-
-    def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
-        return self.both_classes(score)[:, 1]
-
-    def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
-        largest = np.finfo(np.float64).max
-        with np.errstate(over="ignore"):
-            return self.calibrate(np.clip(score, -largest, largest))

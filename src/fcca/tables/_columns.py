@@ -101,18 +101,18 @@ class Columns:
         ----------
         X : data frame or array-like of shape (n_rows, n_features)
         """
-        table, parts = _split(X)
+        table, raw = _split(X)
         names, shown = column_names(X), shown_names(X)
         if table is not None:
-            parts = [_Part(column) for column in table.T]
-        if (table is None or len(table) == 0) and not any(len(part) for part in parts):
+            raw = [_RawColumn(values) for values in table.T]
+        if (table is None or len(table) == 0) and not any(len(each) for each in raw):
             raise InvalidInputError("X has no rows. Give at least one.")
         found = []
-        for j, part in enumerate(parts):
-            if part.gaps.all():
+        for j, each in enumerate(raw):
+            if each.is_missing.all():
                 raise InvalidInputError(f"X has no value at all in column {called(shown, j)}. Leave the column out.")
-            labels = None if part.is_number else part.labels(called(shown, j))
-            found.append(Column(None if names is None else names[j], labels, missing=bool(part.gaps.any())))
+            labels = None if each.is_number else each.labels(called(shown, j))
+            found.append(Column(None if names is None else names[j], labels, missing=bool(each.is_missing.any())))
         return cls(tuple(found))
 
     @cached_property
@@ -176,8 +176,8 @@ class Columns:
             X itself where it is that already.
         """
         names = self.names if self.named else shown_names(X)
-        table, parts = _split(X)
-        n = len(parts) if table is None else table.shape[1]
+        table, raw = _split(X)
+        n = len(raw) if table is None else table.shape[1]
         if n != len(self.columns):
             raise InvalidInputError(
                 f"X has {n} column(s), but {len(self.columns)} are expected. Give the same columns in the same order."
@@ -186,16 +186,16 @@ class Columns:
             if not self.has_categories and not any(column.ignored for column in self.columns):
                 check_values(table, names, labels, self.may_miss)
                 return table
-            parts = [_Part(column) for column in table.T]
-        out = np.empty((len(parts[0]) if parts else 0, n))
-        for j, (part, codes) in enumerate(zip(parts, self._codes, strict=True)):
+            raw = [_RawColumn(values) for values in table.T]
+        out = np.empty((len(raw[0]) if raw else 0, n))
+        for j, (each, codes) in enumerate(zip(raw, self._codes, strict=True)):
             if self.columns[j].ignored:
-                values = part.numbers(called(names, j), labels) if part.is_number else np.zeros(len(part))
+                values = each.numbers(called(names, j), labels) if each.is_number else np.zeros(len(each))
                 out[:, j] = np.where(np.isfinite(values), values, 0.0)
             elif codes is None:
-                out[:, j] = part.numbers(called(names, j), labels)
+                out[:, j] = each.numbers(called(names, j), labels)
             else:
-                out[:, j] = part.codes(codes, called(names, j), labels)
+                out[:, j] = each.codes(codes, called(names, j), labels)
         check_values(out, names, labels, self.may_miss)
         return out
 
@@ -248,7 +248,7 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-class _Part:
+class _RawColumn:
     """One column of a table as it was given: an array or a pandas column."""
 
     def __init__(self, values: Any) -> None:
@@ -258,7 +258,7 @@ class _Part:
         return len(self.values)
 
     @cached_property
-    def gaps(self) -> NDArray[np.bool_]:
+    def is_missing(self) -> NDArray[np.bool_]:
         """Mask of the missing values."""
         return np.asarray(pd.isna(self.values), dtype=np.bool_)
 
@@ -287,12 +287,12 @@ class _Part:
     def _others(self) -> NDArray[np.bool_]:
         """Mask of the values that are neither missing nor real numbers."""
         real = (int, float, np.integer, np.floating, np.bool_, bool)
-        return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.gaps
+        return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
         """The values as numbers; an error names the rows of others."""
         if self.is_categorical:
-            return _Part(np.asarray(self.values, dtype=object)).numbers(name, rows)
+            return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
             if self.kind in DATES or self.kind == "complex":
                 raise _no_numbers(name, self.kind)
@@ -304,7 +304,7 @@ class _Part:
         if isinstance(self.values, np.ndarray) and self.values.dtype != object:
             return np.asarray(self.values, dtype=np.float64)
         if isinstance(self.values, np.ndarray):
-            return np.where(self.gaps, np.nan, self.values).astype(np.float64)
+            return np.where(self.is_missing, np.nan, self.values).astype(np.float64)
         return np.asarray(self.values.to_numpy(dtype=np.float64, na_value=np.nan))
 
     @cached_property
@@ -362,14 +362,14 @@ def _listed_labels(labels: list[Any]) -> str:
     return shown if len(labels) <= LABELS_SHOWN else f"{shown}, … ({len(labels)} labels)"
 
 
-def _split(X: Any) -> tuple[Floats | None, list[_Part]]:
+def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
     """A table that is all numbers as float64, and any other as its columns."""
     if isinstance(X, pd.DataFrame):
         if all(_plain_numbers(dtype) for dtype in X.dtypes):
             return float_table(X), []
-        return None, [_Part(_column_of(X.iloc[:, j])) for j in range(X.shape[1])]
+        return None, [_RawColumn(_column_of(X.iloc[:, j])) for j in range(X.shape[1])]
     if type(X).__module__.startswith("polars"):
-        return None, [_Part(_polars_column(X.to_series(j))) for j in range(X.width)]
+        return None, [_RawColumn(_polars_column(X.to_series(j))) for j in range(X.width)]
     if sparse.issparse(X):
         return float_table(X), []
     try:
@@ -380,7 +380,7 @@ def _split(X: Any) -> tuple[Floats | None, list[_Part]]:
         raise InvalidInputError(f"X cannot be read as a table of rows and columns: {error}.") from error
     if table.ndim != 2 or table.dtype.kind not in "USOmM":
         return float_table(table), []
-    return None, [_Part(np.array(table[:, j], dtype=object)) for j in range(table.shape[1])]
+    return None, [_RawColumn(np.array(table[:, j], dtype=object)) for j in range(table.shape[1])]
 
 
 def _plain_numbers(dtype: Any) -> bool:

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import has_fit_parameter
 
 from fcca.exceptions import UnsupportedModelError
-from fcca.models._links import Calibrated, Link, Share
+from fcca.models._links import Link, Share
 from fcca.models._model import Model, TreeEnsemble
 from fcca.models._precision import last_score_of_first_class
 from fcca.models._registry import check_supported, read_part
@@ -25,8 +25,8 @@ SEVERAL = (
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """Probabilities of both classes by a model's score, in scikit-learn's own arithmetic.
+class Calibrated(Link):
+    """Rising functions of the only score, fitted afterwards, in scikit-learn's own arithmetic.
 
     Attributes
     ----------
@@ -42,12 +42,19 @@ class Calibration:
     method: str
     link: Link | None
 
-    def __call__(self, score: Floats) -> Floats:
-        """Probabilities of both classes."""
-        response = score if self.link is None else self.link.both_classes(score)[:, 1]
+    def second_class(self, score: Floats) -> Floats:
+        """Probability of the second class."""
+        return self.both_classes(score)[:, 1]
+
+    def both_classes(self, score: Floats) -> Floats:
+        """Probabilities of the two classes."""
+        largest = np.finfo(np.float64).max
+        score = np.clip(score, -largest, largest)
         mean = np.zeros((len(score), 2))
-        for calibrator in self.calibrators:
-            mean += self._by(calibrator, response)
+        with np.errstate(over="ignore"):
+            response = score if self.link is None else self.link.both_classes(score)[:, 1]
+            for calibrator in self.calibrators:
+                mean += self._by(calibrator, response)
         return mean / len(self.calibrators)
 
     def _by(self, calibrator: Any, response: NDArray[Any]) -> Floats:
@@ -119,8 +126,7 @@ def read(estimator: Any) -> Model:
                 "The fitted sigmoid falls as the score rises: the classifier was wrong more often than right on the rows it "
                 "was calibrated on. Check that they have the same labels, or calibrate on more rows."
             )
-    calibration = Calibration(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
-    link = Calibrated(calibration)
+    link = Calibrated(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
     boundary = last_score_of_first_class(lambda score: np.argmax(link.both_classes(score), axis=1) == 0)
     # What is inside may have been fitted on the labels' positions.
     return replace(model, classes=estimator.classes_, link=link, boundary=boundary)
