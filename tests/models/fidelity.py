@@ -56,10 +56,16 @@ def rows_on_the_cuts(model, X, rng, n):
         cuts = cuts[np.isfinite(cuts)]
         if len(cuts) == 0:
             continue
-        at = cuts[rng.integers(0, len(cuts), n)]
-        beside = np.choose(rng.integers(0, 3, n), [at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
-        rows[:, j] = np.where(rng.random(n) < 0.8, beside, rows[:, j])
+        rows[:, j] = mostly_on_the_cuts(rows[:, j], cuts, rng)
     return rows
+
+
+def mostly_on_the_cuts(values, cuts, rng):
+    """Most of the values replaced by cuts and the floats next to them."""
+    n = len(values)
+    at = cuts[rng.integers(0, len(cuts), n)]
+    beside = np.choose(rng.integers(0, 3, n), [at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
+    return np.where(rng.random(n) < 0.8, beside, values)
 
 
 def label_differences(estimator, rows, model=None):

@@ -40,7 +40,7 @@ from fcca.exceptions import UnsupportedModelError
 from fcca.models import as_fitted_on, check_supported, weight_parameters
 from models.families import pick, seed_of
 from models.fidelity import CI_ROWS, VERIFY_ROWS, VERIFY_SEEDS
-from models.mixed import NUMBERS, TEXTS, mixed_differences, mixed_table
+from models.people import NUMBERS, TEXTS, people_differences, people_table
 from real_data import imported
 
 
@@ -124,11 +124,11 @@ def random_pipeline(rng, *, missing):
 
 def check_random_pipeline(seed, n_rows):
     rng = np.random.default_rng(seed)
-    X, y = mixed_table(seed, none=seed % 3 == 0, n_classes=pick(rng, 2, 2, 3))
+    X, y = people_table(seed, none=seed % 3 == 0, n_classes=pick(rng, 2, 2, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = random_pipeline(rng, missing=seed % 2 == 0).fit(X, y)
-        assert mixed_differences(estimator, X, rng, n_rows) == 0
+        assert people_differences(estimator, X, rng, n_rows) == 0
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -158,7 +158,7 @@ def agrees(estimator, X, y, seed=0):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = clone(estimator).fit(X, y)
-        assert mixed_differences(estimator, X, np.random.default_rng(seed), 2_000) == 0
+        assert people_differences(estimator, X, np.random.default_rng(seed), 2_000) == 0
     return read_model(estimator)
 
 
@@ -204,12 +204,12 @@ WITHOUT_GAPS = [
 
 @pytest.mark.parametrize("estimator", WITHOUT_GAPS, ids=str)
 def test_pipelines_fold_to_the_last_bit(estimator):
-    X, y = mixed_table(1, gaps=False)
+    X, y = people_table(1, gaps=False)
     agrees(estimator, X, y)
 
 
 def test_other_libraries_take_sparse_tables_in_their_own_ways():
-    X, y = mixed_table(3)
+    X, y = people_table(3)
     X["debt"] = np.where(X["debt"] > 2**20, X["debt"], 0.0)
     boosting = imported("lightgbm").LGBMClassifier(n_estimators=9, n_jobs=1, verbose=-1)
     model = agrees(make_pipeline(by_column(threshold=1.0), boosting), X, y)
@@ -221,26 +221,26 @@ def test_other_libraries_take_sparse_tables_in_their_own_ways():
 
 
 def test_a_pipeline_fitted_on_an_array_of_objects_is_read():
-    X, y = mixed_table(2, gaps=False)
+    X, y = people_table(2, gaps=False)
     for encoder in (OneHotEncoder(), OrdinalEncoder()):
         # Numbers among objects are other categories to scikit-learn than numbers among numbers.
         table = ColumnTransformer([("n", StandardScaler(), [0, 2, 4]), ("t", encoder, [1, 3, 5])])
         estimator = make_pipeline(table, BOOSTING).fit(X.to_numpy(dtype=object), y)
-        assert mixed_differences(estimator, X.to_numpy(dtype=object), np.random.default_rng(0), 2_000) == 0
+        assert people_differences(estimator, X.to_numpy(dtype=object), np.random.default_rng(0), 2_000) == 0
         as_objects = make_pipeline(by_column(texts=encoder, grade=True), BOOSTING).fit(X.astype(object), y)
-        assert mixed_differences(as_objects, X.astype(object), np.random.default_rng(0), 2_000) == 0
+        assert people_differences(as_objects, X.astype(object), np.random.default_rng(0), 2_000) == 0
 
 
 def test_a_pipeline_fitted_on_polars_is_read():
     polars = pytest.importorskip("polars")
-    X, y = mixed_table(2, gaps=False)
+    X, y = people_table(2, gaps=False)
     estimator = make_pipeline(by_column(), BOOSTING).fit(polars.from_pandas(X), y)
-    assert mixed_differences(estimator, X, np.random.default_rng(0), 2_000) == 0
+    assert people_differences(estimator, X, np.random.default_rng(0), 2_000) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_native_categories_behind_an_encoder_compose(seed):
-    X, y = mixed_table(seed)
+    X, y = people_table(seed)
     codes = OrdinalEncoder(encoded_missing_value=np.nan)
     estimator = make_pipeline(
         by_column(texts=codes), HistGradientBoostingClassifier(categorical_features=[3, 4], max_iter=9)
@@ -253,7 +253,7 @@ def test_native_categories_behind_an_encoder_compose(seed):
 
 
 def test_linear_models_fold():
-    X, y = mixed_table(4)
+    X, y = people_table(4)
     X["debt"] -= 2**20
     X["income"] *= 1e6
     numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
@@ -269,7 +269,7 @@ def test_linear_models_fold():
 
 @pytest.mark.slow
 def test_pipelines_one_against_the_rest_are_joined():
-    X, y = mixed_table(5, n_classes=3)
+    X, y = people_table(5, n_classes=3)
     X = X[[*NUMBERS, *TEXTS]].assign(debt=X["debt"] - 2**20, income=X["income"] * 1e6)
     numbers = SimpleImputer(add_indicator=True)
     scaled = make_pipeline(numbers, StandardScaler())
@@ -284,7 +284,7 @@ def test_pipelines_one_against_the_rest_are_joined():
 
 
 def test_the_raw_columns_are_named_and_say_where_values_may_be_missing():
-    X, y = mixed_table(5)
+    X, y = people_table(5)
     encoder = make_pipeline(SimpleImputer(strategy="constant", fill_value="?"), OneHotEncoder())
     model = read_model(make_pipeline(by_column(numbers=SimpleImputer(), texts=encoder), BOOSTING).fit(X, y))
     assert model.columns.names == tuple(X.columns)
@@ -300,7 +300,7 @@ def test_the_raw_columns_are_named_and_say_where_values_may_be_missing():
 
 
 def test_a_test_that_no_value_can_fail_is_left_out():
-    X, y = mixed_table(6)
+    X, y = people_table(6)
     numbers = SimpleImputer(add_indicator=True)
     estimator = make_pipeline(by_column(numbers=numbers), DecisionTreeClassifier(random_state=0)).fit(X, y)
     model = read_model(estimator)
@@ -337,7 +337,7 @@ def test_steps_that_cannot_be_seen_through_are_refused_before_anything_is_fitted
 
 
 def test_what_shows_only_in_fitted_pipelines_is_refused():
-    X, y = mixed_table(7, gaps=False)
+    X, y = people_table(7, gaps=False)
     grades = X[["grade", "age"]]
     with pytest.raises(UnsupportedModelError, match="behind a scaler"):
         read_model(make_pipeline(StandardScaler(), OneHotEncoder(), TREE).fit(grades, y))
@@ -355,13 +355,13 @@ def test_what_shows_only_in_fitted_pipelines_is_refused():
 
 
 def test_weights_go_to_what_takes_them():
-    X, y = mixed_table(8)
+    X, y = people_table(8)
     weight = np.random.default_rng(0).random(len(y))
     filled_in = make_pipeline(SimpleImputer(strategy="median"), MinMaxScaler())
     pipeline = make_pipeline(by_column(numbers=filled_in), StandardScaler(), FOREST)
     parameters = weight_parameters(pipeline, weight)
     assert set(parameters) == {"standardscaler__sample_weight", "randomforestclassifier__sample_weight"}
-    assert mixed_differences(pipeline.fit(X, y, **parameters), X, np.random.default_rng(0), 1_000) == 0
+    assert people_differences(pipeline.fit(X, y, **parameters), X, np.random.default_rng(0), 1_000) == 0
     nested = make_pipeline(make_pipeline(MaxAbsScaler(), StandardScaler()), FOREST)
     assert set(weight_parameters(nested, weight)) == {
         "pipeline__standardscaler__sample_weight",
@@ -378,7 +378,7 @@ def test_weights_go_to_what_takes_them():
 
 
 def test_rows_are_handed_back_as_the_pipeline_was_given_them():
-    X, y = mixed_table(9)
+    X, y = people_table(9)
     estimator = make_pipeline(by_column(numbers=SimpleImputer()), BOOSTING).fit(X, y)
     model = read_model(estimator)
     given = as_fitted_on(estimator, model.columns.encode(X), columns=model.columns)

@@ -29,7 +29,7 @@ from fcca import read_model
 from fcca.exceptions import InvalidInputError
 from fcca.models import check_supported, decide_at, prepared, weight_parameters
 from fcca.tables import Columns, PowerOfTwoScaler
-from models.mixed import mixed_differences, mixed_table
+from models.people import people_differences, people_table
 from real_data import imported
 
 BOOSTING = GradientBoostingClassifier(n_estimators=12, random_state=0)
@@ -76,14 +76,14 @@ def agree(estimator, seed, X, y, rows=2_000):
         warnings.simplefilter("ignore")
         check_supported(pipeline)
         pipeline = clone(pipeline).fit(X, y)
-        assert mixed_differences(pickle.loads(pickle.dumps(pipeline)), X, np.random.default_rng(seed), rows) == 0
+        assert people_differences(pickle.loads(pickle.dumps(pipeline)), X, np.random.default_rng(seed), rows) == 0
     return pipeline
 
 
 @pytest.mark.parametrize("gaps", [True, False])
 @pytest.mark.parametrize(("estimator", "n_classes"), CHECKED, ids=str)
 def test_prepared_classifiers_answer_as_their_own_predict(estimator, n_classes, gaps):
-    X, y = mixed_table(n_classes, gaps=gaps, none=True, n_classes=n_classes)
+    X, y = people_table(n_classes, gaps=gaps, none=True, n_classes=n_classes)
     columns = read_model(agree(estimator, 0, X, y)).columns
     assert columns[1].categories == ("clerk", "cook", "judge", "nurse", "pilot")
     assert columns.names == tuple(X.columns)
@@ -94,7 +94,7 @@ def test_prepared_classifiers_answer_as_their_own_predict(estimator, n_classes, 
 @pytest.mark.parametrize("gaps", [True, False])
 @pytest.mark.parametrize("estimator", LINEAR, ids=str)
 def test_prepared_linear_models_agree(estimator, gaps):
-    X, y = mixed_table(3, gaps=gaps)
+    X, y = people_table(3, gaps=gaps)
     X["debt"] -= 2**20
     X["income"] *= 1e6
     model = read_model(agree(estimator, 1, X, y))
@@ -106,14 +106,14 @@ def test_prepared_linear_models_agree(estimator, gaps):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("which", range(4))
 def test_prepared_boosters_split_by_category(which, n_classes, gaps):
-    X, y = mixed_table(5, gaps=gaps, n_classes=n_classes)
+    X, y = people_table(5, gaps=gaps, n_classes=n_classes)
     model = read_model(agree(boosters()[which], 2, X, y))
     assert any(model.feature[node] == 1 for node in model.categories)
     assert model.columns[1].categories == ("clerk", "cook", "judge", "nurse", "pilot")
 
 
 def test_nothing_is_put_before_what_needs_nothing():
-    X, y = mixed_table(0)
+    X, y = people_table(0)
     columns = Columns.of_table(X)
     numbers = Columns.of_table(X[["debt", "grade"]])
     gaps = Columns.of_table(X[["age", "debt"]])
@@ -135,7 +135,7 @@ def test_nothing_is_put_before_what_needs_nothing():
 
 
 def test_gaps_alone_are_filled_in_where_the_classifier_does_not_take_them():
-    X, y = mixed_table(0)
+    X, y = people_table(0)
     numbers = X[["age", "debt", "income"]]
     for estimator in (BOOSTING, make_pipeline(PowerOfTwoScaler(), BOOSTING), HIST, make_pipeline(PowerOfTwoScaler(), HIST)):
         model = read_model(agree(estimator, 0, numbers, y))
@@ -143,7 +143,7 @@ def test_gaps_alone_are_filled_in_where_the_classifier_does_not_take_them():
 
 
 def test_the_estimator_itself_is_left_alone():
-    X, _ = mixed_table(0)
+    X, _ = people_table(0)
     estimator = GridSearchCV(HistGradientBoostingClassifier(), {"max_depth": [2]}, cv=2)
     pipeline = prepared(estimator, Columns.of_table(X))
     assert estimator.estimator.categorical_features == "from_dtype"
@@ -151,7 +151,7 @@ def test_the_estimator_itself_is_left_alone():
 
 
 def test_too_many_categories_to_split_by_get_a_column_each():
-    X, y = mixed_table(1)
+    X, y = people_table(1)
     X["code"] = [f"c{i % 300}" for i in range(len(X))]
     catboost = imported("catboost").CatBoostClassifier(iterations=5, verbose=0, allow_writing_files=False, thread_count=1)
     for estimator in (HIST, catboost):
@@ -161,7 +161,7 @@ def test_too_many_categories_to_split_by_get_a_column_each():
 
 
 def test_weights_reach_the_classifier_behind_what_was_put_before_it():
-    X, y = mixed_table(2)
+    X, y = people_table(2)
     weight = np.random.default_rng(0).random(len(y))
     for estimator in (BOOSTING, make_pipeline(PowerOfTwoScaler(), BOOSTING), HIST, LogisticRegression(max_iter=500)):
         pipeline = prepared(estimator, Columns.of_table(X))
@@ -174,7 +174,7 @@ def test_weights_reach_the_classifier_behind_what_was_put_before_it():
 
 
 def test_tables_of_any_kind_are_taken():
-    X, y = mixed_table(3, none=True)
+    X, y = people_table(3, none=True)
     pipeline = prepared(HIST, Columns.of_table(X)).fit(X, y)
     expected = pipeline.predict(X)
     polars = pytest.importorskip("polars")
@@ -194,7 +194,7 @@ def test_tables_of_any_kind_are_taken():
 
 
 def test_what_is_put_before_has_names_for_its_outputs():
-    X, y = mixed_table(3)
+    X, y = people_table(3)
     pipeline = prepared(BOOSTING, Columns.of_table(X)).fit(X, y)
     assert pipeline[0].get_feature_names_out().tolist() == X.columns.tolist()
     boosting = imported("lightgbm").LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1)

@@ -128,11 +128,28 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model, Nodes):
-    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; the trees as in :class:`Nodes`.
+    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; the nodes of all trees in one set of arrays.
 
     Attributes
     ----------
     base : ndarray of shape (n_outputs,)
+    roots : ndarray of shape (n_trees,)
+        Each tree's first node.
+    feature : ndarray of shape (n_nodes,)
+        The column an inner node tests, -1 for a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        The largest float64 that the classifier itself sends to the left: ``x <= threshold`` in float64 is its test
+        to the last bit, whatever precision and comparison it uses.
+    native_threshold : ndarray of shape (n_nodes,)
+        The classifier's own number, for display.
+    left, right : ndarray of shape (n_nodes,)
+        Children, -1 for a leaf.
+    value : ndarray of shape (n_nodes, n_outputs)
+        Leaf vectors, shrunk by the learning rate.
+    missing_left : ndarray of shape (n_nodes,) or None
+        Whether a missing value goes to the left; None where the classifier takes no missing values.
+    categories : dict of int to ndarray
+        For a node that splits by category: the category codes it sends to the left.
     divisor : float
         Forests average: their number of trees.
     parts : tuple of Part

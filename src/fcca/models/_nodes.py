@@ -14,28 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """Trees, whatever their leaves are summed to.
-
-    Attributes
-    ----------
-    roots : ndarray of shape (n_trees,)
-        Each tree's first node.
-    feature : ndarray of shape (n_nodes,)
-        The column an inner node tests, -1 for a leaf.
-    threshold : ndarray of shape (n_nodes,)
-        The largest float64 that the classifier itself sends to the left: ``x <= threshold`` in float64 is its test
-        to the last bit, whatever precision and comparison it uses.
-    native_threshold : ndarray of shape (n_nodes,)
-        The classifier's own number, for display.
-    left, right : ndarray of shape (n_nodes,)
-        Children, -1 for a leaf.
-    value : ndarray of shape (n_nodes, n_outputs)
-        Leaf vectors, shrunk by the learning rate.
-    missing_left : ndarray of shape (n_nodes,) or None
-        Whether a missing value goes to the left; None where the classifier takes no missing values.
-    categories : dict of int to ndarray
-        For a node that splits by category: the category codes it sends to the left.
-    """
+    """The part of a TreeEnsemble that does not depend on how leaves add up; its docstring explains the fields."""
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]

@@ -132,11 +132,14 @@ def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Li
     missing = None
     if first.missing is not None:
         # A missing value adds no share of the difference of centres, which is in the intercept.
-        gaps = [
-            np.zeros((first.n_features, 1)) if model.missing is None else model.missing - _shift(first, model)
-            for model in models
-        ]
-        missing = np.concatenate(gaps, axis=1)
+        missing = np.column_stack(
+            [
+                np.zeros(first.n_features)
+                if model.missing is None
+                else model.missing - (model.coef * (first.centre - model.centre)).T
+                for model in models
+            ]
+        )
     return LinearModel(
         classes=estimator.classes_,
         n_features=first.n_features,
@@ -148,11 +151,6 @@ def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Li
         effects={j: np.concatenate([model.effects[j] for model in models], axis=1) for j in first.effects},
         missing=missing,
     )
-
-
-def _shift(first: LinearModel, model: LinearModel) -> Floats:
-    shift: Floats = (model.coef * (first.centre - model.centre)).T
-    return shift
 
 
 def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], link: Link) -> TreeEnsemble:

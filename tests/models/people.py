@@ -1,16 +1,17 @@
-"""Tables with categories and gaps, and rows that hold every category, gaps, and values on the cuts and beside them."""
+"""A table of people with categories and missing values, and rows of it on the cuts of a model."""
 
 import numpy as np
 import pandas as pd
 
 from fcca import read_model
 from fcca.models import LinearModel, as_fitted_on
+from models.fidelity import mostly_on_the_cuts
 
 NUMBERS = ["age", "income", "debt"]
 TEXTS = ["job", "town"]
 
 
-def mixed_table(seed, *, gaps=True, none=False, n=400, n_classes=2):
+def people_table(seed, *, gaps=True, none=False, n=400, n_classes=2):
     """Three columns of numbers, two of texts, one of whole numbers that stand for categories, one that tells nothing."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
@@ -35,8 +36,8 @@ def mixed_table(seed, *, gaps=True, none=False, n=400, n_classes=2):
     return X, y
 
 
-def mixed_rows(model, X, rng, n):
-    """Encoded rows: categories at random, gaps where they are allowed, numbers on the cuts and one float beside them."""
+def people_rows(model, X, rng, n):
+    """Encoded rows: any category, missing values where they are allowed, numbers on the cuts and one float beside them."""
     columns = model.columns
     rows = np.empty((n, len(columns)))
     for j, column in enumerate(columns):
@@ -51,18 +52,16 @@ def mixed_rows(model, X, rng, n):
             cuts = np.array([]) if isinstance(model, LinearModel) else np.unique(model.threshold[model.feature == j])
             cuts = cuts[np.isfinite(cuts) & (np.abs(cuts) < 1e300)]
             if len(cuts):
-                at = cuts[rng.integers(0, len(cuts), n)]
-                beside = np.choose(rng.integers(0, 3, n), [at, np.nextafter(at, -np.inf), np.nextafter(at, np.inf)])
-                rows[:, j] = np.where(rng.random(n) < 0.8, beside, rows[:, j])
+                rows[:, j] = mostly_on_the_cuts(rows[:, j], cuts, rng)
         if column.missing:
             rows[rng.random(n) < 0.2, j] = np.nan
     return rows
 
 
-def mixed_differences(estimator, X, rng, n=3_000):
+def people_differences(estimator, X, rng, n=3_000):
     """Number of rows that the model answers otherwise than the classifier, in X itself and in rows on the cuts."""
     model = read_model(estimator)
-    rows = mixed_rows(model, X, rng, n)
+    rows = people_rows(model, X, rng, n)
     answers = model.classes[model.answers(model.scores(rows))]
     found = np.asarray(estimator.predict(as_fitted_on(estimator, rows, columns=model.columns))).ravel()
     coded = model.columns.encode(X)
