@@ -14,11 +14,11 @@ class UnsupportedModelError(FCCAError, TypeError):
 
 
 class NoCounterfactualError(FCCAError, ValueError):
-    """No training row, or no answer, from which a threshold could be read."""
+    """No row has a counterfactual, so there is no threshold."""
 
 
 class WorkerDiedError(FCCAError, RuntimeError):
-    """Worker processes ended before they had answered, again and again."""
+    """Worker processes died repeatedly before they returned a result."""
 
 
 class UnverifiedCounterfactualWarning(UserWarning):

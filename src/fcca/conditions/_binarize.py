@@ -23,7 +23,7 @@ def binarized(
     n_categories: Mapping[int, int],
     names: Sequence[str],
 ) -> NDArray[np.int8]:
-    """One 0/1 column per condition, from a table in which categories are codes and NaN is a missing value.
+    """Compute one 0/1 column per condition from an encoded table.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """The sets of a column, and per category and set whether it is in it; the last line is for missing values."""
+    """The sets of a column and their members; the last line is for missing values."""
     conditions = np.array([at for at in np.flatnonzero(feature == j).tolist() if codes[at] is not None], dtype=np.intp)
     member = np.zeros((n + 1, len(conditions)), dtype=np.int8)
     for k, at in enumerate(conditions.tolist()):

@@ -1,4 +1,4 @@
-"""One condition: its kind, its text, and which side of a set of categories stands for the split."""
+"""The text of a condition, and the canonical side of a set of categories."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 
 
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
-    """The set or its complement, sorted: the one with fewer categories, of two equals the one without the first.
+    """The smaller of a set and its complement, sorted; of two equals, the one without 0.
 
     Both make the same split, so one of them stands for it.
     """
@@ -63,7 +63,7 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
 
 
 def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
-    """Sorted codes of labels of a column; an InvalidInputError for those that are not categories of it."""
+    """Sorted codes of a column's labels; unknown labels are an InvalidInputError."""
     if categories is None:
         raise InvalidInputError(f"Column {name!r} holds numbers, so a set of categories says nothing of it.")
     known = {label: code for code, label in enumerate(categories)}

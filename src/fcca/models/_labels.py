@@ -1,4 +1,4 @@
-"""Labels of categories: those that a classifier has kept, those that a table has to tell, and one order for many models."""
+"""Labels of categories: filled in from a table, and aligned between models."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenColumn(Column):
-    """A column of categories whose labels are not, or not all, what the classifier has kept; ``OTHER`` are the rest.
+    """A column of categories whose labels the classifier did not keep; ``OTHER`` is the rest.
 
     :func:`labelled` fills in the labels of a table.
     """
@@ -58,7 +58,7 @@ class OpenColumn(Column):
 
 @dataclass(frozen=True)
 class CodedColumn(OpenColumn):
-    """One whose classifier has kept codes: whole numbers in the table itself, or positions in a category dtype.
+    """An open column with codes: whole numbers in the table, or positions in a category dtype.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class CodedColumn(OpenColumn):
 
 @dataclass(frozen=True)
 class HashedColumn(OpenColumn):
-    """One whose classifier, CatBoost, has kept hashes of labels."""
+    """An open column of CatBoost, which keeps hashes of labels."""
 
     def found_in(self, values: pd.Series[Any], name: str) -> Found:
         """The labels of a table's column, and which of this column's categories each of them is."""
@@ -144,7 +144,7 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """The labels of a column, and whether they have positions: those of a category dtype stay in its own order."""
+    """The labels of a column, and whether a category dtype gives their order."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
     distinct = values.dropna().unique().tolist()
@@ -216,7 +216,7 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
 
 
 def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Models of one table with the same codes for the same categories, and what their columns are.
+    """Give models of one table the same category codes, and join their columns.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 
 
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
-    """Columns of numbers by the names that the classifier was fitted on; None where there is nothing to say of them."""
+    """Columns of numbers with the classifier's names; None for plain unnamed numbers."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None and not missing:
         return None

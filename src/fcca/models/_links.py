@@ -24,7 +24,7 @@ class Link:
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
-        """Probabilities of two classes by the only score, bit by bit as the classifier's ``predict_proba`` has them.
+        """Probabilities of two classes by the only score, equal to ``predict_proba`` bit by bit.
 
         What a decision threshold is compared with, so a classifier that computes in float32 gives float32 here.
         """
@@ -40,7 +40,7 @@ class Link:
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Probability of the class answered by the only score, .5 on the boundary and 1 for certain."""
+        """Probability of the answered class, rescaled to .5 on the boundary."""
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -87,7 +87,7 @@ class NoProbability(Logistic):
 
 @dataclass(frozen=True)
 class Clipped(Link):
-    """A score between -1 and 1 is a probability between 0 and 1, as the modified Huber loss has it."""
+    """Scores of the modified Huber loss: -1 to 1 becomes 0 to 1."""
 
     def second_class(self, score: Floats) -> Floats:
         """Probability of the second class."""

@@ -1,4 +1,4 @@
-"""The neutral model: what every reader produces and all that the searches ever see of a classifier."""
+"""The neutral model: the readers' output and the searches' input."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Probability of the class that each row of ``scores`` answers, .5 on the boundary between two classes."""
+        """Probability of the answered class per row of ``scores``, .5 on the boundary."""
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -173,7 +173,7 @@ class TreeEnsemble(Model, Nodes):
         return replace(self, value=np.ascontiguousarray(self.value[:, [position]]), base=self.base[[position]])
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, one column per output, added up in the order and precision that the classifier uses."""
+        """Scores of rows, added up in the classifier's own order and precision."""
         out = np.empty((len(X), self.n_outputs))
         parts = self.parts or (Part(len(self.roots), 1.0, 1.0),)
         _core.score_trees(
@@ -198,7 +198,7 @@ class TreeEnsemble(Model, Nodes):
         return out
 
     def _category_sets(self) -> dict[str, Any]:
-        """The nodes' sets of categories as flat arrays, one entry per category up to the largest that goes left."""
+        """Sets of categories as flat arrays, up to each node's largest left code."""
         if not self.categories:
             return {"first_code": None, "n_codes": None, "left_codes": None}
         first_code = np.full(len(self.feature), -1, dtype=np.int64)

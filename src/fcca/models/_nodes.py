@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """The part of a TreeEnsemble that does not depend on how leaves add up; its docstring explains the fields."""
+    """The trees of a TreeEnsemble, whose docstring explains the fields."""
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]

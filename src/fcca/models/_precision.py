@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
-    """For a model that casts x to float32 and tests ``x <= threshold``: the largest float64 that passes.
+    """The largest float64 that passes ``float32(x) <= threshold``.
 
     Casting rounds to the nearest float32, so all of the float64 values up to half-way to the next float32 pass; the
     half-way point itself goes to the neighbour with the even last bit. Rounding takes infinity for the power of two that
@@ -39,10 +39,10 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 
 
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
-    """For n tests at once, each true up to some float64 and false above it: that float64, by bisection over all floats.
+    """The largest float64 that passes each of n tests, by bisection over all floats.
 
-    ``passes`` takes one candidate per test. Where nothing passes the answer is -inf, where everything does, the largest
-    finite float64.
+    Each test must be true up to some float64 and false above it. ``passes`` takes one candidate per test. Where nothing
+    passes, the result is -inf; where everything does, the largest finite float64.
     """
     largest = np.finfo(np.float64).max
     low = np.full(n, _to_ordinal(np.array([-largest]))[0])

@@ -132,7 +132,7 @@ def unwrapped(estimator: Any) -> Any:
 
 
 def check_supported(estimator: Any) -> None:
-    """Raise UnsupportedModelError for a classifier that could not be read once fitted; nothing is fitted for this."""
+    """Check that a classifier can be read once it is fitted."""
     name, reader = _find(estimator)
     if reader is not None:
         check = reader.function("check")
@@ -145,7 +145,7 @@ def check_supported(estimator: Any) -> None:
 
 
 def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
-    """The parameters by which ``estimator.fit`` takes the rows' weights, in every step that they matter to."""
+    """The parameters of ``estimator.fit`` for the rows' weights, for every step that uses them."""
     name, reader = _find(estimator)
     if name == PIPELINE:
         parameters: dict[str, Any] = {}

@@ -234,7 +234,7 @@ class Columns:
 
 
 def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
-    """Labels as pandas would have them itself, but never turned into other values: 1 beside 2.5 stays whole."""
+    """Labels as a pandas index of unchanged values: 1 beside 2.5 stays whole."""
     index = pd.Index(list(labels), tupleize_cols=False)
     same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
@@ -395,7 +395,7 @@ def _column_of(values: pd.Series[Any]) -> Any:
 
 
 def _polars_column(values: Any) -> Any:
-    """A polars column as pandas would have it; polars tells null from NaN, here both are missing."""
+    """A polars column for pandas; null and NaN both become missing."""
     kind = type(values.dtype).__name__
     if values.dtype.is_numeric() or kind == "Boolean":
         import polars as pl

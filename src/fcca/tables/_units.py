@@ -1,4 +1,4 @@
-"""Columns in any unit: the values of a column come to lie about 1 apart, without a single digit lost."""
+"""Exact scaling of columns in any unit, by powers of two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST_EXPONENT = 90
 
 
 class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply every column by the power of two that brings the middle half of its values closest below a range of 1.
+    """Multiply columns by powers of two, so that the middle half has a range near 1.
 
     scikit-learn's trees take values closer than 1e-7 for equal, its scalers ranges below 1e-15 for constant. Multiplying
     by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit. The middle half
@@ -54,7 +54,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _middle_half(column: NDArray[np.float64]) -> float:
-    """The range of the middle half of the distinct values; of all of them, where the half has none."""
+    """The range of the middle half of the distinct values, 1 for a single value."""
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return 1.0

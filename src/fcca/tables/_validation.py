@@ -52,7 +52,7 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def shown_names(X: Any) -> list[str] | None:
-    """The same, with the numbers that pandas gives to columns that nobody named; None where there are none at all."""
+    """Names of a table's columns for messages, pandas' numbers included; None without any."""
     names = _own_names(X)
     return None if names is None else [str(name) for name in names]
 

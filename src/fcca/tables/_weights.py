@@ -11,7 +11,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0: bool = False) -> NDArray[np.float64]:
-    """One finite weight ≥ 0 per row, not all of them 0 unless that is allowed; None is 1 for every row."""
+    """Check the weights: finite, not negative, one per row, not all 0. None means 1."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:

@@ -1,4 +1,4 @@
-"""Helpers without a room of their own: text, numbers and HTML for people, progress bars, JSON documents, output files."""
+"""Helpers: text, numbers, HTML, progress bars, JSON documents, output files."""
 
 from fcca.utils._decimals import plain, shortest_decimal
 from fcca.utils._files import AtomicOutputs, as_path, atomic_outputs, regular_content

@@ -1,4 +1,4 @@
-"""Small tables for notebooks: every text escaped, no colours of their own, so that dark ones stay readable."""
+"""Small tables for notebooks, with escaped texts and without colours."""
 
 from __future__ import annotations
 

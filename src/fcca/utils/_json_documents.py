@@ -1,4 +1,4 @@
-"""JSON documents from anywhere: parsed within limits, and read entry by entry, each of a given type."""
+"""JSON documents: parsed within limits, and read entry by entry with type checks."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class DocumentReader:
         return InvalidInputError(f"Damaged {self.what}: {reason}. {self.advice}")
 
     def version(self, document: Any) -> int:
-        """The version of a parsed document; an error where the format or the version is another one."""
+        """Check the format of a parsed document and return its version."""
         if not isinstance(document, dict) or document.get("format") != self.form:
             raise InvalidInputError(
                 f"Not a {self.what} of fcca: expected a JSON object with format {self.form!r}, such as the {self.file} "
@@ -161,7 +161,7 @@ class DocumentReader:
         return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
 
     def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
-        """Check that the numbers of these names are between two others, both included; None and texts pass."""
+        """Check that some entries lie between two numbers; None and texts pass."""
         for name in names:
             if isinstance(found[name], int | float) and not least <= found[name] <= most:
                 limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
@@ -193,7 +193,7 @@ class DocumentReader:
         return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
 
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
-        """Threshold, the model's own number, and the training values next to the threshold, NaN where none is known."""
+        """Threshold, the model's cut, and the training values beside it, NaN if unknown."""
         threshold, cut, below, above = self.entries(given, CUT, where).values()
         below, above = (math.nan if value is None else value for value in (below, above))
         if below > threshold or above <= threshold:

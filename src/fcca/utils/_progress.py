@@ -50,7 +50,7 @@ def step(label: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
-    """Yield a function that takes how much is done, or None where nothing is to be shown.
+    """Yield a function that takes the work done; None if nothing is shown.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def own_display() -> TerminalDisplay | PlainDisplay:
 
 
 class TerminalDisplay:
-    """A line per job that is going on, with a bar and the time left; gone when the job is done."""
+    """One line per running job, with a bar and the time left."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn

@@ -8,7 +8,7 @@ from fcca.utils._decimals import plain
 
 
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
-    """``proven optimal``, or by how much it may be worse than the best: ``within 3.1 % of optimal``, rounded up."""
+    """``proven optimal``, or the gap rounded up: ``within 3.1 % of optimal``."""
     if is_optimal:
         return "proven optimal"
     if not lower_bound > 0:

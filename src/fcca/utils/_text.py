@@ -1,4 +1,4 @@
-"""Texts from elsewhere, such as names of columns, made safe to show."""
+"""Texts of users, such as column names, made safe to show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2
 
 
 def printable(text: object) -> str:
-    """The text with control characters and line breaks written as escapes, so that they are only ever shown."""
+    """Escape control characters and line breaks."""
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ESCAPED_CATEGORIES or c in DIRECTION_MARKS else c
         for c in str(text)

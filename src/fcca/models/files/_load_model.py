@@ -1,4 +1,4 @@
-"""Classifiers from files: the format is told by the content, and code in a file never runs."""
+"""Classifiers from files, by the format of the content; code in a file never runs."""
 
 from __future__ import annotations
 

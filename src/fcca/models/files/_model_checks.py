@@ -1,4 +1,4 @@
-"""Checks of a loaded classifier: compiled loops follow its numbers unchecked, out of their memory or in circles."""
+"""Checks of a loaded classifier, whose numbers compiled loops follow without checks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_trees(model: TreeEnsemble) -> None:
 
 
 def _trial_rows(model: Model) -> Floats:
-    """Rows of zeros; for trees also rows of their thresholds. Category codes, and missing values where they are taken."""
+    """Rows of zeros, thresholds, category codes and, where allowed, missing values."""
     rows = np.zeros((2, model.n_features))
     cuts = np.empty(0)
     if isinstance(model, TreeEnsemble):

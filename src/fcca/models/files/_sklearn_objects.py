@@ -1,4 +1,4 @@
-"""Checks of scikit-learn's objects from a file: its compiled loops follow their numbers and trust their sizes."""
+"""Checks of scikit-learn's objects from a file, whose numbers compiled loops trust."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
 def _is_sound(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
-    """Children come after their parents, within the tree, so that every path ends; columns are within the rows."""
+    """Check that children come after their parents, inside the tree, and that columns exist."""
     node, n_nodes = np.flatnonzero(inner), len(left)
     children = [side[inner].astype(np.int64) for side in (left, right)]
     columns = feature[inner].astype(np.int64)
@@ -113,7 +113,7 @@ def _is_forest(part: Any) -> bool:
 
 
 def _is_boosting(part: Any) -> bool:
-    """Its loop writes a number per tree of a round into a row that is as wide as what it starts from."""
+    """Check that each round has as many trees as there are scores."""
     n_outputs = 1 if len(part.classes_) == 2 else len(part.classes_)
     stages = part.estimators_
     if not (isinstance(stages, np.ndarray) and stages.ndim == 2 and stages.shape[1] == n_outputs and len(stages)):
@@ -129,7 +129,7 @@ def _is_boosting(part: Any) -> bool:
 
 
 def _is_histogram_boosting(part: Any) -> bool:
-    """Its loop looks up known categories by the number of their column, and adds to one score per tree of a round."""
+    """Check the trees per round and the columns that are split by category."""
     n_features, n_outputs = part.n_features_in_, 1 if len(part.classes_) == 2 else len(part.classes_)
     trees = [tree for stage in part._predictors for tree in stage]
     if any(len(stage) != n_outputs for stage in part._predictors) or part.n_trees_per_iteration_ != n_outputs:
@@ -145,7 +145,7 @@ def _is_histogram_boosting(part: Any) -> bool:
 
 
 def _is_support_vector_machine(part: Any) -> bool:
-    """libsvm follows the numbers of its support vectors."""
+    """Check the sizes that libsvm trusts."""
     vectors, n_classes = part.support_vectors_, len(part.classes_)
     if not isinstance(vectors, np.ndarray):  # sparse: it cannot be read
         return False

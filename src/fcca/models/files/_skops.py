@@ -122,7 +122,7 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
 
 
 def check_archive(content: bytes) -> None:
-    """Raise a ValueError for an archive that is far larger unpacked, or that makes objects in an unusual way."""
+    """Check an archive's unpacked size and the constructors of its objects."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(member.file_size for member in archive.infolist())
         if size > max(MOST_BYTES, MOST_GROWTH * len(content)):

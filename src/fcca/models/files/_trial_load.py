@@ -1,4 +1,4 @@
-"""A trial load in a child process: a file that crashes or hangs a library ends the child, not the caller."""
+"""Trial loads in a child process: a crash or a hang ends the child only."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Limit addresses and processor time, as far as the platform does, to no more than they are limited to already."""
+    """Lower the limits of addresses and processor time, where the platform has them."""
     if resource is None:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):

@@ -1,1 +1,1 @@
-"""Pipelines: scalers and encoders folded back to raw columns, and the steps that a classifier needs for raw tables."""
+"""Pipelines: steps folded back to raw columns, and steps added for raw tables."""

@@ -105,7 +105,7 @@ class Preparation:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """By output column of a raw column of categories, or of a constant one: its value for each category."""
+        """Values of each output column per category; of constant columns the one value."""
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
         table = np.stack([np.minimum(codes, max(size - 1, 0)) for size in sizes], axis=1)
@@ -129,7 +129,7 @@ class Preparation:
         return values
 
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
-        """The classifier with the labels that it has not kept, but that the steps give it."""
+        """Fill in the labels that the steps give the classifier."""
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
             if isinstance(column, OpenColumn) and not isinstance(columns[self.traces[o].source], OpenColumn):
@@ -141,7 +141,7 @@ class Preparation:
         return inner
 
     def _codes(self, o: int, values: NDArray[Any]) -> Floats:
-        """An output column as its classifier has it: numbers, or codes of its categories, -1 for none of them."""
+        """An output column as numbers or category codes, -1 for an unknown category."""
         column = None if self.inner.columns is None else self.inner.columns[o]
         if column is None or column.categories is None:
             return np.asarray(values, dtype=np.float64)
@@ -178,7 +178,7 @@ class Preparation:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Raw columns in which the steps take missing values, in groups, with the outputs for a row that lacks them."""
+        """Groups of raw columns that may miss values, each with the outputs of a row without them."""
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
         needed = np.isin([each.source for each in self.traces], missing)
@@ -191,7 +191,7 @@ class Preparation:
             return self._at_missing(columns, missing[:half]) + self._at_missing(columns, missing[half:])
 
     def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
-        """The columns with those marked that may have missing values, and the outputs for these."""
+        """Mark the columns that may miss values, and collect the outputs for these."""
         values = np.full(len(self.traces), np.nan)
         asked = [j for j in range(self.n) if self.outputs[j]]
         out = list(columns)
@@ -212,7 +212,7 @@ class Preparation:
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
     def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
-        """For each cut of an output column, the largest float64 of its raw column that the steps do not take above it."""
+        """For each cut of an output column, the largest raw float64 at or below it."""
         found = cuts.copy()
         rounded = np.array([not self.traces[o].exact for o in outputs], dtype=np.bool_)
         slope = np.array([self.traces[o].slope for o in outputs])

@@ -349,7 +349,7 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
 
 
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
-    """The steps side by side in a ColumnTransformer or FeatureUnion: each with its input columns and place in the output.
+    """The steps side by side, each with its input columns and place in the output.
 
     The places in a FeatureUnion are not known before its outputs are.
     """

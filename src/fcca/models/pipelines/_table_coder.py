@@ -1,4 +1,4 @@
-"""A table of numbers and labels as numbers alone: the first step of the pipelines that fcca makes itself."""
+"""Labels as numbers: the first step of the pipelines that fcca builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fcca.tables import Columns
 
 
 class TableCoder(TransformerMixin, BaseEstimator):
-    """Write every label as its position among the sorted labels of its column; numbers stay, and so do missing values.
+    """Replace labels by their positions in sorted order; numbers and missing values stay.
 
     It takes whatever :meth:`fcca.tables._columns.Columns.of_table` takes.
 
@@ -75,7 +75,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return pd.DataFrame(columns, copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The columns' own names, or x0, x1, … where they have none or the output has its own."""
+        """The columns' names, or x0, x1, … for unnamed columns and data frames."""
         check_is_fitted(self)
         names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]
         return np.asarray(names, dtype=object)

@@ -50,7 +50,7 @@ def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> A
 
 
 def fitted_names(estimator: Any) -> Any:
-    """The names of the columns that an estimator was fitted on, None where it has not seen any."""
+    """Column names that an estimator was fitted on, or None."""
     return getattr(_first(estimator), "feature_names_in_", None)
 
 
@@ -72,7 +72,7 @@ def _innermost(estimator: Any) -> Any:
 
 
 def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
-    """Read the last step and take it back through the steps before it, to the raw columns."""
+    """Read the last step as a model of the raw columns."""
     for _, step in pipeline.steps[:-1]:
         check_step(step)
     steps = [step for _, step in pipeline.steps[:-1] if not is_nothing(step)]

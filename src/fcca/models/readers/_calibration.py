@@ -96,7 +96,7 @@ def weights(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def _with_one_score(model: Model) -> Model:
-    """The same with the probability of the second class as the only score, where it has one for each."""
+    """Keep the probability of the second class as the only score."""
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):

@@ -152,7 +152,7 @@ def _link(loss: str) -> Link:
 
 
 def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
-    """The largest score that is answered with the first class, by a model of the same threshold that has only a bias."""
+    """The largest score of the first class, by a model that has only a bias."""
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
     only_bias = estimator.copy()
@@ -204,7 +204,7 @@ def _left(column: Column, value: float) -> NDArray[np.int64]:
 
 
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """A tree with one split per level: the i-th split, passed, sets the i-th bit of the leaf's number."""
+    """A tree with one split per level; the i-th split sets the leaf's i-th bit."""
     numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
     leaves = np.array(tree["leaf_values"], dtype=np.float64).reshape(2 ** len(numbers), -1)

@@ -21,9 +21,10 @@ Floats = NDArray[np.float64]
 
 
 class DecidedAt(FittedClassifier):
-    """A fitted classifier of two classes that answers the second where its probability is at least the threshold.
+    """A fitted classifier of two classes with a decision threshold for the second.
 
-    Made by :func:`decide_at`. It is used as it is: ``fit`` changes nothing and ``clone`` returns it.
+    It answers the second class where its probability is at least the threshold. Made by :func:`decide_at`. It is used as
+    it is: ``fit`` changes nothing and ``clone`` returns it.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def _not_two(n_classes: int) -> UnsupportedModelError:
 
 
 def with_decision_threshold(model: Model, threshold: float) -> Model:
-    """Let a model of two classes answer the second where its probability is at least the threshold.
+    """Put a decision threshold on a model of two classes.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
 
 
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
-    """The model that answers the class at position ``positive`` where its response is at least the threshold."""
+    """Answer the class ``positive`` where its response is at least the threshold."""
     if len(model.classes) != 2:
         raise _not_two(len(model.classes))
     if model.n_outputs == 2:

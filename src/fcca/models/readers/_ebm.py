@@ -79,7 +79,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def _column(estimator: Any, j: int) -> Column:
-    """A column: values may be missing where some were in training, for the others nothing has been learnt about it."""
+    """A column, with missing values if there were some in training."""
     name = estimator.feature_names_in_[j]
     given = None if name == f"feature_{j:04}" else name
     terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
@@ -165,7 +165,7 @@ def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _balanced(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """A balanced tree over n bins: children to the left and right, -1 for a leaf, first bin, number of its cut or bin."""
+    """A balanced tree over n bins: left and right children, first bins, and numbers of cuts or bins."""
     left, right, first, number = (np.full(2 * n - 1, -1, dtype=np.int64) for _ in range(4))
     bins = [(0, n)]
     for node, (begin, end) in enumerate(bins):  # grows while it is walked

@@ -1,4 +1,4 @@
-"""scikit-learn's ensembles of other classifiers: AdaBoost, bagging and voting, as far as they are sums over trees."""
+"""scikit-learn's AdaBoost, bagging and voting, where they are sums over trees."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
 
 
 def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
-    """Read a classifier that is one tree, and the position of the class that each of its nodes would answer."""
+    """Read a single tree, and the class position that each node votes for."""
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
         raise _cannot_vote(owner, inner)
@@ -78,7 +78,7 @@ def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]
 def _of_one_table(
     estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
 ) -> tuple[list[TreeEnsemble], Columns | None]:
-    """The models of an ensemble with common codes for categories, and its columns, by its own names where it has any."""
+    """Align the models' category codes, and name the columns as the ensemble does."""
     models, columns = aligned(models)
     names = getattr(estimator, "feature_names_in_", None)
     if columns is None and names is None:
@@ -99,7 +99,7 @@ def check_adaboost(estimator: Any) -> None:
 
 
 def read_adaboost(estimator: Any) -> TreeEnsemble:
-    """Read a fitted AdaBoostClassifier of single trees: leaves are votes, weighted by how well their tree did."""
+    """Read a fitted AdaBoostClassifier of single trees, whose leaves are weighted votes."""
     classes = estimator.classes_
     n_classes = len(classes)
     trees = []

@@ -16,7 +16,7 @@ from fcca.tables import Column, Columns
 
 
 def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64], columns: Columns) -> Nodes:
-    """One tree's nodes; ``order`` are the table's columns in the order in which the tree knows them."""
+    """One tree's nodes; ``order`` is the tree's order of the table's columns."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     value = np.zeros((len(nodes), n_outputs))

@@ -1,4 +1,4 @@
-"""Links in the arithmetic of the boosting libraries, whose last bit decides between probabilities that are nearly equal."""
+"""Links in the exact arithmetic of the boosting libraries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RoundedSoftmax(Softmax):
 
 @dataclass(frozen=True)
 class OneAgainstRest(Link):
-    """One logistic function per class, each against the rest: the probabilities need not add up to one."""
+    """One logistic function per class; the probabilities need not add up to one."""
 
     steepness: float = 1.0
 
@@ -62,7 +62,7 @@ class OneAgainstRest(Link):
 
 @dataclass(frozen=True)
 class RoundedOneAgainstRest(OneAgainstRest):
-    """The same, the largest taken after rounding: scores so large that both probabilities are one are equal."""
+    """One logistic function per class, of which the largest is taken after rounding."""
 
     def ranking(self, scores: Floats) -> Floats:
         """Probabilities as they are rounded."""

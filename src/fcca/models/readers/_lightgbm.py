@@ -158,7 +158,7 @@ def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
 
 
 def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """For each node that splits by category, one tree after the other, the codes that it sends to the left."""
+    """Codes sent to the left, per node that splits by category."""
     sets = []
     end = 0
     for tree in saved.trees:

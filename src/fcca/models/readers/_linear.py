@@ -16,7 +16,7 @@ from fcca.models.readers._one_vs_rest import EachAgainstRest
 
 
 def read(estimator: Any) -> LinearModel:
-    """Read a fitted linear classifier: of two classes one score, of more a score for each of them."""
+    """Read a fitted linear classifier: one score for two classes, else one per class."""
     n_classes = len(estimator.classes_)
     n_outputs = 1 if n_classes <= 2 else n_classes
     coef = estimator.coef_

@@ -47,7 +47,7 @@ class XGBoostLogistic(Logistic):
 
 @dataclass(frozen=True)
 class SinglePrecisionLogistic(Logistic):
-    """Log-odds of the second class, turned into float32 probabilities by what makes a classifier of a raw booster."""
+    """Log-odds of the second class, turned into float32 probabilities by XGBoostBooster."""
 
     def second_class(self, score: Floats) -> NDArray[Any]:
         """Probability of the second class."""
@@ -232,7 +232,7 @@ def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
 
 
 def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """For each node that splits by category, numbered over all trees, the codes that it sends to the right."""
+    """Codes sent to the right, per node that splits by category."""
     listed: dict[int, NDArray[np.int64]] = {}
     for root, tree in zip(roots.tolist(), trees, strict=True):
         if tree["categories_nodes"]:
@@ -258,7 +258,7 @@ def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Colu
 
 
 def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
-    """A column of categories by the labels that XGBoost has kept of a pandas index, or by the codes of its trees."""
+    """A column of categories, by the labels that XGBoost kept or by its trees' codes."""
     values = kept.get("values", [])
     if "type" in kept and values:
         # XGBoost wants the very same type of whole numbers again.
@@ -281,7 +281,7 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Codes of a column's categories that are not listed by a node, which lists those that go to the right."""
+    """Category codes that a node sends to the left, given those that go to the right."""
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
