@@ -27,9 +27,9 @@ from fcca.constraints import Limits
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.milp import _highs
 from fcca.milp._answers import PROMISE
-from fcca.milp._counterfactuals import Aim, MilpSearch
 from fcca.milp._places import Offers
-from fcca.milp._program import Program
+from fcca.milp._tree_program import TreeProgram
+from fcca.milp._tree_search import TreeAim, TreeSearch
 
 Floats = NDArray[np.float64]
 PROBLEM = CounterfactualProblem(lambda0=0.1, lambda1=1.0, lambda2=0.0, margin=1e-4)
@@ -94,8 +94,8 @@ def edges_of(engine: CounterfactualEngine) -> Floats:
 class Tight(NamedTuple):
     """The program of one point."""
 
-    aim: Aim
-    program: Program | None  # None: proven out of reach
+    aim: TreeAim
+    program: TreeProgram | None  # None: proven out of reach
     is_solvable: bool  # known before it is solved
 
 
@@ -105,7 +105,7 @@ class TightPeer:
     def __init__(self, case: Case, time_limit: float) -> None:
         self.case, self.time_limit = case, time_limit
         engine = case.engine()
-        self.search = MilpSearch(engine.model, Offers(engine.cells, LAMBDAS, Limits(), TrainingValues()))
+        self.search = TreeSearch(engine.model, Offers(engine.cells, LAMBDAS, Limits(), TrainingValues()))
 
     def __call__(self, i: int) -> Answer:
         begin = time.perf_counter()
@@ -125,13 +125,13 @@ class TightPeer:
 
     def _tight(self, row: Floats, own_class: int) -> Tight:
         reach = self.search.reach(0, row)
-        aim = Aim(self.search.trees, 1 - own_class, PROBLEM.margin)
+        aim = TreeAim(self.search.trees, 1 - own_class, PROBLEM.margin)
         greedy = self.search._greedy(aim, reach, np.inf)
         if greedy is not None:
             reach = reach.up_to(reach.places.total(greedy) * (1 + PROMISE))
         return Tight(aim, aim.program(reach, self.search.rules), greedy is not None)
 
-    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+    def run(self, program: TreeProgram) -> tuple[str, NDArray[np.bool_] | None, float]:
         """Status, the steps taken and the seconds of the solve call."""
         raise NotImplementedError
 
@@ -139,7 +139,7 @@ class TightPeer:
         """Nothing to end here."""
 
 
-def clauses(program: Program) -> tuple[csr_array, Floats, NDArray[np.bool_]]:
+def clauses(program: TreeProgram) -> tuple[csr_array, Floats, NDArray[np.bool_]]:
     """The rows of a program, all of them "at most"; and which of them are "exactly"."""
     matrix, least, most = program.rows
     turned = np.isinf(most)
@@ -160,7 +160,7 @@ class Gurobi(TightPeer):
         settings = {"OutputFlag": 0, "Threads": 1, "MIPGap": 0.0, "MIPGapAbs": 0.0, "TimeLimit": time_limit}
         self.environment = gurobipy.Env(params=settings)
 
-    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+    def run(self, program: TreeProgram) -> tuple[str, NDArray[np.bool_] | None, float]:
         grb, n_steps = self.gurobipy.GRB, program.n_steps
         model = self.gurobipy.Model(env=self.environment)
         price = program.price * (_highs.OBJECTIVE_SCALE / program.price.max())
@@ -200,7 +200,7 @@ class CpSat(TightPeer):
         self.worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         pickle.load(self.worker.stdout)  # it is ready
 
-    def run(self, program: Program) -> tuple[str, NDArray[np.bool_] | None, float]:
+    def run(self, program: TreeProgram) -> tuple[str, NDArray[np.bool_] | None, float]:
         matrix, most, is_exact = clauses(program)
         # A literal is a variable, or 1 minus one: so many rows are "at most one literal".
         assert np.array_equal(most, 1 - np.asarray((matrix < 0).sum(axis=1)).ravel())

@@ -9,7 +9,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fcca import CounterfactualExplainer
 from fcca.constraints import Increasing
-from fcca.counterfactuals._plausibility import forest_scores
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
 
@@ -26,9 +25,9 @@ def test_plausible_answers_are_no_odder_than_asked_and_cost_no_less(flowers):
     found = explainer.explain(X.iloc[::15])
     solved = found.status == "optimal"
     assert solved.sum() >= 8
-    depth = forest_scores(explainer._plausibility.forest, found.points[solved])
+    depth = explainer._plausibility.depths(found.points[solved])
     assert (depth >= explainer._plausibility.least - 1e-9).all()
-    assert (forest_scores(explainer._plausibility.forest, free.points) < explainer._plausibility.least).any()
+    assert (explainer._plausibility.depths(free.points) < explainer._plausibility.least).any()
     assert (found.cost >= free.cost - 1e-12).all()
     assert (
         forest.predict(pd.DataFrame(found.points, columns=X.columns))[solved] != forest.predict(X.iloc[::15])[solved]
@@ -43,7 +42,7 @@ def test_plausibility_and_rules_hold_together(flowers):
     solved = found.status == "optimal"
     assert solved.any()
     assert (found.points[solved][:, 3] >= X.iloc[found.rows[solved], 3]).all()
-    depth = forest_scores(explainer._plausibility.forest, found.points[solved])
+    depth = explainer._plausibility.depths(found.points[solved])
     assert (depth >= explainer._plausibility.least - 1e-9).all()
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
 
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _plausibility
-from fcca.counterfactuals._plausibility import N_TREES, ROWS_PER_TREE, Plausibility, forest_scores
+from fcca.counterfactuals._plausibility import N_TREES, ROWS_PER_TREE, Plausibility
 from fcca.exceptions import InvalidInputError
 
 SIZES = [pytest.param(12, id="quick"), pytest.param(300, id="full", marks=pytest.mark.verify)]
@@ -76,7 +76,7 @@ def test_no_cheaper_plausible_change_exists(n_cases, monkeypatch):
             scores = engine.model.scores(points)
             lead = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
             wins = (lead if own[i] == 0 else -lead) >= 1e-4 - 1e-12
-            plausible = forest_scores(plausibility.forest, points) >= plausibility.least - 1e-9
+            plausible = plausibility.depths(points) >= plausibility.least - 1e-9
             distance = np.abs(points - X[i]) / span
             cost = (0.1 * (distance > 0) + distance).sum(axis=1)
             least = cost[wins & plausible].min(initial=np.inf)
@@ -90,8 +90,8 @@ def test_the_depth_is_scikit_learns():
     plausibility = Plausibility.fit(X, {}, 0.1)
     isolation = IsolationForest(n_estimators=N_TREES, max_samples=ROWS_PER_TREE, random_state=0).fit(X)
     usual = 2 * (np.log(ROWS_PER_TREE - 1) + np.euler_gamma) - 2 * (ROWS_PER_TREE - 1) / ROWS_PER_TREE
-    assert -(2 ** (-forest_scores(plausibility.forest, X) / usual)) == pytest.approx(isolation.score_samples(X), abs=1e-12)
-    assert (forest_scores(plausibility.forest, X) < plausibility.least).mean() == pytest.approx(0.1, abs=0.005)
+    assert -(2 ** (-plausibility.depths(X) / usual)) == pytest.approx(isolation.score_samples(X), abs=1e-12)
+    assert (plausibility.depths(X) < plausibility.least).mean() == pytest.approx(0.1, abs=0.005)
 
 
 def test_categories_and_gaps_have_a_depth_too():
@@ -99,7 +99,7 @@ def test_categories_and_gaps_have_a_depth_too():
     X = np.column_stack([rng.normal(size=200), rng.integers(0, 3, 200)]).astype(float)
     X[:20, 0], X[20:30, 1] = np.nan, 3  # the code of a missing category
     plausibility = Plausibility.fit(X, {1: 4}, 0.2)
-    depth = forest_scores(plausibility.forest, X)
+    depth = plausibility.depths(X)
     assert np.isfinite(depth).all()
     assert depth[20:30].mean() < depth[30:].mean()  # few have it, so it is odd
 

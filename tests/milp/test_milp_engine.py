@@ -16,7 +16,7 @@ from fcca.cells import Cells, TrainingValues
 from fcca.constraints import Limits, LinearRule
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.exceptions import UnsupportedModelError
-from fcca.milp import _counterfactuals as _milp, _highs, _program as _milp_program, solve_milp
+from fcca.milp import _highs, _tree_program, _tree_search, solve_milp
 from fcca.milp._places import Offers
 from fcca.models import TreeEnsemble
 from fcca.models._links import Logistic
@@ -255,7 +255,7 @@ def test_a_sum_says_nothing_while_a_value_is_missing_and_counts_once_it_is_fille
 
 def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, boosting):
     X, estimator = boosting
-    monkeypatch.setattr(_milp_program, "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(_tree_program, "MOST_ENTRIES", 1000)
     cost, bound, status, target, *_ = ensemble_milp.solve(estimator, X, X[:2], CounterfactualProblem())
     assert np.all(status == UNKNOWN)
     assert np.all(np.isinf(cost))
@@ -335,8 +335,8 @@ def test_a_margin_missed_by_less_than_the_solver_sees_is_missed(shortfall):
 
 def test_what_cannot_be_settled_is_not_claimed(monkeypatch):
     model = nearly_enough(1e-12)
-    monkeypatch.setattr(_milp, "MOST_ATTEMPTS", 1)
-    monkeypatch.setattr(_milp.MilpSearch, "_greedy", lambda *_: None)
+    monkeypatch.setattr(_tree_search, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(_tree_search.TreeSearch, "_greedy", lambda *_: None)
     found = ask(model, [0.25, 0.1], margin=1e-300)
     monkeypatch.undo()
     optimum = ask(model, [0.25, 0.1], margin=1e-300)

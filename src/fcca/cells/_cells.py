@@ -13,7 +13,7 @@ from fcca import _core
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-NUMBERS, NUMBERS_WITH_GAPS, CATEGORIES = 0, 1, 2
+NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Cells:
         only count its cells.
     code_count : dict of int to ndarray
         How often each code was seen.
-    gaps : ndarray of shape (n_features,)
+    has_missing : ndarray of shape (n_features,)
         Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
     closed : ndarray of shape (n_cells,) or None
         Cells without a training value in which nothing lands, unless on a grid.
@@ -42,7 +42,7 @@ class Cells:
     largest: Floats
     code_cell: Mapping[int, Codes] = field(default_factory=dict)
     code_count: dict[int, Floats] = field(default_factory=dict)
-    gaps: NDArray[np.bool_] | None = None
+    has_missing: NDArray[np.bool_] | None = None
     closed: NDArray[np.bool_] | None = None
 
     @classmethod
@@ -76,13 +76,13 @@ class Cells:
         return np.diff(self.first_cut) + 1
 
     def as_core(self) -> _core.Cells:
-        """The same for the searches."""
+        """Convert the cells for the core."""
         m = self.n_features
         kinds = first_code = code_cell = None
-        if self.code_cell or self.gaps is not None:
+        if self.code_cell or self.has_missing is not None:
             kinds = np.full(m, NUMBERS, dtype=np.uint8)
-            if self.gaps is not None:
-                kinds[self.gaps] = NUMBERS_WITH_GAPS
+            if self.has_missing is not None:
+                kinds[self.has_missing] = NUMBERS_WITH_MISSING
             kinds[list(self.code_cell)] = CATEGORIES
             nothing = np.empty(0, dtype=np.int32)
             by_feature = [self.code_cell.get(j, nothing) for j in range(m)]
@@ -95,22 +95,13 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Take in training rows, in which a missing category has its code; returns self."""
+        """Observe training rows in which a missing category has its code; return self."""
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
             ends += 0.0  # there is one zero: which of the two is met first would depend on the order of the rows
         for j, count in self.code_count.items():
             count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
-
-    def __add__(self, other: Cells) -> Cells:
-        """The same cells with the values that either has seen."""
-        return replace(
-            self,
-            smallest=np.fmin(self.smallest, other.smallest),
-            largest=np.fmax(self.largest, other.largest),
-            code_count={j: count + other.code_count[j] for j, count in self.code_count.items()},
-        )
 
     def of(self, X: Floats) -> Codes:
         """The cell of every value, counted per feature."""
@@ -130,23 +121,23 @@ class Cells:
         high: Floats = np.fmax.reduceat(self.largest, self.first_cell[:-1])
         return high
 
-    def with_gaps(self, gaps: NDArray[np.bool_]) -> Cells:
-        """The same with a cell for missing values behind the last cell of some features."""
-        if not gaps.any():
+    def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:
+        """Add a cell for missing values after the last cell of some features."""
+        if not columns.any():
             return self
-        at = np.flatnonzero(gaps)
+        at = np.flatnonzero(columns)
         return replace(
             self,
-            first_cut=self.first_cut + np.concatenate([[0], np.cumsum(gaps)]),
+            first_cut=self.first_cut + np.concatenate([[0], np.cumsum(columns)]),
             cuts=np.insert(self.cuts, self.first_cut[at + 1], np.inf),
             smallest=np.insert(self.smallest, self.first_cell[at + 1], np.nan),
             largest=np.insert(self.largest, self.first_cell[at + 1], np.nan),
             closed=None if self.closed is None else np.insert(self.closed, self.first_cell[at + 1], False),
-            gaps=gaps,
+            has_missing=columns,
         )
 
     def within(self, coarser: Cells) -> Cells:
-        """The same, nothing landing in empty parts of a coarser cell that holds training values."""
+        """Close empty parts of coarser cells that hold training values: nothing lands there."""
         closed = np.isnan(self.smallest)
         for j in range(self.n_features):
             mine = slice(self.first_cell[j], self.first_cell[j + 1])
@@ -165,7 +156,7 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Per move, the cut that it crosses last; NaN where it crosses none, and as given for categories and gaps."""
+        """Per move, the cut crossed last; NaN for none, as given for categories and missing values."""
         cuts = cut.copy()
         for j in np.unique(feature):
             if j in self.code_cell:
@@ -178,7 +169,7 @@ class Cells:
         return cuts
 
     def values_around(self) -> tuple[Floats, Floats]:
-        """Per cut, the largest training value that is not above it and the smallest above it (NaN: none)."""
+        """Per cut, the nearest training values up to it and above it (NaN: none)."""
         below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
         for j in range(self.n_features):
             cuts = slice(self.first_cut[j], self.first_cut[j + 1])

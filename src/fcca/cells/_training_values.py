@@ -1,4 +1,4 @@
-"""What searches have to know of the training rows beyond the cells: medians, single values, the rows themselves."""
+"""Training values beyond the cells: medians, categories and the rows themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows, kept by reference; or, where they come in pieces and are not kept, what little is known of them.
+    """The training rows, kept by reference, or some statistics if rows are not kept.
 
     Attributes
     ----------
@@ -58,5 +58,5 @@ class TrainingValues:
         return float(np.nanmedian(self.column(j)))
 
     def without_rows(self) -> TrainingValues:
-        """The same, to be sent elsewhere."""
+        """Copy the statistics without the rows."""
         return TrainingValues(None, dict(self.medians), dict(self.codes))

@@ -110,7 +110,7 @@ class Constraint(ABC):
     # --- what the other rooms ask -----------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
-        """Whether the search needs the values of all training rows at once, for a linear model or for trees."""
+        """True if the search needs all training rows at once."""
         return self.lands_on == "any" and not is_linear
 
     @property

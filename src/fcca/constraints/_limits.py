@@ -22,7 +22,7 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class Implication:
-    """Where ``feature`` moves up (or down), ``then_feature`` must move up (or down)."""
+    """If ``feature`` moves up (or down), ``then_feature`` must move up (or down)."""
 
     feature: int
     rises: bool
@@ -68,6 +68,31 @@ class Limits:
     groups: tuple[tuple[int, ...], ...] = ()
     linear: tuple[LinearRule, ...] = ()
     implications: tuple[Implication, ...] = ()
+
+    @property
+    def has_rules_between(self) -> bool:
+        """True if some rule is between columns; a group is a rule on one column of categories."""
+        return self.max_changes is not None or bool(self.linear or self.implications)
+
+    @property
+    def columns_between(self) -> frozenset[int]:
+        """Columns of sums and implications."""
+        of_sums = {j for rule in self.linear for j in rule.coefficients}
+        return frozenset(of_sums | {j for rule in self.implications for j in (rule.feature, rule.then_feature)})
+
+    def without_rules_between(self) -> Limits:
+        """Drop the rules between columns."""
+        return replace(self, max_changes=None, linear=(), implications=())
+
+    def may_fill(self, j: int) -> bool:
+        """True if a missing value of the column may be filled in."""
+        return self.fillable is not None and bool(self.fillable[j])
+
+    def grid(self, j: int) -> tuple[float, float] | None:
+        """Step and origin of a column on a grid."""
+        if self.step is None or self.origin is None or not self.step[j] > 0:
+            return None
+        return float(self.step[j]), float(self.origin[j])
 
     def of_points(self, points: NDArray[Any]) -> Limits:
         """Limits of some of the points, in this order."""

@@ -132,17 +132,17 @@ class YamlNode:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the node is a text or a number."""
+        """True for a text or a number."""
         return bool(self.node.id == "scalar")
 
     @property
     def is_list(self) -> bool:
-        """Whether the node is a list."""
+        """True for a list."""
         return bool(self.node.id == "sequence")
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing, ``null`` or ``~`` stands there, without quotes."""
+        """True for nothing, ``null`` or ``~``, without quotes."""
         return self.is_scalar and self.node.style is None and self.node.value.lower() in EMPTY
 
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:

@@ -1,4 +1,4 @@
-"""The cheapest answers of a row that change different features, by searches in which some features may not move."""
+"""Further counterfactuals of a row that change other features, by searches with frozen features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING: Features = frozenset()
 
 
 class Search(NamedTuple):
-    """A search that is done: which features were frozen, and what it found."""
+    """A finished search: its frozen features and its result."""
 
     frozen: Features
     at: int  # position among all searches
@@ -31,7 +31,7 @@ class Search(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """One answer of a row, or why there are no more."""
+    """One counterfactual of a row, or the reason why there are no more."""
 
     at: int  # position among all searches, -1 for none
     status: str
@@ -63,7 +63,7 @@ class Alternatives:
     nodes: int = 0
 
     def add(self, search: Search) -> None:
-        """Take in what a search found."""
+        """Add the result of a search."""
         self.done.append(search)
         if search.status == "unknown":
             self.unfinished.append(search.bound)
@@ -71,7 +71,7 @@ class Alternatives:
             heapq.heappush(self.open, (search.cost, len(search.moved), sorted(search.moved), search))
 
     def known(self, frozen: Features, bound: float) -> Search | None:
-        """What earlier searches tell about one with more frozen features, if they settle it."""
+        """Find an earlier search that settles one with more frozen features."""
         for search in self.done:
             if search.frozen <= frozen and (
                 search.status == "infeasible" or (search.status == "optimal" and not search.moved & frozen)
@@ -80,7 +80,7 @@ class Alternatives:
         return None
 
     def advance(self, n: int) -> list[tuple[Features, float]]:
-        """Give answers until there are n or until a search is missing; returns the searches to do, with bounds known."""
+        """Give answers until there are n; return the searches that are missing, with known bounds."""
         while not self.closed and len(self.answers) < n:
             if not self.open:
                 self._close()
@@ -119,7 +119,7 @@ class Alternatives:
         self.given.append(search.moved)
 
     def _close(self) -> None:
-        """Say why there are no more."""
+        """Append the reason why there are no more."""
         bound = self._least_bound()
         self._append(-1, "unknown" if self.unfinished else "infeasible", bound)
         self.closed = True
@@ -140,7 +140,7 @@ def cheapest_alternatives(
     solve: Solve,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Counterfactuals, NDArray[np.int64]]:
-    """Up to n answers per row that contain no earlier one's set of features.
+    """Find up to n counterfactuals per row, none with all features of an earlier one.
 
     Parameters
     ----------
@@ -169,18 +169,12 @@ def cheapest_alternatives(
     found = [first]
     n_searches = len(first)
     while True:
-        open_rows: list[int] = []
-        frozen: list[Features] = []
-        bounds: list[float] = []
-        for alternatives in rows:
-            for features, bound in alternatives.advance(n):
-                open_rows.append(alternatives.row)
-                frozen.append(features)
-                bounds.append(bound)
+        searches = [(row.row, features, bound) for row in rows for features, bound in row.advance(n)]
         if progress is not None:
             progress(sum(n if row.closed else len(row.answers) for row in rows))
-        if not open_rows:
-            break
+        if not searches:
+            return _collected(rows, found)
+        open_rows, frozen, bounds = zip(*searches, strict=True)
         table = np.zeros((len(frozen), n_features), dtype=bool)
         for line, features in zip(table, frozen, strict=True):
             line[list(features)] = True
@@ -188,7 +182,6 @@ def cheapest_alternatives(
         _take_in(rows, open_rows, frozen, bounds, result, n_searches)
         found.append(result)
         n_searches += len(result)
-    return _collected(rows, found)
 
 
 def _take_in(

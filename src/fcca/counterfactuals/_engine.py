@@ -1,4 +1,4 @@
-"""Chooses the search for a model, runs it over points and has every answer re-scored by the model itself."""
+"""The engine: chooses the search for a model, runs it and verifies every result with the model."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
 from fcca.counterfactuals._workers import answered_alone, n_worker_processes, solve_by_workers
 from fcca.exceptions import UnsupportedModelError
-from fcca.milp import ANY_OTHER_CLASS, solve_milp
+from fcca.milp import ANY_OTHER_CLASS, Answers, solve_milp
 from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled, read_model
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# predict may copy its input and cast it; in pieces of this size that stays small beside the data itself.
+# predict may copy and cast its input. Pieces of this size keep the copies small.
 ROWS_PER_PREDICT = 65_536
 MOST_THREADS = 256
-# The boundary of a classifier that answers one class only may be infinite.
+# The boundary of a classifier that predicts a single class may be infinite.
 BEYOND_ANY_SCORE = 1e300
 
 
@@ -55,13 +55,12 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs and margin.
     method : {"search", "milp"}, default="search"
-        "milp" has tree ensembles solved by HiGHS as a mixed-integer program: far slower, and independent of the search. It
-        knows categories, missing values and all rules, but no plausibility.
+        "milp" solves tree ensembles with HiGHS: far slower, and independent of the search. It supports categories, missing
+        values and all rules, but not plausibility.
     like : array-like or data frame, optional
-        A table of raw values like those that the classifier was fitted on: labels of categories that the classifier itself
-        does not keep are taken from it.
+        A table of raw values like the training data. It gives the labels of categories that the classifier does not keep.
     model : Model, optional
-        What :func:`fcca.read_model` gives for the classifier, where it was read already.
+        The result of :func:`fcca.read_model`, if the classifier was read already.
 
     Notes
     -----
@@ -102,16 +101,16 @@ class CounterfactualEngine:
 
     @property
     def has_cuts(self) -> bool:
-        """Whether the model jumps at cuts; a linear model does not."""
+        """True for a model with cuts; a linear model has none."""
         return self.tables is not None
 
     @property
     def takes_missing(self) -> bool:
-        """Whether values may be missing."""
+        """True if the model takes missing values."""
         return getattr(self.model, "missing_left", None) is not None or getattr(self.model, "missing", None) is not None
 
     def _coded(self, X: Floats) -> Floats:
-        """The same table, missing categories by their code, which is the one after the last."""
+        """Replace missing categories by their code, which follows the last category's."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
             if missing.any():
@@ -120,13 +119,13 @@ class CounterfactualEngine:
         return X
 
     def observe(self, X: Floats, *, keep: bool = True) -> None:
-        """Take in training rows.
+        """Observe training rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
         keep : bool, default=True
-            Whether to keep them, by reference: rules between columns and plausibility look at single rows.
+            Keep the rows, by reference. Rules between columns and plausibility need them.
         """
         X = self._coded(X)
         if not keep:
@@ -145,7 +144,7 @@ class CounterfactualEngine:
         return list(self.model.effects) if isinstance(self.model, LinearModel) else []
 
     def observations(self) -> Observations:
-        """What was taken in, without the rows."""
+        """Return the observations without the rows."""
         cells, known = self.cells, self.training
         return Observations(
             cells.smallest,
@@ -157,7 +156,7 @@ class CounterfactualEngine:
         )
 
     def fresh(self) -> CounterfactualEngine:
-        """The same engine before any training row, none of which it will keep."""
+        """Return an engine that has observed no row and will keep none."""
         nowhere = np.full(len(self.cells.smallest), np.nan)
         nothing = {j: np.zeros(len(count)) for j, count in self.cells.code_count.items()}
         none = np.empty((0, self.model.n_features))
@@ -167,7 +166,7 @@ class CounterfactualEngine:
     def knowing(
         self, seen: Observations, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> CounterfactualEngine:
-        """The same engine for the training rows that these observations were made on.
+        """Return an engine with the given observations of training rows.
 
         Parameters
         ----------
@@ -186,15 +185,15 @@ class CounterfactualEngine:
         return engine
 
     def scores(self, X: Floats) -> Floats:
-        """The model's scores, as the neutral model computes them."""
+        """Scores of the neutral model."""
         if isinstance(self.tables, AdditiveTables):
-            # The two ways to sum differ in the last digit: which one it is hangs on the row alone, not on those beside it.
-            gaps = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
-            if not gaps.any():
+            # The two ways to sum differ in the last digit, so the choice depends on the row alone.
+            has_missing = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
+            if not has_missing.any():
                 return self.tables.scores(X)
             scores = np.empty((len(X), self.model.n_outputs))
-            scores[~gaps] = self.tables.scores(X[~gaps])
-            scores[gaps] = self.model.scores(X[gaps])
+            scores[~has_missing] = self.tables.scores(X[~has_missing])
+            scores[has_missing] = self.model.scores(X[has_missing])
             return scores
         scores = np.empty((len(X), self.model.n_outputs))
         for piece in _pieces(len(X)):
@@ -202,15 +201,15 @@ class CounterfactualEngine:
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
-        """The classifier's own answers."""
+        """Predictions of the classifier."""
         return np.concatenate([self._answers(X[piece]) for piece in _pieces(len(X))])
 
     def given(self, X: Floats) -> Any:
-        """Rows as the classifier itself is given them."""
+        """Convert rows to the form that the classifier was fitted on."""
         return as_fitted_on(self.estimator, X, columns=self.model.columns)
 
     def _answers(self, X: Floats) -> NDArray[np.generic]:
-        # Flat, because CatBoost answers with a column where there are many classes.
+        # Flat: CatBoost returns a column for many classes.
         with answered_alone():
             return np.asarray(self.estimator.predict(self.given(X))).ravel()
 
@@ -223,9 +222,9 @@ class CounterfactualEngine:
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
 
     def crossed_set(self, feature: int, origin: float, landing: float) -> frozenset[int]:
-        """The set of categories that a move enters: the smallest of the model's tests with the landing, not the origin.
+        """Smallest set of categories in a test of the model with the landing, without the origin.
 
-        It is what the cut crossed last is for numbers. Of equally small sets it is the first by its codes.
+        It corresponds to the cut crossed last for numbers. Of equally small sets, the first by its codes.
 
         Parameters
         ----------
@@ -245,12 +244,12 @@ class CounterfactualEngine:
                 if side[after] and not side[before]
             ]
             entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
-            # A category may be entered for the sake of plausibility alone; then no test of the model tells the two apart.
+            # For plausibility alone, a category may be entered that no test of the model tells apart.
             self._sets[key] = min(entered, key=lambda codes: (len(codes), sorted(codes)), default=frozenset({after}))
         return self._sets[key]
 
     def plausibility(self, share: float) -> Plausibility:
-        """What makes changed rows look like the training rows: no odder than all but a share of them."""
+        """Fit the plausibility of counterfactuals: no odder than all but a share of the rows."""
         if isinstance(self.model, LinearModel):
             raise UnsupportedModelError(
                 f"plausibility is for tree ensembles; {type(self.estimator).__name__} is linear. Leave it out."
@@ -273,28 +272,28 @@ class CounterfactualEngine:
         time_limit_per_row: float | None = None,
         progress: Progress | None = None,
     ) -> Counterfactuals:
-        """Cheapest change to another class for the rows ``points`` of X, which the model answers with ``own_class``.
+        """Find the cheapest change to another class for some rows of X.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
         points : ndarray of shape (n_points,)
-            Which rows are asked for.
+            Positions of the rows to solve.
         own_class : ndarray of shape (n_points,)
-            What the model answers them with, as positions in ``model.classes``.
+            Their predictions, as positions in ``model.classes``.
         feature_names : sequence of str
         target : ndarray of shape (n_points,), optional
             The class to reach, as a position in ``model.classes``; -1 and None are any other class, whichever is cheapest.
         margin : ndarray of shape (n_points,), optional
-            By how much of the score the target must win; the problem's margin where None.
+            Score margin by which the target must win; by default that of the problem.
         limits : Limits, optional
             Rules that the changes keep, one line per point where they differ from point to point.
         plausibility : Plausibility, optional
-            How much like the training rows the changed ones must look.
+            Least plausibility of the changed rows.
         n_jobs : int, optional
             Threads; worker processes where such a joblib backend is active.
         time_limit, time_limit_per_row : float, optional
-            Seconds for all points together and for each. What is not proven by then says so in its status.
+            Seconds for all points together and for each. The status says what is not proven by then.
         progress : callable, optional
             Called with the number of points done.
         """
@@ -320,45 +319,46 @@ class CounterfactualEngine:
         return replace(found, feature_names=tuple(feature_names))
 
     def solve_here(self, batch: Batch) -> Counterfactuals:
-        """The part of :meth:`solve` that this process does by threads: all points, or the piece that it was sent."""
+        """Solve a batch in this process, by threads."""
         X, points, limits = batch.rows, batch.points, batch.limits
         groups: tuple[Group, ...] = () if batch.space is None else batch.space.groups
-        results = self._solve_by_milp(batch) if self.method == "milp" else self._search(batch)
-        cost, bound, status, target_code, nodes, first_move, feature, landing, cut, seconds = results
-        point = np.repeat(np.arange(len(points)), np.diff(first_move))
+        found = self._solve_by_milp(batch) if self.method == "milp" else self._search(batch)
+        point, feature, landing, cut = found.point, found.feature, found.landing, found.cut
         if groups:
             point, feature, landing, cut = ungrouped(groups, X[points], point, feature, landing, cut)
         moves = Moves(point, feature, X[points[point], feature], landing, cut)
         if self.has_cuts and (limits.linear or limits.implications or limits.groups or batch.plausibility is not None):
             moves = moves._replace(cut=self.cells.last_crossed(*moves[1:]))
-        found = Counterfactuals(
-            rows=points,
-            classes=self.model.classes,
-            target_code=target_code,
-            status_code=status,
-            cost=cost,
-            bound=bound,
-            nodes=nodes,
-            seconds=seconds,
-            moves=moves,
-            feature_names=(),
-            columns=self.model.columns,
+        return self._verified(
+            X,
+            Counterfactuals(
+                rows=points,
+                classes=self.model.classes,
+                target_code=found.target,
+                status_code=found.status,
+                cost=found.cost,
+                bound=found.bound,
+                nodes=found.nodes,
+                seconds=found.seconds,
+                moves=moves,
+                feature_names=(),
+                columns=self.model.columns,
+            ),
         )
-        return self._verified(X, found)
 
     # --- the searches -------------------------------------------------------------------------------------------------
 
     def _prepared(
         self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
     ) -> SearchSpace | None:
-        """What trees are searched on, for all points together; None where there is nothing to prepare."""
+        """Build the search space of trees for all points; None for other models."""
         if self.method == "milp":
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
             return None
         return self._space(self._coded(X), points, limits, plausibility)
 
-    def _search(self, batch: Batch) -> Any:
+    def _search(self, batch: Batch) -> Answers:
         """Run the search of the core that fits the model."""
         # The core's boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
@@ -379,12 +379,12 @@ class CounterfactualEngine:
             "values": tables.values,
             "base": base,
         }
-        if space.groups:  # what a column of a group may do differs from point to point
+        if space.groups:  # the moves of a group's columns differ from point to point
             search["rows"] = space.rows(coded[batch.points], limits.frozen)
             search["points"] = np.arange(len(batch))
         if isinstance(tables, AdditiveTables):
-            return _core.solve_additive(**search)
-        return _core.solve_ensemble(
+            return Answers(*_core.solve_additive(**search))
+        found = _core.solve_ensemble(
             **search,
             roots=tables.roots,
             feature=tables.feature,
@@ -394,33 +394,32 @@ class CounterfactualEngine:
             side_least=np.array([] if batch.plausibility is None else [batch.plausibility.least]),
             examples=space.cells.of(space.rows(self.examples.rows)),
         )
+        return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
-        """Cells and tables for points with these gaps and these rules."""
+        """Build cells and tables for the missing values and rules of the points."""
         assert self.tables is not None
-        gaps: Bools = np.zeros(self.model.n_features, dtype=bool)
+        has_missing: Bools = np.zeros(self.model.n_features, dtype=bool)
         if self.takes_missing:  # column by column: the table may be large
-            gaps[:] = [np.isnan(X[points, j]).any() for j in range(X.shape[1])]
-            gaps[[j for columns in limits.groups for j in columns]] = False  # these have codes
+            has_missing[:] = [np.isnan(X[points, j]).any() for j in range(X.shape[1])]
+            has_missing[[j for columns in limits.groups for j in columns]] = False  # these have codes
         groups = tuple(Group.of(columns, X[points], limits.frozen) for columns in limits.groups)
-        between = bool(limits.linear or limits.implications or limits.max_changes)
-        if not (gaps.any() or groups or between or plausibility is not None):
+        between = limits.has_rules_between
+        if not (has_missing.any() or groups or between or plausibility is not None):
             return SearchSpace(self.cells, self.tables)
         cuts = self._rule_cuts(limits)
         forest = self.forest if plausibility is None else self.forest.beside(plausibility.forest)
         finer = plausibility is not None
         return SearchSpace.build(
-            forest, self.cells, self.training, gaps, groups, cuts, additive=not between and not finer, finer=finer
+            forest, self.cells, self.training, has_missing, groups, cuts, additive=not between and not finer, finer=finer
         )
 
     def _rule_cuts(self, limits: Limits) -> dict[int, Floats]:
-        """Cuts that part the values of columns under rules between columns, which may move where the model does not care."""
-        ruled = {j for rule in limits.linear for j in rule.coefficients}
-        ruled |= {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
-        return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(ruled)}
+        """Further cuts of columns under rules between columns."""
+        return {j: candidate_cuts(self.training.column(j), self.cells.cuts_of(j)) for j in sorted(limits.columns_between)}
 
     def _fill_near(self, limits: Limits) -> Floats | None:
-        """The training median of columns where gaps may be filled in."""
+        """Training medians of columns whose missing values may be filled in."""
         if limits.fillable is None:
             return None
         near = np.zeros(self.model.n_features)
@@ -435,7 +434,7 @@ class CounterfactualEngine:
         if plausibility is not None:
             raise UnsupportedModelError("method='milp' does not know plausibility. Leave it out, or use method='search'.")
 
-    def _solve_by_milp(self, batch: Batch) -> Any:
+    def _solve_by_milp(self, batch: Batch) -> Answers:
         assert isinstance(self.model, TreeEnsemble)
         cells, cuts = self.cells, self._rule_cuts(batch.limits)
         if cuts:
@@ -447,7 +446,7 @@ class CounterfactualEngine:
     # --- from what was searched to what was asked ---------------------------------------------------------------------
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
-        """The same, those that do not flip the classifier's own predict labelled as unverified."""
+        """Label counterfactuals as unverified that do not flip the classifier's own predict."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         for piece in _pieces(len(answered)):

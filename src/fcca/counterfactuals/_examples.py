@@ -1,4 +1,4 @@
-"""A few training rows for a search to begin from where its own start finds no answer."""
+"""Training rows from which a search begins where its own start finds no change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROWS_AT_A_TIME = 65_536
 
 
 class Examples:
-    """A sample of the rows seen.
+    """A sample of the observed rows.
 
     Which rows are taken depends on their cells alone: neither on their order, nor on the chunks they come in, nor on the
     units of the columns.
@@ -25,7 +25,7 @@ class Examples:
         self.rows = np.empty((0, n_features))
 
     def observe(self, rows: NDArray[np.float64], cells: NDArray[np.int32]) -> None:
-        """Take in training rows and their cells."""
+        """Observe training rows and their cells."""
         for begin in range(0, len(cells), ROWS_AT_A_TIME):
             piece = slice(begin, begin + ROWS_AT_A_TIME)
             number = (cells[piece].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
@@ -34,7 +34,7 @@ class Examples:
             self.take(number, rows[piece])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:
-        """Take in rows whose numbers are known: the cells alone make them."""
+        """Observe rows with known hash numbers."""
         smallest, first = np.unique(np.concatenate([self.numbers, numbers]), return_index=True)
         kept = first[:MOST_EXAMPLES]
         is_old = kept < len(self.numbers)

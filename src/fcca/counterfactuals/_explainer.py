@@ -1,11 +1,12 @@
-"""CounterfactualExplainer: what would have to change for a classifier to answer otherwise."""
+"""CounterfactualExplainer: the cheapest changes of rows that flip a fitted classifier."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import fields, replace
-from numbers import Integral, Real
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from numbers import Integral
 from time import perf_counter
 from typing import Any
 
@@ -20,7 +21,7 @@ from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
-from fcca.counterfactuals._problem import CounterfactualProblem
+from fcca.counterfactuals._problem import CounterfactualProblem, is_number
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._workers import answered_alone
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
@@ -37,8 +38,40 @@ FARTHEST = 1e90  # in ranges of the data; its square times the largest lambda is
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
 
 
+@dataclass(frozen=True)
+class Request:
+    """The rows of one call of ``explain``, and what is asked of them.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+        The rows, categories as codes.
+    labels : ndarray of shape (n_rows,)
+        Names of the rows.
+    own, wanted : ndarray of shape (n_rows,)
+        Positions of the predictions and of the target classes; -1 for any other class.
+    margin : ndarray of shape (n_rows,)
+    probability : float or None
+    rules : tuple of Constraint
+    limits : Limits or None
+        The compiled rules.
+    began : float
+        Start of the call, by ``perf_counter``.
+    """
+
+    table: Floats
+    labels: NDArray[Any]
+    own: Codes
+    wanted: Codes
+    margin: Floats
+    probability: float | None
+    rules: tuple[Constraint, ...]
+    limits: Limits | None
+    began: float
+
+
 class CounterfactualExplainer:
-    """The cheapest change of a row that makes a fitted classifier answer otherwise, exactly and with proof.
+    """Exact counterfactuals of single rows, with proof.
 
     Parameters
     ----------
@@ -117,18 +150,8 @@ class CounterfactualExplainer:
     ) -> None:
         share = as_share(margin) if isinstance(margin, str) else None
         least: Any = DEFAULT_MARGIN if share is not None else margin
-        for name, number in (("lambda0", lambda0), ("lambda1", lambda1), ("lambda2", lambda2), ("margin", least)):
-            _check_real(name, number)
-        problem = CounterfactualProblem(float(lambda0), float(lambda1), float(lambda2), float(least))
-        for name, limit in (("time_limit", time_limit), ("time_limit_per_row", time_limit_per_row)):
-            if limit is not None:
-                _check_real(name, limit)
-                if not limit >= 0:
-                    raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
-        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-            raise InvalidInputError(
-                f"n_jobs must be None for one thread, a number of threads or -1 for all, got {n_jobs!r}."
-            )
+        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least)
+        _check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(f"classifier is the class {classifier.__name__}; expected a fitted one of it.")
         self.classifier = as_classifier(classifier)
@@ -139,6 +162,20 @@ class CounterfactualExplainer:
         self.time_limit = time_limit
         self.time_limit_per_row = time_limit_per_row
         self.verbose = verbose
+        reference = self._read(X, problem)
+        if share is not None:
+            of_share = margin_of_share(self.engine.model, self.engine.scores(reference), share)
+            self.engine.problem = replace(problem, margin=of_share)
+        self.constraints = () if constraints is None else check_rules(constraints)
+        self._limits(self.constraints, reference[:0])  # raises an error now for rules that cannot hold
+        self.plausibility = plausibility
+        self._plausibility = None
+        if plausibility is not None:
+            _check_real("plausibility", plausibility)
+            self._plausibility = self.engine.plausibility(float(plausibility))
+
+    def _read(self, X: Any, problem: CounterfactualProblem) -> Floats:
+        """Read the classifier and encode the data; set the engine and the columns."""
         check_column_names(X, numbers=True)
         known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
@@ -151,23 +188,14 @@ class CounterfactualExplainer:
         self._given_names = names if names is not None or known is None else list(known)
         self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
         self._coding = self.engine.model.columns or Columns.numbers(n)
-        reference = self._coding.encode(X, _row_labels(X))
-        self.engine.observe(reference)
-        if share is not None:
-            of_share = margin_of_share(self.engine.model, self.engine.scores(reference), share)
-            self.engine.problem = replace(problem, margin=of_share)
-        # What rules know the columns by.
+        # Rules use the names that people see.
         self.columns = Columns(
             tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))
         )
-        self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in reference.T])
-        self.constraints = () if constraints is None else check_rules(constraints)
-        self._limits(self.constraints, reference[:0])  # so that rules that cannot hold are refused now
-        self.plausibility = plausibility
-        self._plausibility = None
-        if plausibility is not None:
-            _check_real("plausibility", plausibility)
-            self._plausibility = self.engine.plausibility(float(plausibility))
+        table = self._coding.encode(X, _row_labels(X))
+        self.engine.observe(table)
+        self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in table.T])
+        return table
 
     def explain(
         self,
@@ -177,7 +205,7 @@ class CounterfactualExplainer:
         n: int = 1,
         constraints: Iterable[Constraint] | None = None,
     ) -> Explanations:
-        """The cheapest changes of some rows.
+        """Find the cheapest changes of some rows.
 
         Parameters
         ----------
@@ -200,54 +228,63 @@ class CounterfactualExplainer:
         -------
         Explanations
         """
-        table, labels = self.encode_rows(X)
         if not isinstance(n, Integral) or n < 1:
             raise InvalidInputError(f"n must be a number of answers of at least 1, got {n!r}.")
+        request = self._request(X, target, target_probability, constraints)
+        first, open_rows = self._without_search(request)
+        if len(open_rows):
+            with progress_bar("Counterfactuals", len(open_rows), bool(self.verbose)) as progress:
+                first = joined([first, self._solve(request, open_rows, None, progress)])
+        answers = first.take(np.argsort(first.rows))
+        number = np.ones(len(answers), dtype=np.int64)
+        if n > 1:
+            n_features = request.table.shape[1]
+            with progress_bar("Further answers", int(n) * len(answers), bool(self.verbose)) as progress:
+                answers, number = cheapest_alternatives(
+                    answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
+                )
+        return self._explanations(request, answers, number)
+
+    def _request(self, X: Any, target: Any, probability: float | None, constraints: Iterable[Constraint] | None) -> Request:
+        """Check and encode the arguments of :meth:`explain`."""
+        table, labels = self.encode_rows(X)
         began = perf_counter()
         rules = self.constraints + (() if constraints is None else check_rules(constraints))
         limits = self._limits(rules, table)
         own = self.engine.class_index(self.engine.predict(table))
         wanted = self._wanted(target, own)
         margin = np.full(len(table), self.engine.problem.margin)
-        if target_probability is not None:
-            margin = self._probability_margins(target_probability, wanted)
-        there = self._already_there(table, own, wanted, target_probability)
-        first, open_rows = self._split(there, wanted, margin)
+        if probability is not None:
+            margin = self._probability_margins(probability, wanted)
+        return Request(table, labels, own, wanted, margin, probability, rules, limits, began)
 
-        def solve(
-            rows: NDArray[np.int64], frozen: NDArray[np.bool_] | None, progress: Progress | None = None
-        ) -> Counterfactuals:
-            left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began))
-            found = self.engine.solve(
-                table,
-                rows,
-                own[rows],
-                feature_names=self.feature_names,
-                target=wanted[rows],
-                margin=margin[rows],
-                limits=limits_for(limits, rows, frozen),
-                plausibility=self._plausibility,
-                n_jobs=self.n_jobs,
-                time_limit=left,
-                time_limit_per_row=self.time_limit_per_row,
-                progress=progress,
-            )
-            return self._checked(table, found, rules, target_probability)
-
-        if len(open_rows):
-            with progress_bar("Counterfactuals", len(open_rows), bool(self.verbose)) as progress:
-                first = joined([first, solve(open_rows, None, progress)])
-        answers = first.take(np.argsort(first.rows))
-        number = np.ones(len(answers), dtype=np.int64)
-        if n > 1:
-            with progress_bar("Further answers", int(n) * len(answers), bool(self.verbose)) as progress:
-                answers, number = cheapest_alternatives(answers, wanted, int(n), table.shape[1], solve, progress)
-        found = self._explanations(answers, number, own, wanted, table, labels, target_probability)
-        broken = broken_by(rules, self.columns, table)
-        return replace(found, exact=bool(rules), broken_rules=broken.assign(row=labels[broken["row"].to_numpy()]))
+    def _solve(
+        self,
+        request: Request,
+        rows: NDArray[np.int64],
+        frozen: NDArray[np.bool_] | None,
+        progress: Progress | None = None,
+    ) -> Counterfactuals:
+        """Search for the cheapest changes of some rows, with further frozen features."""
+        left = None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - request.began))
+        found = self.engine.solve(
+            request.table,
+            rows,
+            request.own[rows],
+            feature_names=self.feature_names,
+            target=request.wanted[rows],
+            margin=request.margin[rows],
+            limits=limits_for(request.limits, rows, frozen),
+            plausibility=self._plausibility,
+            n_jobs=self.n_jobs,
+            time_limit=left,
+            time_limit_per_row=self.time_limit_per_row,
+            progress=progress,
+        )
+        return self._checked(request, found)
 
     def _limits(self, rules: tuple[Constraint, ...], table: Floats) -> Limits | None:
-        """What the rules come to for some rows, after they have been checked."""
+        """Check the rules and compile them for some rows."""
         if not rules:
             return None
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
@@ -270,7 +307,7 @@ class CounterfactualExplainer:
         return table, np.arange(len(table)) if labels is None else labels
 
     def _check_distances(self, table: Floats) -> None:
-        """Refuse rows so far outside the data that the cost of a move would overflow."""
+        """Check that no row is so far outside the data that costs overflow."""
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
         with np.errstate(over="ignore", invalid="ignore"):
             away = np.fmax(low - table, table - high) / np.where(high > low, high - low, 1.0)
@@ -283,7 +320,7 @@ class CounterfactualExplainer:
             )
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
-        """Positions of the classes asked for; -1 for any other class where there are several."""
+        """Positions of the target classes; -1 for any other class."""
         n_rows = len(own)
         if target is None:
             return 1 - own if len(self.classes) == 2 else np.full(n_rows, ANY_OTHER_CLASS, dtype=np.int32)
@@ -307,7 +344,7 @@ class CounterfactualExplainer:
         return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
-        """What ``predict_proba`` says or, where there is none, the logistic of the decision function."""
+        """Probabilities of ``predict_proba``, else the logistic of the decision function."""
         given = self.engine.given(X)
         if self._has_probabilities:
             with answered_alone():
@@ -319,8 +356,12 @@ class CounterfactualExplainer:
         )
         return probabilities(self.engine.model.link, np.asarray(score, dtype=np.float64).ravel())
 
+    def _probability_of(self, X: Floats, codes: Codes) -> Floats:
+        """Probability of one class per row."""
+        return self._own_probabilities(X)[np.arange(len(X)), codes]
+
     def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
-        """By how much of the score each row must reach its class."""
+        """Score margins by which rows reach their target with this probability."""
         _check_real("target_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
@@ -332,39 +373,34 @@ class CounterfactualExplainer:
         margin: Floats = np.maximum(self.engine.problem.margin, needed[wanted])
         return margin
 
-    def _already_there(self, table: Floats, own: Codes, wanted: Codes, probability: float | None) -> NDArray[np.bool_]:
-        there: NDArray[np.bool_] = own == wanted
-        if probability is not None and there.any():
-            rows = np.flatnonzero(there)
-            there[rows] = self._own_probabilities(table[rows])[np.arange(len(rows)), wanted[rows]] >= probability
-        return there
-
-    def _checked(
-        self, table: Floats, found: Counterfactuals, rules: tuple[Constraint, ...], probability: float | None
-    ) -> Counterfactuals:
-        """Label answers as unverified that break a rule, or whose probability the classifier itself puts lower."""
+    def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
+        """Label counterfactuals as unverified that break a rule or miss the probability."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        if len(answered) == 0 or (not rules and probability is None):
+        if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
-        points = found.take(answered).changed_table(table)
+        points = found.take(answered).changed_table(request.table)
         good = np.ones(len(answered), dtype=bool)
-        if rules:
-            good &= holds(rules, self.columns, table[found.rows[answered]], points)
-        if probability is not None:
-            reached = self._own_probabilities(points)[np.arange(len(answered)), found.target_code[answered]]
-            good &= ~(reached < probability - PROBABILITY_TOLERANCE)
+        if request.rules:
+            good &= holds(request.rules, self.columns, request.table[found.rows[answered]], points)
+        if request.probability is not None:
+            reached = self._probability_of(points, found.target_code[answered])
+            good &= ~(reached < request.probability - PROBABILITY_TOLERANCE)
         return found.unverified(answered[~good])
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _split(self, there: NDArray[np.bool_], wanted: Codes, margin: Floats) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Answers that need no search, and the rows that need one."""
-        unreachable = ~there & np.isinf(margin)
+    def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
+        """Answers of rows that need no search, and the other rows."""
+        there = request.own == request.wanted
+        if request.probability is not None and there.any():
+            rows = np.flatnonzero(there)
+            there[rows] = self._probability_of(request.table[rows], request.wanted[rows]) >= request.probability
+        unreachable = ~there & np.isinf(request.margin)
         answers = [
             without_moves(
                 np.flatnonzero(rows),
                 self.classes,
-                wanted[rows],
+                request.wanted[rows],
                 status,
                 np.full(rows.sum(), bound),
                 self.feature_names,
@@ -374,32 +410,26 @@ class CounterfactualExplainer:
         ]
         return joined(answers), np.flatnonzero(~there & ~unreachable)
 
-    def _explanations(
-        self,
-        answers: Counterfactuals,
-        number: NDArray[np.int64],
-        own: Codes,
-        wanted: Codes,
-        table: Floats,
-        labels: NDArray[Any],
-        probability: float | None,
-    ) -> Explanations:
+    def _explanations(self, request: Request, answers: Counterfactuals, number: NDArray[np.int64]) -> Explanations:
+        broken = broken_by(request.rules, self.columns, request.table)
         columns = {field.name: getattr(answers, field.name) for field in fields(Counterfactuals)}
         columns |= {
-            "own_code": own[answers.rows],
+            "own_code": request.own[answers.rows],
             "box": (self.engine.cells.box_low, self.engine.cells.box_high),
             "has_cuts": self.engine.has_cuts,
+            "exact": bool(request.rules),
         }
         unknown = np.full(len(answers), np.nan)
         found = Explanations(
             **columns,
             answer=number,
-            wanted_code=wanted[answers.rows],
-            table=table,
-            labels=labels,
+            wanted_code=request.wanted[answers.rows],
+            table=request.table,
+            labels=request.labels,
             probability_before=unknown,
-            probability_after=unknown,
-            target_probability=None if probability is None else float(probability),
+            probability_after=unknown.copy(),
+            target_probability=None if request.probability is None else float(request.probability),
+            broken_rules=broken.assign(row=request.labels[broken["row"].to_numpy()]),
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
@@ -408,21 +438,21 @@ class CounterfactualExplainer:
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )
-        return self._with_probabilities(found) if self._has_probabilities else found
+        if self._has_probabilities:
+            self._fill_probabilities(found)
+        return found
 
-    def _with_probabilities(self, found: Explanations) -> Explanations:
+    def _fill_probabilities(self, found: Explanations) -> None:
         code = found.class_code
-        before, after = np.full(len(found), np.nan), np.full(len(found), np.nan)
         known = np.flatnonzero(code >= 0)
-        before[known] = self._own_probabilities(found.table)[found.rows[known], code[known]]
+        found.probability_before[known] = self._own_probabilities(found.table)[found.rows[known], code[known]]
         answered = np.flatnonzero(~found.is_status("infeasible", "unknown"))
         if len(answered):
-            after[answered] = self._own_probabilities(found.points[answered])[np.arange(len(answered)), code[answered]]
-        return replace(found, probability_before=before, probability_after=after)
+            found.probability_after[answered] = self._probability_of(found.points[answered], code[answered])
 
 
 def _n_columns(X: Any) -> int | None:
-    """Number of columns of a table, before anything else is known of it; None where it is no table."""
+    """Number of columns of a table; None for anything else."""
     try:
         shape: tuple[int, ...] = X.shape if hasattr(X, "shape") else np.shape(X)
     except ValueError:  # lists of different lengths
@@ -431,17 +461,27 @@ def _n_columns(X: Any) -> int | None:
 
 
 def _is_flat(X: Any) -> bool:
-    """Whether it is one row."""
+    """True for a single row."""
     return X.ndim == 1 if hasattr(X, "ndim") else not any(np.ndim(entry) for entry in X)
 
 
 def _row_labels(X: Any) -> NDArray[Any] | None:
-    """What the rows are called: by the index of a data frame, or a Series by its name; None where nothing names them."""
+    """Row labels: the index of a data frame, the name of a Series, or None."""
     if isinstance(X, pd.DataFrame):
         return np.asarray(X.index)
     return np.array([X.name], dtype=object) if isinstance(X, pd.Series) and X.name is not None else None
 
 
 def _check_real(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or np.isnan(float(value)):
+    if not is_number(value):
         raise InvalidInputError(f"{name} must be a number, got {value!r}.")
+
+
+def _check_effort(n_jobs: Any, **time_limits: Any) -> None:
+    for name, limit in time_limits.items():
+        if limit is not None:
+            _check_real(name, limit)
+            if not limit >= 0:
+                raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InvalidInputError(f"n_jobs must be None for one thread, a number of threads or -1 for all, got {n_jobs!r}.")

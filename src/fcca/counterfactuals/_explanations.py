@@ -1,4 +1,4 @@
-"""What the explainer returns: answers that read themselves out."""
+"""Explanations: the counterfactuals of some rows, as frames, sentences and notes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca.counterfactuals._result import ANSWERS_SHOWN, Counterfactuals, number_in_short
+from fcca.counterfactuals._result import STATUSES, Counterfactuals, number_in_short
 from fcca.counterfactuals._sentences import feature_in_words, grouped
-from fcca.utils import html_table, paragraph, printable
+from fcca.utils import printable
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ ROWS_IN_NOTE, COLUMNS_IN_NOTE = 5, 3
 
 @dataclass(frozen=True, repr=False)
 class Explanations(Counterfactuals):
-    """Answers for the rows that were asked for; those of a row stand together, the cheapest first.
+    """Counterfactuals of the given rows; those of a row stand together, the cheapest first.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Explanations(Counterfactuals):
         What to know about the rows before the answers are used, such as values outside that range.
     feature_names : sequence of str
     columns : Columns or None
-        Categories and gaps of the table; None where all columns are plain numbers.
+        Categories and missing values of the table; None where all columns are plain numbers.
     exact : bool
         Whether sentences print values as they are: there are rules that rounded ones might break.
     broken_rules : DataFrame
@@ -70,19 +70,19 @@ class Explanations(Counterfactuals):
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """The class that the row of every answer is answered with as it is."""
+        """Predictions of the rows before the change, one per answer."""
         predicted: NDArray[Any] = self.classes[self.own_code]
         return predicted
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position in classes of what every answer is about: the class reached, or asked for; -1 for any other class."""
+        """Position in classes of the class reached or asked for; -1 for any other."""
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, self.wanted_code)
         return code
 
     @property
     def outside_range(self) -> pd.DataFrame:
-        """Values of the rows given that lie outside the range of the data: row, feature, value, smallest, largest."""
+        """Values outside the range of the data: row, feature, value, smallest, largest."""
         smallest, largest = self.box
         row, feature = np.nonzero(self._outside)
         return pd.DataFrame(
@@ -97,7 +97,7 @@ class Explanations(Counterfactuals):
 
     @property
     def _outside(self) -> NDArray[np.bool_]:
-        """Which numbers of the table lie outside the range of the data; categories have no range."""
+        """Mask of the numbers outside the range of the data; categories have no range."""
         outside: NDArray[np.bool_] = (self.table < self.box[0]) | (self.table > self.box[1])
         if self.columns is not None:
             outside[:, self.columns.is_category] = False
@@ -105,7 +105,7 @@ class Explanations(Counterfactuals):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the rows before the answers are used."""
+        """Notes on values outside the range of the data and on broken rules."""
         return (*self._notes_on_range(), *self._notes_on_rules())
 
     def _notes_on_range(self) -> tuple[str, ...]:
@@ -149,12 +149,12 @@ class Explanations(Counterfactuals):
 
     @property
     def x(self) -> Any:
-        """The changed points likewise; NaN where there is no answer."""
+        """The changed row of every answer, in raw units; NaN where there is none."""
         return self._decoded(self.points)
 
     @property
     def points(self) -> Floats:
-        """The changed points as float64, categories as codes; NaN where there is no answer."""
+        """Changed rows as float64, categories as codes; NaN where there is none."""
         points = self.changed_table(self.table)
         points[self.is_status("infeasible", "unknown")] = np.nan
         return points
@@ -164,7 +164,7 @@ class Explanations(Counterfactuals):
         return labels
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per move: row, answer, target, status, cost, bound, seconds, feature, from, to, cut.
+        """Return one line per move: row, answer, target, status, cost, bound, seconds, feature, from, to, cut.
 
         An answer without moves has one line without a feature. ``row`` is the label of the row where the table was a
         data frame with an index, its position elsewhere.
@@ -173,7 +173,7 @@ class Explanations(Counterfactuals):
         return self._frame_of_moves({name: getattr(self, name) for name in names})
 
     def changed(self, *, all_features: bool = False) -> pd.DataFrame:
-        """Original and changed values side by side, one line per answer.
+        """Return original and changed values side by side, one line per answer.
 
         Parameters
         ----------
@@ -197,45 +197,28 @@ class Explanations(Counterfactuals):
         frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["feature", "value"])
         return frame
 
-    def _number_of_answer(self, i: int) -> int:
-        return int(self.answer[i])
+    def _sentence_details(self, i: int) -> dict[str, Any]:
+        return {"number": int(self.answer[i]), "probability": self.target_probability}
 
-    def _probability_asked(self) -> float | None:
-        return self.target_probability
-
-    def __repr__(self) -> str:
-        title = self._title()
-        some = zip(self._row_labels(), self.answer, self.sentences()[:ANSWERS_SHOWN], strict=False)
-        lines = [
-            f"  row {printable(label)}: {text}" if number == 1 else f"  row {printable(label)}, answer {number}: {text}"
-            for label, number, text in some
-        ]
-        more = [f"  … {len(self) - ANSWERS_SHOWN} more"] if len(self) > ANSWERS_SHOWN else []
-        notes = [f"  Note: {note}" for note in self.notes]
-        return "\n".join([title, *lines, *more, *notes])
+    def _heading(self, i: int) -> str:
+        row = f"row {printable(self.labels[self.rows[i]])}"
+        return row if self.answer[i] == 1 else f"{row}, answer {self.answer[i]}"
 
     def _repr_html_(self) -> str:
-        labels, status = self._row_labels(), self.status
+        labels = self._row_labels()
         lines = [
             [
                 labels[i],
                 self.answer[i],
                 text,
-                status[i],
+                STATUSES[self.status_code[i]],
                 number_in_short(self.cost[i]),
                 _from_to(self.probability_before[i], self.probability_after[i]),
             ]
-            for i, text in enumerate(self.sentences()[:ANSWERS_IN_HTML])
+            for i, text in enumerate(self._first_sentences(ANSWERS_IN_HTML))
         ]
         head = ["row", "answer", "what would have to change", "status", "cost", "probability of the class"]
-        more = paragraph(f"… {len(self) - ANSWERS_IN_HTML} more") if len(self) > ANSWERS_IN_HTML else ""
-        notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
-        return paragraph(self._title()) + html_table(head, lines, numbers=[1, 4]) + more + notes
-
-    def _title(self) -> str:
-        n_rows = len(np.unique(self.rows))
-        counts = ", ".join(f"{count} {status}" for status, count in self.counts().items())
-        return f"Explanations of {n_rows} row{'s' if n_rows != 1 else ''}: {counts}"
+        return self._html(head, lines, numbers=[1, 4])
 
 
 def _from_to(before: float, after: float) -> str:

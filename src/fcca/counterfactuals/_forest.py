@@ -1,7 +1,8 @@
-"""Trees as the searches are told of them: tests of numbers and of sets of categories, and what the leaves add."""
+"""Trees for the searches: tests of numbers and of sets of categories, and leaf values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -48,14 +49,16 @@ class Forest:
     n_codes: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: TreeEnsemble) -> Forest:
-        """The trees of a model."""
-        n_codes = {}
-        if model.columns is not None:
-            n_codes = {j: len(c.categories) + 1 for j, c in enumerate(model.columns) if c.categories is not None}
-        for node, codes in model.categories.items():  # a model read without labels
-            j = int(model.feature[node])
-            n_codes[j] = max(n_codes.get(j, 0), int(codes.max(initial=0)) + 2)
+    def of(cls, model: TreeEnsemble, n_codes: Mapping[int, int] | None = None) -> Forest:
+        """Take the trees of a model.
+
+        Parameters
+        ----------
+        model : TreeEnsemble
+        n_codes : mapping of int to int, optional
+            Number of codes of each column of categories, by default as in the model.
+        """
+        n_codes = _number_of_codes(model) if n_codes is None else dict(n_codes)
         missing_left = np.zeros(len(model.feature), dtype=bool) if model.missing_left is None else model.missing_left
         sets = {}
         for node, codes in model.categories.items():
@@ -74,7 +77,7 @@ class Forest:
         )
 
     def beside(self, other: Forest) -> Forest:
-        """Both, the outputs of the other after the own ones."""
+        """Join two forests; the outputs of the other one come last."""
         shift = len(self.feature)
         outputs = self.values.shape[1], other.values.shape[1]
 
@@ -100,7 +103,7 @@ class Forest:
         )
 
     def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
-        """The first column of a group made a column of categories that stands for all of them.
+        """Turn the first column of a group into a column of categories for all of them.
 
         Parameters
         ----------
@@ -132,7 +135,7 @@ class Forest:
         return mean
 
     def _code_cells(self, j: int) -> Codes:
-        """The cells of a column of categories: codes that no test tells apart share one.
+        """Cells of a column of categories; codes that no test tells apart share one.
 
         The cells stand in the order of what the tests add for them, so that the sets of the tests are few runs of cells.
         """
@@ -148,7 +151,7 @@ class Forest:
         return rank[cell.ravel()]
 
     def cells(self, more_cuts: dict[int, Floats] | None = None) -> tuple[Cells, Floats]:
-        """Cells between all cuts, and per cut the classifier's own number.
+        """Build the cells between all cuts, and the native threshold of each cut.
 
         Parameters
         ----------
@@ -173,13 +176,23 @@ class Forest:
         return cells, np.concatenate([*native, np.empty(0)])
 
     def left_cells(self, node: int, cells: Cells) -> Bools:
-        """Whether each cell of the feature that a node tests goes to the left."""
+        """Mask of the cells of the tested feature that go to the left."""
         j = int(self.feature[node])
         if node in self.sets:
             cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)
             goes_left[cell] = self.sets[node]
             return goes_left
         goes_left = np.append(cells.cuts_of(j) <= self.threshold[node], self.threshold[node] == np.inf)
-        if cells.gaps is not None and cells.gaps[j]:
+        if cells.has_missing is not None and cells.has_missing[j]:
             goes_left[-1] = self.missing_left[node]
         return goes_left
+
+
+def _number_of_codes(model: TreeEnsemble) -> dict[int, int]:
+    n_codes = {}
+    if model.columns is not None:
+        n_codes = {j: len(c.categories) + 1 for j, c in enumerate(model.columns) if c.categories is not None}
+    for node, codes in model.categories.items():  # a model read without labels
+        j = int(model.feature[node])
+        n_codes[j] = max(n_codes.get(j, 0), int(codes.max(initial=0)) + 2)
+    return n_codes

@@ -1,4 +1,4 @@
-"""Cheapest changes of points of a linear model: by the fixed-charge search where that will do, else by a program."""
+"""Counterfactuals of linear models: by the fixed-charge search where possible, else by a program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 65_536
 
 @dataclass(frozen=True)
 class LinearSolver:
-    """Cheapest changes of points of a linear model, each by the fastest way there is for it.
+    """Cheapest changes of points of a linear model, each by the fastest method.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class LinearSolver:
         return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
 
     def _by_programs(self, batch: Batch, which: Positions, ends: float) -> Answers:
-        """Solve some points by mixed-integer programs, the others being done."""
+        """Solve some points by mixed-integer programs."""
         search, n_before, progress = LinearSearch(self._task(batch), self.boundary), len(batch) - len(which), batch.progress
 
         def solve(i: int, deadline: float) -> Outcome:
@@ -93,7 +93,7 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Points of many classes that pairs of classes settle, and their answers."""
+        """Solve points of many classes by pairs of classes, where these settle them."""
         which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
         if not len(which):
             return which, None
@@ -105,10 +105,9 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Points of one score whose cheapest change keeps the rules between columns by itself, and their answers."""
+        """Solve points of one score whose cheapest change keeps the rules between columns."""
         limits, effects = batch.limits, self.model.effects
-        relaxed = replace(limits, max_changes=None, linear=(), implications=())
-        between = limits.max_changes is not None or bool(limits.linear or limits.implications)
+        relaxed, between = limits.without_rules_between(), limits.has_rules_between
         which = np.flatnonzero(_plain_points(self.model, relaxed, batch.rows))
         if not len(which):
             return which, None
@@ -126,7 +125,7 @@ class LinearSolver:
         return which, found
 
     def _by_numbers(self, batch: Batch) -> Answers:
-        """Solve rows by the fixed-charge search for numbers; missing values and categories stay as they are."""
+        """Solve rows by the fixed-charge search; missing values and categories stay."""
         model, table, limits = self.model, batch.rows, batch.limits
         held = np.isnan(table)
         share = np.zeros(len(table))  # what stays adds to the score
@@ -159,7 +158,7 @@ class LinearSolver:
     # --- categories, where there is one score -----------------------------------------------------------------------------
 
     def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
-        """Add changes of categories to the changes of numbers alone; None where these are too many to try."""
+        """Add changes of categories to changes of numbers; None where they are too many."""
         outcomes: list[Outcome | None] = []
         tried: list[tuple[int, tuple[_Entry, ...]]] = []
         for at, (outcome, choices) in enumerate(zip(found.outcomes(), self._choices(batch, found.cost), strict=True)):
@@ -187,7 +186,7 @@ class LinearSolver:
         return outcomes
 
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
-        """Categories that each row could enter for less than its cost; None where they are too many to try."""
+        """Combinations of categories that cost less than a row's change; None for too many."""
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
         needed = batch.margin - sign * (self.model.scores(batch.rows)[:, 0] - self.boundary)
@@ -204,10 +203,9 @@ class LinearSolver:
 
 
 def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
-    """Points whose numbers the fixed-charge search can do: two classes, and rules that only end the numbers' ways."""
-    between = limits.max_changes is not None or limits.linear or limits.implications or limits.groups
+    """Mask of points for the fixed-charge search: two classes, and bounds around the value."""
     on_grid = limits.step is not None and bool(limits.step.any())
-    if model.n_outputs > 1 or between or on_grid:
+    if model.n_outputs > 1 or limits.has_rules_between or limits.groups or on_grid:
         return np.zeros(len(table), dtype=np.bool_)
     hard: Any = np.isnan(table) & (False if limits.fillable is None else limits.fillable)
     if limits.low is not None:
@@ -222,7 +220,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 
 
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
-    """Which answers keep the rules between columns; where there is none at all, there is none that keeps them either."""
+    """Mask of proven answers that keep the rules between columns, and of proven infeasibility."""
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)
@@ -241,7 +239,7 @@ def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
 
 
 class _Entry(NamedTuple):
-    """A category that could be entered."""
+    """A category to enter."""
 
     cost: float
     gain: float  # of score, towards the target
@@ -250,7 +248,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
-    """Categories of a column that gain by being entered: each gains more than all that are cheaper."""
+    """Categories of a column to enter: each gains more than all cheaper ones."""
     entries = [_Entry(cost, sign * float(gain[0]), j, code) for code, cost, gain in task.category_moves(j, held)]
     kept: list[_Entry] = []
     for entry in sorted(entries, key=lambda entry: (entry.cost, -entry.gain, entry.code)):
@@ -260,7 +258,7 @@ def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
 
 
 def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> list[tuple[_Entry, ...]] | None:
-    """Categories to enter together, below a cost, and no more of them than it takes; None where these are too many."""
+    """Combinations of categories below a cost, each without a superfluous one; None for too many."""
     found: list[tuple[_Entry, ...]] = []
     begun: list[tuple[int, tuple[_Entry, ...], float, float]] = [(0, (), 0.0, 0.0)]
     while begun:

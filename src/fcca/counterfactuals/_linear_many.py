@@ -1,7 +1,8 @@
-"""Linear models of many classes where any other class will do: one class against the own one at a time.
+"""Linear models of many classes: any other class against the own class, one at a time.
 
-To beat the own class alone costs no more than to beat all classes, and whoever is answered then is not the own class. So the
-cheapest of these changes is the cheapest of all wherever its winner has the margin over everybody.
+Beating the own class alone costs no more than beating all classes. So the cheapest of these changes is optimal wherever its
+winner leads every class by the margin. ``core/other_classes.hpp`` does the same for trees, point by point. Here the pairs
+are solved in batches, because Python handles the categories and missing values of linear models.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SCORE_TOLERANCE = 1e-9
 
 
 def pair_model(model: LinearModel, target: int, own: int) -> LinearModel:
-    """The lead of one class over another as a model of one score."""
+    """Build a model of one score: the lead of one class over another."""
 
     def lead(values: Floats) -> Floats:
         return values[..., [target]] - values[..., [own]]
@@ -45,7 +46,7 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """The cheapest change of each row to any other class, and for which rows it is certain.
+    """Find the cheapest change of each row to any other class, and the rows where it is certain.
 
     Parameters
     ----------

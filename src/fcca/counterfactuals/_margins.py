@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca.counterfactuals._problem import is_number
 from fcca.exceptions import InvalidInputError
 from fcca.models import Model, Share
 
@@ -19,7 +19,7 @@ DEFAULT_MARGIN = 1e-4
 
 
 def as_share(share: Any) -> float:
-    """10 % from "10%", from "10 %" or from 0.1."""
+    """Parse a share: 0.1 from "10%", "10 %" or 0.1."""
     number = share
     if isinstance(share, str):
         text = share.strip()
@@ -27,13 +27,13 @@ def as_share(share: Any) -> float:
             number = float(text[:-1]) / 100 if text.endswith("%") else None
         except ValueError:
             number = None
-    if not isinstance(number, Real) or isinstance(number, bool) or not 0 < float(number) <= 1:
+    if not is_number(number) or not 0 < number <= 1:
         raise InvalidInputError(f"A share must be above 0 and up to 1, or a text such as '10%', got {share!r}.")
     return float(number)
 
 
 def margin_of_share(model: Model, scores: Floats, share: float) -> float:
-    """What a share of the range comes to.
+    """Convert a share of the score range into a margin.
 
     For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes. For
     boosting and linear models, whose scores have no fixed range, it is that share of the distance between the 5th and the
@@ -60,7 +60,7 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """The only score; or, of each class, how far it is above the best other one."""
+    """The only score, or each class's lead over the best other class."""
     if scores.shape[1] == 1:
         return [scores[:, 0]]
     return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

@@ -1,4 +1,4 @@
-"""All that an engine has to know of the training rows, small enough to be sent, and to be joined with that of other rows."""
+"""Observations of training rows: small enough to be sent, and additive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Observations:
-    """What some training rows tell; that of more rows is ``a + b``, in any order.
+    """Statistics of training rows; those of more rows are ``a + b``, in any order.
 
     Attributes
     ----------

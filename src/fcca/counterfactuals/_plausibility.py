@@ -1,7 +1,7 @@
-"""Counterfactuals that look like the data: an isolation forest must not find them odder than most of it.
+"""Plausible counterfactuals: an isolation forest finds them no odder than most training rows.
 
-An isolation forest divides the rows at random until each is alone; rows that are soon alone are odd. Its mean depth is a sum
-over trees like a score, so "at least as deep as this" is one more row beside the classes' rows, and the search the same.
+An isolation forest splits the rows at random until each is alone. Odd rows are alone soon. Its mean depth is a sum over
+trees, like a score, so the search treats a least depth as one more score.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from sklearn.ensemble import IsolationForest
 
 from fcca.counterfactuals._forest import Forest
 from fcca.exceptions import InvalidInputError
-from fcca.models import Nodes, join_trees
+from fcca.models import Nodes, Share, TreeEnsemble, join_trees
 
 Floats = NDArray[np.float64]
 
 N_TREES = 50
 ROWS_PER_TREE = 128
-EULER = 0.5772156649015329
 
 
 def _average_depth(n: NDArray[np.int64]) -> Floats:
-    """What a leaf of n rows would be deep on average, were they divided further."""
+    """Mean depth of a tree that splits n rows until each is alone."""
     n = n.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        depth: Floats = 2 * (np.log(n - 1) + EULER) - 2 * (n - 1) / n
+        depth: Floats = 2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n
     return np.where(n <= 1, 0.0, np.where(n == 2, 1.0, depth))
 
 
@@ -44,15 +43,18 @@ def _leaf_depths(tree: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """An isolation forest's mean depth, and how deep a counterfactual must be at least.
+    """The mean depth in an isolation forest, and the least depth of a counterfactual.
 
     Attributes
     ----------
+    trees : TreeEnsemble
+        The trees of the isolation forest on the raw columns. The score is the mean depth.
     forest : Forest
-        Its trees on the raw columns; the one output is the mean depth.
+        The same trees for the search.
     least : float
     """
 
+    trees: TreeEnsemble
     forest: Forest
     least: float
 
@@ -65,7 +67,7 @@ class Plausibility:
         X : ndarray of shape (n_rows, n_features)
             With codes where a column holds categories.
         n_codes : dict of int to int
-            Number of codes of each of these columns.
+            Number of codes of each of these columns, including that of missing values.
         share : float
             The share of the training rows that may be odder than a counterfactual.
         """
@@ -74,65 +76,40 @@ class Plausibility:
         median = np.array([0.0 if j in n_codes else np.nanmedian(X[:, j]) for j in range(X.shape[1])])
         columns, source, code = [], [], []
         for j in range(X.shape[1]):
-            codes = range(n_codes[j]) if j in n_codes else [-1]
-            for k in codes:
+            for k in range(n_codes[j]) if j in n_codes else [-1]:
                 columns.append(X[:, j] == k if k >= 0 else np.where(np.isnan(X[:, j]), median[j], X[:, j]))
                 source.append(j)
                 code.append(k)
         encoded = np.column_stack(columns).astype(np.float64)
         rows = min(ROWS_PER_TREE, len(X))
         isolation = IsolationForest(n_estimators=N_TREES, max_samples=rows, random_state=0).fit(encoded)
-        trees = [tree.tree_ for tree in isolation.estimators_]
-        nodes = join_trees(trees, [_leaf_depths(tree) / N_TREES for tree in trees], takes_missing=False)
-        forest = _on_raw_columns(nodes, np.array(source), np.array(code), median, n_codes)
-        depth = np.sort(forest_scores(forest, X))
-        return cls(forest, float(depth[int(share * len(depth))]))
+        fitted = [tree.tree_ for tree in isolation.estimators_]
+        nodes = join_trees(fitted, [_leaf_depths(tree) / N_TREES for tree in fitted], takes_missing=False)
+        trees = _on_raw_columns(nodes, np.array(source), np.array(code), median, n_codes)
+        depth = np.sort(trees.scores(X)[:, 0])
+        return cls(trees, Forest.of(trees, n_codes), float(depth[int(share * len(depth))]))
+
+    def depths(self, X: Floats) -> Floats:
+        """Mean depths of rows in which a missing category has its code."""
+        depths: Floats = self.trees.scores(X)[:, 0]
+        return depths
 
 
 def _on_raw_columns(
     nodes: Nodes, source: NDArray[np.int64], code: NDArray[np.int64], median: Floats, n_codes: dict[int, int]
-) -> Forest:
-    """Tests of encoded columns as tests of raw ones."""
+) -> TreeEnsemble:
+    """Rewrite tests of encoded columns as tests of raw columns."""
     inner = nodes.feature >= 0
     feature = np.where(inner, source[nodes.feature], -1).astype(np.int32)
-    threshold, sets = nodes.threshold.copy(), {}
+    threshold, missing_left = nodes.threshold.copy(), inner & (median[feature] <= nodes.threshold)
+    categories = {}
     for node in np.flatnonzero(inner & (code[nodes.feature] >= 0)).tolist():
         is_code = np.arange(n_codes[int(feature[node])]) == code[nodes.feature[node]]
-        sets[node] = is_code.astype(np.float64) <= threshold[node]
+        goes_left = is_code.astype(np.float64) <= threshold[node]
+        categories[node], missing_left[node] = np.flatnonzero(goes_left), goes_left[-1]
         threshold[node] = np.nan
-    return Forest(
-        n_features=len(median),
-        roots=nodes.roots,
-        feature=feature,
-        threshold=threshold,
-        native_threshold=nodes.native_threshold,
-        left=nodes.left,
-        right=nodes.right,
-        missing_left=inner & (median[feature] <= nodes.threshold),
-        values=np.where(inner[:, None], 0.0, nodes.value),
-        base=np.zeros(1),
-        sets=sets,
-        n_codes=n_codes,
+    changed = {"feature": feature, "threshold": threshold, "missing_left": missing_left, "categories": categories}
+    changed["value"] = np.where(inner[:, None], 0.0, nodes.value)
+    return TreeEnsemble(
+        classes=np.arange(2), n_features=len(median), link=Share(), base=np.zeros(1), **(nodes.arguments() | changed)
     )
-
-
-def forest_scores(forest: Forest, X: Floats) -> Floats:
-    """The one output of a forest, for rows in which a missing category has its code."""
-    total = np.full(len(X), forest.base[0])
-    for root in forest.roots.tolist():
-        pending = [(root, np.arange(len(X)))]
-        while pending:
-            node, rows = pending.pop()
-            if len(rows) == 0:
-                continue
-            j = forest.feature[node]
-            if j < 0:
-                total[rows] += forest.values[node, 0]
-                continue
-            x = X[rows, j]
-            goes_left = forest.sets[node][x.astype(np.intp)] if node in forest.sets else x <= forest.threshold[node]
-            if node not in forest.sets:
-                goes_left = np.where(np.isnan(x), forest.missing_left[node], goes_left)
-            pending.append((int(forest.left[node]), rows[goes_left]))
-            pending.append((int(forest.right[node]), rows[~goes_left]))
-    return total

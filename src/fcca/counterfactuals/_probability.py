@@ -1,4 +1,4 @@
-"""From a probability that is asked for to the score by which the target must win."""
+"""Score margins for target probabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 
 def check_two_classes(model: Model) -> None:
-    """Refuse a probability for more than two classes."""
+    """Check that the model has two classes."""
     if len(model.classes) != 2:
         raise UnsupportedModelError(
             f"target_probability is for two classes; the classifier has {len(model.classes)}, and the probability of one "
@@ -27,7 +27,7 @@ def check_two_classes(model: Model) -> None:
 
 
 def score_margin(model: Model, target: int, probability: float, *, has_probabilities: bool) -> float:
-    """By how much of the score the target must win so that its probability is at least this; infinite where it never is.
+    """Compute the score margin that gives the target a probability; infinite if none does.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Probability of the target where it wins by ``lead`` of score; rises with it."""
+    """Probability of the target where it wins by ``lead``."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead

@@ -1,8 +1,11 @@
-"""What is asked for: costs and margin."""
+"""The counterfactual problem: costs and margin."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import isnan
+from numbers import Real
+from typing import Any
 
 from fcca.exceptions import InvalidInputError
 
@@ -23,9 +26,17 @@ class CounterfactualProblem:
     margin: float = 1e-4
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not is_number(value):
+                raise InvalidInputError(f"{field.name} must be a number, got {value!r}.")
         for name in ("lambda0", "lambda1", "lambda2"):
-            value = getattr(self, name)
-            if not 0 <= value <= LARGEST:
-                raise InvalidInputError(f"{name} must be a number from 0 to {LARGEST:g}, got {value!r}.")
+            if not 0 <= getattr(self, name) <= LARGEST:
+                raise InvalidInputError(f"{name} must be a number from 0 to {LARGEST:g}, got {getattr(self, name)!r}.")
         if not 0 < self.margin <= LARGEST:
             raise InvalidInputError(f"margin must be a number above 0 and up to {LARGEST:g}, got {self.margin!r}.")
+
+
+def is_number(value: Any) -> bool:
+    """True for a real number that is neither a boolean nor NaN."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)

@@ -1,4 +1,4 @@
-"""What the engine returns: one answer per point, the moves stored sparsely."""
+"""Counterfactuals: one answer per row, with sparse moves."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Moves(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Counterfactuals:
-    """Answers for some rows of a table.
+    """Counterfactuals of some rows of a table.
 
     Attributes
     ----------
     rows : ndarray of shape (n_points,)
         Which rows of X the answers are for.
     target : ndarray of shape (n_points,)
-        The class that the counterfactual is answered with; None where there is no answer.
+        The class of the changed row; None without an answer.
     status : ndarray of shape (n_points,)
         One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
@@ -59,15 +59,15 @@ class Counterfactuals:
         Which feature went from where to where, sparsely; categories by their codes.
     feature_names : sequence of str
     columns : Columns or None
-        Categories and gaps of the table; None where all columns are plain numbers.
+        Categories and missing values of the table; None where all columns are plain numbers.
     own_code : ndarray of shape (n_points,), or None
-        Position in classes of what the classifier answers the rows with; None where nobody noted it.
+        Positions in classes of the predictions; None if unknown.
     box : pair of ndarrays, or None
         Smallest and largest value of each feature in the data.
     has_cuts : bool
-        Whether the classifier jumps at cuts; a linear one does not.
+        True for a classifier with cuts; a linear one has none.
     exact : bool
-        Whether sentences print values as they are: there are rules that rounded ones might break.
+        True if sentences print values unrounded, because rounding might break rules.
     """
 
     rows: NDArray[np.int64]
@@ -96,7 +96,7 @@ class Counterfactuals:
 
     @property
     def target(self) -> NDArray[Any]:
-        """The class that every answer is answered with."""
+        """Class reached by every answer."""
         labels: NDArray[Any] = self.classes[np.maximum(self.target_code, 0)]
         if (self.target_code < 0).any():
             labels = labels.astype(object)
@@ -104,16 +104,16 @@ class Counterfactuals:
         return labels
 
     def is_status(self, *names: str) -> NDArray[np.bool_]:
-        """Which answers have one of these statuses."""
+        """Mask of the answers with one of these statuses."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
 
     @property
     def has_categories(self) -> bool:
-        """Whether some columns hold categories."""
+        """True if some columns hold categories."""
         return self.columns is not None and self.columns.has_categories
 
     def apply(self, X: Any) -> Any:
-        """The counterfactual points in raw units, one per answer: rows of X with the moves applied.
+        """Apply the moves to rows of X: the changed rows in raw units, one per answer.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Counterfactuals:
         return self._decoded(points)
 
     def changed_table(self, table: Any) -> Floats:
-        """The same from and to a table of float64 in which categories are codes."""
+        """Apply the moves to a table of float64 with categories as codes."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names) or (len(self) and len(table) <= self.rows.max()):
             raise InvalidInputError("X is not the table these counterfactuals were computed for.")
@@ -139,7 +139,7 @@ class Counterfactuals:
         return points
 
     def _decoded(self, table: Floats) -> Any:
-        """A coded table with labels, as a data frame; plain numbers stay an array."""
+        """Decode a table into a data frame with labels; plain numbers stay an array."""
         if self.columns is None or not self.has_categories:
             return table
         frame = self.columns.decode(table)
@@ -147,7 +147,7 @@ class Counterfactuals:
         return frame
 
     def values(self, feature: NDArray[np.int32], codes: Floats) -> NDArray[Any]:
-        """Values of features as people know them: labels for categories, None for a missing one; else the numbers."""
+        """Values of features: labels for categories, None if missing, else numbers."""
         if self.columns is None or not self.columns.has_categories:
             return codes
         shown: NDArray[Any] = codes.astype(object)
@@ -156,12 +156,12 @@ class Counterfactuals:
         return shown
 
     def counts(self) -> dict[str, int]:
-        """How many answers there are of each status that occurs."""
+        """Number of answers per status that occurs."""
         found = np.bincount(self.status_code, minlength=len(STATUSES))
         return {name: int(n) for name, n in zip(STATUSES, found, strict=True) if n}
 
     def take(self, which: NDArray[np.int64]) -> Counterfactuals:
-        """Some of the answers, in the order given; one may be taken twice."""
+        """Take some of the answers, in the given order; one may be taken twice."""
         first = np.searchsorted(self.moves.point, which)
         n_moves = np.searchsorted(self.moves.point, which, side="right") - first
         begin = np.cumsum(n_moves) - n_moves
@@ -172,17 +172,17 @@ class Counterfactuals:
         return Counterfactuals(**columns | {"moves": Moves(point, *(column[kept] for column in self.moves[1:]))})
 
     def unverified(self, which: NDArray[np.int64]) -> Counterfactuals:
-        """The same, some answers labelled as unverified."""
+        """Label some answers as unverified."""
         status = self.status_code.copy()
         status[which] = STATUSES.index("unverified")
         return replace(self, status_code=status)
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per move; an answer without moves (``infeasible``, ``unknown``) has one line without a feature."""
+        """Return one line per move; an answer without moves has one line without a feature."""
         return self._frame_of_moves({name: getattr(self, name) for name in ("target", "status", "cost", "bound")})
 
     def _frame_of_moves(self, per_answer: dict[str, NDArray[Any]]) -> pd.DataFrame:
-        """One line per move, or one for an answer without any, with these columns of its answer after the row."""
+        """Build one line per move with these columns of its answer after the row."""
         n_moves = np.bincount(self.moves.point, minlength=len(self))
         still = np.flatnonzero(n_moves == 0)
         point = np.concatenate([self.moves.point, still])
@@ -206,61 +206,57 @@ class Counterfactuals:
         )
 
     def _row_labels(self) -> NDArray[Any]:
-        """What the rows are called in frames."""
+        """Row labels in frames."""
         return self.rows
 
-    # --- in words -----------------------------------------------------------------------------------------------------
+    # --- sentences -----------------------------------------------------------------------------------------------------
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position in classes of what every answer is about: the class reached, or asked for; -1 for any other class."""
+        """Position in classes of the class reached or asked for; -1 for any other."""
         asked = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, asked).astype(np.int32)
         return code
 
-    def _number_of_answer(self, i: int) -> int:
-        """1 for the cheapest answer of a row, 2 for the next."""
-        return 1
-
-    def _probability_asked(self) -> float | None:
-        """What the target's probability was asked to be at least."""
-        return None
+    def _sentence_details(self, i: int) -> dict[str, Any]:
+        """Further arguments of :func:`sentence` for one answer."""
+        return {}
 
     def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
-        """One sentence per answer, such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``.
+        """Describe each answer in a sentence: ``approved if income rises from 2,100 to 2,340``.
 
-        A number is printed in as few digits as leave it where the classifier gives the same answer: the sentence is true
-        of the numbers in it.
+        Numbers are rounded to the fewest digits that keep the prediction: the sentence is true of the numbers in it.
 
         Parameters
         ----------
         class_names : mapping, optional
-            What to call the classes, such as ``{0: "declined", 1: "approved"}``; a class that is not in it is called by
-            its label.
+            Names of the classes, such as ``{0: "declined", 1: "approved"}``; other classes keep
+            their label.
 
         Returns
         -------
         list of str
         """
-        names = self._class_names(class_names)
-        status, codes = self.status, self.class_code
+        return self._first_sentences(len(self), class_names)
+
+    def _first_sentences(self, n: int, class_names: Mapping[Any, str] | None = None) -> list[str]:
+        names, codes = self._class_names(class_names), self.class_code
         begin = np.searchsorted(self.moves.point, np.arange(len(self) + 1))
         return [
             sentence(
-                str(status[i]),
+                STATUSES[self.status_code[i]],
                 names[codes[i]] if codes[i] >= 0 else None,
                 [self.move_at(k) for k in range(begin[i], begin[i + 1])],
                 cost=float(self.cost[i]),
                 bound=float(self.bound[i]),
-                number=self._number_of_answer(i),
-                probability=self._probability_asked(),
                 ruled=self.exact,
+                **self._sentence_details(i),
             )
-            for i in range(len(self))
+            for i in range(min(n, len(self)))
         ]
 
     def move_at(self, k: int) -> Move:
-        """Return what a sentence says about one move.
+        """Describe one move for a sentence.
 
         Parameters
         ----------
@@ -279,7 +275,7 @@ class Counterfactuals:
         )
 
     def _labels_of_move(self, feature: int, origin: float, landing: float) -> tuple[str | None, str | None] | None:
-        """What a move between categories starts and ends at."""
+        """Labels of the origin and the landing of a move between categories."""
         if self.columns is None or not self.columns.is_category[feature]:
             return None
         before, after = self.columns.label(feature, origin), self.columns.label(feature, landing)
@@ -293,35 +289,45 @@ class Counterfactuals:
             raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
         return [printable(given.get(label, label)) for label in labels]
 
-    def _first_sentences(self, n: int) -> list[str]:
-        return self.take(np.arange(min(n, len(self)))).sentences()
-
     def _title(self) -> str:
+        n_rows = len(np.unique(self.rows))
         counts = ", ".join(f"{count:,} {status}" for status, count in self.counts().items())
-        return f"Counterfactuals of {len(self):,} row{'s' if len(self) != 1 else ''}: {counts or 'none'}"
+        return f"{type(self).__name__} of {n_rows:,} row{'s' if n_rows != 1 else ''}: {counts or 'none'}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the rows; none without the rows themselves."""
+        return ()
+
+    def _heading(self, i: int) -> str:
+        return f"row {self.rows[i]}"
 
     def __repr__(self) -> str:
-        texts = self._first_sentences(ANSWERS_SHOWN)
-        lines = [f"  row {row}: {text}" for row, text in zip(self.rows.tolist(), texts, strict=False)]
+        lines = [f"  {self._heading(i)}: {text}" for i, text in enumerate(self._first_sentences(ANSWERS_SHOWN))]
         more = [f"  … {len(self) - len(lines):,} more"] if len(self) > len(lines) else []
-        return "\n".join([self._title(), *lines, *more])
+        return "\n".join([self._title(), *lines, *more, *(f"  Note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        texts = self._first_sentences(ANSWERS_SHOWN)
-        status = self.status
-        lines = [[self.rows[i], text, status[i], number_in_short(self.cost[i])] for i, text in enumerate(texts)]
-        table = html_table(["row", "what would have to change", "status", "cost"], lines, numbers=[0, 3])
+        lines = [
+            [self.rows[i], text, STATUSES[self.status_code[i]], number_in_short(self.cost[i])]
+            for i, text in enumerate(self._first_sentences(ANSWERS_SHOWN))
+        ]
+        return self._html(["row", "what would have to change", "status", "cost"], lines, numbers=[0, 3])
+
+    def _html(self, head: list[str], lines: list[list[Any]], numbers: list[int]) -> str:
+        """The page of a notebook: title, table of the first answers, and notes."""
         more = paragraph(f"… {len(self) - len(lines):,} more") if len(self) > len(lines) else ""
-        return paragraph(self._title()) + table + more
+        notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
+        return paragraph(self._title()) + html_table(head, lines, numbers=numbers) + more + notes
 
 
 def number_in_short(x: float) -> str:
-    """Four digits, and a dash for what is no number."""
+    """Format a number with four digits; a dash if it is not finite."""
     return f"{x:.4g}" if np.isfinite(x) else "–"
 
 
 def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
-    """All answers of several results about the same model and table, after each other; there must be one part or more."""
+    """Concatenate results for the same model and table; at least one."""
     offsets = np.cumsum([0, *(len(part) for part in parts)])
 
     point = np.concatenate([part.moves.point + offset for part, offset in zip(parts, offsets, strict=False)])
@@ -333,7 +339,7 @@ def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
         moves=Moves(point, *columns),
         feature_names=parts[0].feature_names,
         columns=next((part.columns for part in parts if part.columns is not None), None),
-    )  # what sentences need of the classifier is noted by whoever knows it, once all parts are joined
+    )  # the caller adds what sentences need
 
 
 def without_moves(
@@ -345,7 +351,7 @@ def without_moves(
     feature_names: Sequence[str],
     columns: Columns | None = None,
 ) -> Counterfactuals:
-    """Answers that move nothing: for rows that need not change, and for those where nothing was found."""
+    """Build answers without moves."""
     n = len(rows)
     nothing = np.empty(0)
     return Counterfactuals(

@@ -1,4 +1,4 @@
-"""Answers in words: ``approved if income rises from 2,100 to 2,340 and open loans falls from 4 to 2``."""
+"""Sentences such as ``approved if income rises from 2,100 to 2,340 and loans falls from 4 to 2``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Move(NamedTuple):
 
 
 def grouped(x: float) -> str:
-    """A number with commas between the thousands."""
+    """Format a number with commas between the thousands."""
     if x != 0 and not SMALLEST_PLAIN <= abs(x) < LARGEST_PLAIN:
         return plain(x)
     text = f"{Decimal(repr(float(x))):,f}"
@@ -53,12 +53,12 @@ def grouped(x: float) -> str:
 
 
 def _is_short(x: float) -> bool:
-    """Whether people would write the number as it is."""
+    """True for a number with few digits."""
     return x.is_integer() or len(Decimal(repr(x)).normalize().as_tuple().digits) <= DIGITS_AS_GIVEN
 
 
 def shown_landing(move: Move) -> float:
-    """The landing in as few digits as leave it where the model gives the same answer."""
+    """Round the landing to the fewest digits that keep the prediction."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if landing.is_integer() or move.exact or math.isnan(origin):
         return landing
@@ -73,7 +73,7 @@ def shown_landing(move: Move) -> float:
 
 
 def shown_origin(move: Move) -> float:
-    """Where the move starts, in as few digits as tell it from where it ends."""
+    """Round the origin to the fewest digits that keep it apart from the landing."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if _is_short(origin):
         return origin
@@ -88,7 +88,7 @@ def shown_origin(move: Move) -> float:
 
 @lru_cache(maxsize=4096)  # the same few names stand in thousands of sentences
 def feature_in_words(name: str) -> str:
-    """The name of a column as it stands in a sentence: on one line, and not to be taken for a value."""
+    """Column name for a sentence: on one line, and distinct from a value."""
     return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
 
 
@@ -105,12 +105,12 @@ def move_in_words(move: Move) -> str:
 
 
 def _chained(parts: Sequence[str]) -> str:
-    """With semicolons between more than two: commas stand inside the numbers."""
+    """Join parts, with semicolons between more than two: numbers contain commas."""
     return " and ".join(parts) if len(parts) <= 2 else f"{'; '.join(parts[:-1])}; and {parts[-1]}"
 
 
 def _proof(cost: float, bound: float) -> str:
-    """What is proven about an answer that is not proven to be the cheapest."""
+    """Describe the proven gap of an answer that is not proven optimal."""
     if not bound > 0:
         return "not proven to be the cheapest"
     ratio = cost / bound
@@ -120,7 +120,7 @@ def _proof(cost: float, bound: float) -> str:
 
 
 def _rounded_up(x: float) -> int:
-    """The next whole number; what rounding has added to one does not count."""
+    """Round up to a whole number, except for rounding errors."""
     return math.ceil(x - 1e-9)
 
 
@@ -135,7 +135,7 @@ def sentence(
     probability: float | None = None,
     ruled: bool = False,
 ) -> str:
-    """One answer as a sentence.
+    """Describe one answer in a sentence.
 
     Parameters
     ----------

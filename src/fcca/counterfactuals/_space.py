@@ -1,4 +1,4 @@
-"""What a search runs on: trees compiled for the points that are asked about and for the rules they keep."""
+"""Search spaces: trees compiled for the missing values and rules of some points."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_LIMITS = Limits()
 
 
 class Group(NamedTuple):
-    """Columns of 0 and 1 of which one is 1, as one column of categories in place of the first of them.
+    """A one-hot group of columns as one column of categories, in place of the first.
 
     A point whose columns hold something else, or some of whose columns may not move, has a code of its own that nothing can
     enter.
@@ -36,7 +36,7 @@ class Group(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Group:
-        """The group for these points."""
+        """Build the group for some points."""
         n = len(columns)
         switched = np.hstack([np.eye(n), np.zeros((n, n))])
         found = np.unique(_held(columns, rows, frozen), axis=0)
@@ -45,14 +45,14 @@ class Group(NamedTuple):
         return cls(tuple(columns), codes[:, :n], codes[:, n:] > 0)
 
     def codes(self, rows: Floats, frozen: Bools | None) -> Floats:
-        """Codes of rows; those of no pattern have the code behind the last."""
+        """Codes of rows; a row without a pattern has the code after the last."""
         held = _held(self.columns, rows, frozen)[:, None, :]
         known = np.hstack([self.patterns, self.frozen])[None]
         matches = ((held == known) | (np.isnan(held) & np.isnan(known))).all(axis=2)
         return np.where(matches.any(axis=1), matches.argmax(axis=1), len(self.patterns)).astype(np.float64)
 
     def factors(self) -> Floats:
-        """From every code to every one that may be entered: 1, infinite where a column that may not move would have to."""
+        """Cost factors between codes: 1, or infinite if a fixed column would move."""
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
         fixed = self.frozen | np.isnan(self.patterns)  # what is missing stays so
         barred: Bools = (changes & fixed[:, None, :]).any(axis=2)
@@ -60,7 +60,7 @@ class Group(NamedTuple):
 
 
 def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
-    """What rows hold in some columns, and beside it which of these may not move."""
+    """Values of rows in some columns, and beside them which may not move."""
     held = rows[:, list(columns)]
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
@@ -73,7 +73,7 @@ def ungrouped(
     landing: Floats,
     cut: Floats,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats, Floats]:
-    """Moves of a group as moves of its columns."""
+    """Convert moves of groups into moves of their columns."""
     first = np.array([group.columns[0] for group in groups])
     of_group = np.isin(feature, first)
     moves = [(point[~of_group], feature[~of_group], landing[~of_group], cut[~of_group])]
@@ -90,7 +90,7 @@ def ungrouped(
 
 
 def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
-    """Cuts for a feature of a rule between features: its training values, or quantiles of them where they are many.
+    """Cuts for a feature under a rule between features: training values or their quantiles.
 
     A feature under such a rule may have to move although the model does not care; these cuts part the values it can move to.
     The largest value of each of the model's cells is none of them: behind it would be a cell without a value.
@@ -107,7 +107,7 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
 
 
 def _grouped(X: Floats, groups: tuple[Group, ...], frozen: Bools | None = None) -> Floats:
-    """The same rows, each group's code in its first column."""
+    """Write the code of each group into its first column."""
     if not groups:
         return X
     X = X.copy()
@@ -120,14 +120,14 @@ def _grouped(X: Floats, groups: tuple[Group, ...], frozen: Bools | None = None) 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Cells and tables, and how rows are put into their form."""
+    """Cells and tables of a search, and the conversion of rows."""
 
     cells: Cells
     tables: AdditiveTables | EnsembleTables
     groups: tuple[Group, ...] = ()
 
     def rows(self, X: Floats, frozen: Bools | None = None) -> Floats:
-        """Rows in the form that the search takes; ``frozen`` has one line for each."""
+        """Convert rows for the search; ``frozen`` has one line for each."""
         return _grouped(X, self.groups, frozen)
 
     @classmethod
@@ -136,7 +136,7 @@ class SearchSpace:
         forest: Forest,
         cells: Cells,
         observed: TrainingValues,
-        gaps: Bools,
+        has_missing: Bools,
         groups: tuple[Group, ...],
         rule_cuts: dict[int, Floats],
         additive: bool,
@@ -151,7 +151,7 @@ class SearchSpace:
             Those of the model alone, with the training rows in them.
         observed : TrainingValues
             Of the training rows.
-        gaps : ndarray of shape (n_features,)
+        has_missing : ndarray of shape (n_features,)
             Columns of numbers in which a point that is asked about has a missing value.
         groups : tuple of Group
         rule_cuts : dict of int to ndarray
@@ -168,13 +168,13 @@ class SearchSpace:
             for X in observed.rows():
                 parts.observe(_grouped(X, groups))
             cells = parts.within(cells) if finer else parts
-        cells = cells.with_gaps(gaps)
+        cells = cells.with_missing_cells(has_missing)
         tables = AdditiveTables.from_trees(forest, cells) if additive else None
         return cls(cells, tables or EnsembleTables.from_trees(forest, cells), groups)
 
 
 def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[str, Any]:
-    """For columns of categories, from every code into every cell: the factor on the cost and the code that it lands on."""
+    """Cost factors and landings from every code into every cell of categories."""
     if not cells.code_cell:
         return {"first_entry": None, "entry_factor": None, "entry_code": None}
     by_column = {group.columns[0]: group for group in groups}
@@ -188,14 +188,14 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[st
         factor = np.ones((n_codes, n_codes))
         if j in limits.moves:
             factor[: n_codes - 1, : n_codes - 1] = limits.moves[j]
-        # To a category that nobody has, or to none, there is no way; from a missing one only where it may be filled in.
+        # No move enters an unseen category or a missing value. A missing value moves only where it may be filled in.
         seen = count > 0
         seen[-1] = False
         if j in by_column:
             n_columns = len(by_column[j].columns)
             factor[: n_codes - 1, :n_columns] = by_column[j].factors()
             seen[n_columns:] = False
-        elif limits.fillable is None or not limits.fillable[j]:
+        elif not limits.may_fill(j):
             factor[-1] = np.inf
         factor[:, ~seen] = np.inf
         preferred = np.lexsort((np.arange(n_codes), -count))
@@ -215,7 +215,7 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[st
 
 
 def core_limits(space_cells: Cells, limits: Limits, groups: tuple[Group, ...], fill_near: Floats | None) -> _core.Limits:
-    """Limits for the searches."""
+    """Convert limits for the core."""
 
     def array(values: Any, dtype: Any) -> Any:
         return None if values is None else np.ascontiguousarray(values, dtype=dtype)

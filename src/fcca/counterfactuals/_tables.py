@@ -1,4 +1,4 @@
-"""Compiles trees into cells: any trees, and those that test one feature each into step functions."""
+"""Trees compiled into cells; trees that test one feature each become step functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AdditiveTables:
 
     @classmethod
     def from_trees(cls, forest: Forest, cells: Cells) -> AdditiveTables | None:
-        """Compile; None where a tree tests two features."""
+        """Compile trees; None if a tree tests two features."""
         first_cell = cells.first_cell
         values = np.zeros((len(cells.smallest), forest.values.shape[1]))
         base = forest.base.copy()
@@ -36,7 +36,7 @@ class AdditiveTables:
                 base += forest.values[root]
                 continue
             n_cells = int(first_cell[tested + 1] - first_cell[tested])
-            in_order = tested not in cells.code_cell and (cells.gaps is None or not cells.gaps[tested])
+            in_order = tested not in cells.code_cell and (cells.has_missing is None or not cells.has_missing[tested])
             mine, cuts = values[first_cell[tested] : first_cell[tested + 1]], cells.cuts_of(tested)
             pending: list[tuple[int, Any]] = [(root, slice(0, n_cells) if in_order else np.arange(n_cells))]
             while pending:
@@ -70,7 +70,7 @@ class AdditiveTables:
 
 @dataclass(frozen=True)
 class EnsembleTables:
-    """The trees of any ensemble, their tests by cells: a node sends the cells up to ``cut`` to the left."""
+    """Trees with tests by cells: a node sends the cells up to ``cut`` to the left."""
 
     cells: Cells
     roots: NDArray[np.int64]
@@ -83,15 +83,15 @@ class EnsembleTables:
 
     @classmethod
     def from_trees(cls, forest: Forest, cells: Cells) -> EnsembleTables:
-        """Compile."""
+        """Compile trees."""
         cut = np.full(len(forest.feature), -1, dtype=np.int32)
         inner = np.flatnonzero((forest.feature >= 0) & np.isfinite(forest.threshold))
         feature = forest.feature[inner]
         cut[inner] = cells.index_of(feature, forest.threshold[inner]) - cells.first_cut[feature]
         everything = np.flatnonzero((forest.feature >= 0) & (forest.threshold == np.inf))
         cut[everything] = np.diff(cells.first_cut)[forest.feature[everything]]
-        gaps = np.zeros(cells.n_features, dtype=bool) if cells.gaps is None else cells.gaps
-        with_sets = [*forest.sets, *np.flatnonzero((forest.feature >= 0) & gaps[forest.feature]).tolist()]
+        has_missing = np.zeros(cells.n_features, dtype=bool) if cells.has_missing is None else cells.has_missing
+        with_sets = [*forest.sets, *np.flatnonzero((forest.feature >= 0) & has_missing[forest.feature]).tolist()]
         if not with_sets:
             return cls(cells, forest.roots, forest.feature, cut, forest.left, forest.right, forest.values, forest.base)
         sets = [forest.left_cells(node, cells).astype(np.uint8) for node in with_sets]

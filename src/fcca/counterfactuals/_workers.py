@@ -1,4 +1,4 @@
-"""Points shared out among the worker processes of the joblib backend that is active, and their answers joined again."""
+"""Searches in the worker processes of the active joblib backend."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from fcca.models import LinearModel
 if TYPE_CHECKING:
     from fcca.counterfactuals._engine import CounterfactualEngine
 
-# Searches of points take from microseconds to minutes: with several pieces each, workers end at about the same time.
+# A search takes microseconds to minutes. With several pieces each, workers end at about the same time.
 PIECES_PER_WORKER = 8
 MOST_POINTS_PER_PIECE = 65_536
-#: How often the pieces that a dead worker left are tried again, with new workers.
+#: Attempts with new workers after a worker died.
 ATTEMPTS_AFTER_DEATH = 2
 
 
 def n_worker_processes(n_jobs: int | None) -> int:
-    """How many processes of the active joblib backend there are; 1 where it is threads, as it is outside of any context.
+    """Number of processes of the active joblib backend; 1 for threads.
 
-    Inside the processes of loky joblib says that it is threads: no process starts processes of its own.
+    Inside a loky process joblib reports threads, so no process starts further processes.
     """
     backend, _ = get_active_backend(prefer="threads")
     return 1 if getattr(backend, "supports_sharedmem", False) else int(effective_n_jobs(n_jobs))
 
 
 def answered_alone() -> AbstractContextManager[Any]:
-    """For calls of the classifier itself: where processes share the work, it answers as it does outside of the context.
+    """Return a context in which the classifier predicts as outside of any joblib context.
 
-    A joblib context has forests add up their trees by threads, in the order in which these end. The last bit of a
-    probability, and who wins a tie, would differ from run to run.
+    In a joblib context, forests add up their trees in the order in which threads end. The last bit of a probability,
+    and the winner of a tie, would differ from run to run.
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
 
 
 class Shared(NamedTuple):
-    """What all pieces have in common."""
+    """Engine and batch fields that all pieces share."""
 
     engine: CounterfactualEngine
     batch: Batch  # without points
@@ -70,7 +70,7 @@ class Piece(NamedTuple):
 
 
 def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
-    """The answers that the engine itself would give, each found and verified by a worker process.
+    """Solve a batch in worker processes; the result is that of the engine itself.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _pieces(n: int, n_workers: int) -> list[NDArray[np.int64]]:
 def _answers(
     pieces: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
 ) -> Generator[Counterfactuals]:
-    """The answers of all pieces in their order. Where a worker dies, new ones are given the pieces that are missing."""
+    """Results of all pieces in order. If a worker dies, new workers take the missing pieces."""
     n_done, deaths = 0, 0
     while n_done < len(pieces):
         try:
@@ -127,7 +127,7 @@ def _answers(
 
 
 def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfactuals]:
-    """What tasks return, in their order; as they come, where the backend can do that."""
+    """Results of tasks in order, as they come if the backend can do that."""
     backend, _ = get_active_backend(prefer="threads")
     as_they_come = getattr(backend, "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
@@ -137,17 +137,17 @@ def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfact
 
 
 def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
-    """In a worker: the answers for a piece, by one thread."""
+    """Solve a piece in a worker, by one thread."""
     shared: Shared = pickle.loads(sent.data)
     left = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
     found = shared.engine.solve_here(replace(shared.batch, **piece.per_point, time_limit=left))
-    return replace(found, columns=None)  # whoever asked has them
+    return replace(found, columns=None)  # the caller has them
 
 
 def _pickled(shared: Shared) -> NDArray[np.uint8]:
-    """Pickled once for all pieces; as an array, which joblib's backends send to each worker once, not with each piece."""
+    """Pickle once for all pieces, as an array: joblib sends arrays to each worker once."""
     try:
-        # Classes that somebody wrote in a notebook are no module's: only joblib's own way of pickling takes them along.
+        # Classes from a notebook belong to no module. Only joblib's pickling includes them.
         pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise UnsupportedModelError(
@@ -158,7 +158,7 @@ def _pickled(shared: Shared) -> NDArray[np.uint8]:
 
 
 def _without_rows(engine: CounterfactualEngine, limits: Limits) -> CounterfactualEngine:
-    """The same engine without what the workers do not need: the training rows above all, but for mixed-integer programs."""
+    """Copy the engine without the training rows, which only mixed-integer programs need."""
     sent = copy(engine)
     known = engine.training
     if known.pieces is not None and engine.method == "search":

@@ -9,9 +9,9 @@ from fcca.milp._answers import (
     Outcome as Outcome,
     solve_each as solve_each,
 )
-from fcca.milp._counterfactuals import solve_milp
 from fcca.milp._highs import solve_program
-from fcca.milp._linear_program import Task as Task
 from fcca.milp._linear_search import LinearSearch as LinearSearch
+from fcca.milp._linear_task import Task as Task
+from fcca.milp._tree_search import solve_milp
 
 __all__ = ["solve_milp", "solve_program"]

@@ -1,4 +1,4 @@
-"""Answers of a search: one outcome per point while it runs, arrays in the order of the core once it is done."""
+"""Results of a search: one outcome per point while it runs, arrays at the end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,20 @@ Progress = Callable[[int], None]
 
 OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN = range(4)
 ANY_OTHER_CLASS = -1
+PER_POINT: dict[str, Any] = {
+    "cost": np.float64,
+    "bound": np.float64,
+    "status": np.int8,
+    "target": np.int32,
+    "nodes": np.int64,
+    "seconds": np.float64,
+}
+PER_MOVE = ("feature", "landing", "cut")
 PROMISE = 1e-9  # optimal means as near as this to the least cost, relative where costs are large
 
 
 def is_close(bound: float, cost: float) -> bool:
-    """Whether a bound proves a cost to be the least."""
+    """True if the bound proves that the cost is the least."""
     return cost - bound <= PROMISE * max(1.0, cost)
 
 
@@ -50,7 +59,7 @@ class Outcome:
 
 
 def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callable[[int, float], Outcome]) -> Outcome:
-    """Cheapest change to the target, or to any class but the own one.
+    """Find the cheapest change to the target, or to any other class.
 
     Parameters
     ----------
@@ -79,7 +88,7 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Weights of the scores whose sum is the target's lead, one line per rival."""
+    """Weights of the scores that give the target's lead over each rival."""
     if n_outputs == 1:
         return np.array([[1.0 if target == 1 else -1.0]])
     return np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)
@@ -140,32 +149,22 @@ class Answers(NamedTuple):
         feature = np.array([j for j, _ in moves], dtype=np.int32)
         landing = np.array([value for _, value in moves], dtype=np.float64)
         return cls(
-            cost=np.array([o.cost for o in outcomes], dtype=np.float64),
-            bound=np.array([o.bound for o in outcomes], dtype=np.float64),
-            status=np.array([o.status for o in outcomes], dtype=np.int8),
-            target=np.array([o.target for o in outcomes], dtype=np.int32),
-            nodes=np.array([o.nodes for o in outcomes], dtype=np.int64),
+            **{name: np.array([getattr(o, name) for o in outcomes], dtype=dtype) for name, dtype in PER_POINT.items()},
             first_move=np.cumsum([0, *n_moves]).astype(np.int64),
             feature=feature,
             landing=landing,
             cut=cuts(np.repeat(np.arange(len(outcomes)), n_moves), feature, landing),
-            seconds=np.array([o.seconds for o in outcomes], dtype=np.float64),
         )
 
     def outcomes(self) -> list[Outcome]:
-        """The same, one outcome per point."""
+        """Convert to one outcome per point."""
         moves = list(zip(self.feature.tolist(), self.landing.tolist(), strict=True))
-        per_point = zip(
-            self.status.tolist(),
-            self.cost.tolist(),
-            self.bound.tolist(),
-            self.target.tolist(),
-            self.nodes.tolist(),
-            (tuple(moves[begin:end]) for begin, end in pairwise(self.first_move.tolist())),
-            self.seconds.tolist(),
-            strict=True,
-        )
-        return [Outcome(*values) for values in per_point]
+        of_point = [tuple(moves[begin:end]) for begin, end in pairwise(self.first_move.tolist())]
+        per_point = zip(*(getattr(self, name).tolist() for name in PER_POINT), strict=True)
+        return [
+            Outcome(**dict(zip(PER_POINT, values, strict=True)), moves=own)
+            for values, own in zip(per_point, of_point, strict=True)
+        ]
 
     @property
     def point(self) -> Longs:
@@ -173,22 +172,12 @@ class Answers(NamedTuple):
         return np.repeat(np.arange(len(self.cost)), np.diff(self.first_move))
 
     def take(self, which: NDArray[np.intp]) -> Answers:
-        """Answers of some points, in the order given."""
+        """Take the answers of some points, in the given order."""
         n_moves = np.diff(self.first_move)[which]
         first_move = np.concatenate([[0], np.cumsum(n_moves)]).astype(np.int64)
         moves = np.repeat(self.first_move[which] - first_move[:-1], n_moves) + np.arange(first_move[-1])
-        return Answers(
-            cost=self.cost[which],
-            bound=self.bound[which],
-            status=self.status[which],
-            target=self.target[which],
-            nodes=self.nodes[which],
-            first_move=first_move,
-            feature=self.feature[moves],
-            landing=self.landing[moves],
-            cut=self.cut[moves],
-            seconds=self.seconds[which],
-        )
+        per_point = {name: getattr(self, name)[which] for name in PER_POINT}
+        return Answers(**per_point, first_move=first_move, **{name: getattr(self, name)[moves] for name in PER_MOVE})
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
@@ -197,5 +186,5 @@ class Answers(NamedTuple):
             return parts[0][1]
         values = [np.concatenate(arrays) for arrays in zip(*(answers for _, answers in parts), strict=True)]
         n_moves = np.concatenate([np.diff(answers.first_move) for _, answers in parts])
-        values[5] = np.concatenate([[0], np.cumsum(n_moves)])
-        return cls(*values).take(np.argsort(np.concatenate([place for place, _ in parts])))
+        together = cls(*values)._replace(first_move=np.concatenate([[0], np.cumsum(n_moves)]))
+        return together.take(np.argsort(np.concatenate([place for place, _ in parts])))

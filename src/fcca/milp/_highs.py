@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 100  # answers of HiGHS for one point and class
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep what HiGHS prints past all its options out of what the program prints, which may be JSON."""
+    """Suppress what HiGHS prints in spite of its options."""
     sys.stdout.flush()
     kept, nowhere = os.dup(STANDARD_OUTPUT), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -35,13 +35,13 @@ def _silent() -> Iterator[None]:
 
 
 def solve_program(**arguments: Any) -> Any:
-    """As :func:`scipy.optimize.milp`, and without a sound."""
+    """Call :func:`scipy.optimize.milp` without its output."""
     with _silent():
         return milp(**arguments)
 
 
 def ask_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a program without a gap; None where time is up.
+    """Solve a program without a gap; None if time is up.
 
     Parameters
     ----------

@@ -1,105 +1,25 @@
-"""The mixed-integer program of one point of a linear model: what may change, what that costs and what rules ask of it.
+"""The mixed-integer program of one point of a linear model: its changes, their costs and the rules.
 
-Every column of the program is a way to change the row. A binary one opens a change (a number that moves, a category that is
-entered, a gap that is filled in, a group that switches), a continuous one says how far a number goes from where the change
-starts, and the steps on a grid are counted in binary digits, so that all choices that are not distances are 0 or 1.
+Every column of the program is a way to change the row. A binary column opens a change: a number moves, a category is
+entered, a missing number is filled in, or a group switches. A continuous column is the distance of a number from the
+start of its change. Steps on a grid are counted in binary digits, so every choice that is not a distance is 0 or 1.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.cells import TrainingValues
-from fcca.constraints import Limits
-from fcca.models import LinearModel
+from fcca.milp._linear_task import Task
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Terms = list[tuple[int, float]]
 
 NONE = -1
-
-
-class Task:
-    """What the programs of all points share.
-
-    Parameters
-    ----------
-    model : LinearModel
-    box_low, box_high : ndarray of shape (n_features,)
-        Smallest and largest training values.
-    observed : TrainingValues
-        Of the training rows.
-    limits : Limits
-    lambda0, lambda1 : float
-        Costs per feature moved and per distance.
-    """
-
-    def __init__(
-        self,
-        model: LinearModel,
-        box_low: Floats,
-        box_high: Floats,
-        observed: TrainingValues,
-        limits: Limits,
-        lambda0: float,
-        lambda1: float,
-    ) -> None:
-        self.model, self.limits = model, limits
-        self.box_low, self.box_high = box_low, box_high
-        self.observed = observed
-        self.lambda0, self.lambda1 = lambda0, lambda1
-        width = box_high - box_low
-        self.unit = np.where(width > 0, width, 1.0)
-        self.weight = np.ones(model.n_features) if limits.weight is None else limits.weight
-        self.missing = np.zeros((model.n_features, model.n_outputs)) if model.missing is None else model.missing
-        self.grouped = {j for group in limits.groups for j in group}
-        self.directed = {j for rule in limits.implications for j in (rule.feature, rule.then_feature)}
-        self._values: dict[int, Floats] = {}
-
-    def values(self, j: int) -> Floats:
-        """Distinct training values of a column, sorted."""
-        if j not in self._values:
-            self._values[j] = self.observed.distinct(j)
-        return self._values[j]
-
-    def median(self, j: int) -> float:
-        """Training median of a column."""
-        return self.observed.median(j)
-
-    @cached_property
-    def enterable(self) -> dict[int, list[int]]:
-        """By column of categories, the codes that training rows have."""
-        return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
-
-    def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
-        """Where a category can go: the code, the cost and what that adds to the scores."""
-        effect = self.model.effects[j]
-        missing = math.isnan(held) or held >= len(effect)
-        if missing and (self.limits.fillable is None or not self.limits.fillable[j]):
-            return []
-        factors = np.ones(len(effect))
-        if not missing and j in self.limits.moves:
-            factors = self.limits.moves[j][int(held)]
-        before = self.missing[j] if missing else effect[int(held)]
-        price = (self.lambda0 + self.lambda1) * float(self.weight[j])
-        return [
-            (code, price * float(factors[code]), effect[code] - before)
-            for code in self.enterable[j]
-            if np.isfinite(factors[code]) and (missing or code != int(held))
-        ]
-
-    def grid(self, j: int) -> tuple[float, float] | None:
-        """Step and origin of the grid of a column."""
-        if self.limits.step is None or self.limits.origin is None or not self.limits.step[j] > 0:
-            return None
-        return float(self.limits.step[j]), float(self.limits.origin[j])
 
 
 class Leg(NamedTuple):
@@ -117,7 +37,7 @@ class Leg(NamedTuple):
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
-        """The number that an amount leads to."""
+        """The value that an amount leads to."""
         if self.grid is not None:
             step, origin, first = self.grid
             return origin + (first + self.sign * round(amount)) * step
@@ -128,8 +48,8 @@ class Leg(NamedTuple):
 
 
 @dataclass
-class Unit:
-    """One change: a number, a gap, a column of categories or a group."""
+class ChangeColumns:
+    """One change: a number, a missing number, a column of categories or a group."""
 
     columns: list[int]
     switches: list[int]  # at most one of them is 1, and then it changes; empty for a number that moves without being opened
@@ -149,7 +69,7 @@ def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int,
     return first, last
 
 
-class Program:
+class LinearProgram:
     """Columns and rows of one point: least ``cost @ x`` with ``rows @ x <= upper_side``.
 
     Parameters
@@ -173,7 +93,7 @@ class Program:
         Rows ``openings @ x <= 0`` that say the same.
     rows, upper_side, size : ndarray
         All other rows, and how large the sums in them are: 0 where they count choices.
-    units : list of Unit
+    units : list of ChangeColumns
     """
 
     def __init__(self, task: Task, i: int, row: Floats) -> None:
@@ -184,7 +104,7 @@ class Program:
         self.low = self.low if limits.low is None else np.maximum(self.low, limits.low[i])
         self.high = self.high if limits.high is None else np.minimum(self.high, limits.high[i])
         self.frozen = np.zeros(m, dtype=np.bool_) if limits.frozen is None else limits.frozen[i]
-        self.units: list[Unit] = []
+        self.units: list[ChangeColumns] = []
         self._columns: list[tuple[float, float, bool, int]] = []
         self._gain: list[Floats] = []
         self._openings: list[Terms] = []
@@ -201,7 +121,7 @@ class Program:
             if j in task.model.effects:
                 self._add_categories(j)
             elif np.isnan(row[j]):
-                self._add_gap(j)
+                self._add_missing(j)
             else:
                 self._add_number(j)
         for group in limits.groups:
@@ -219,7 +139,7 @@ class Program:
     def _add_amount(
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
-        """Columns for how far a number goes beyond its start: of distance, or digits of a number of steps."""
+        """Add columns for the way beyond the start: a distance, or binary digits of steps."""
         slope, unit = self.task.model.coef[:, j] * sign, float(self.task.unit[j])
         if steps is None:
             span = abs(border - start) / unit
@@ -228,7 +148,7 @@ class Program:
             column = self._column(price, slope * unit, span, integral=False, switch=switch)
             self._change[j].append((column, sign * unit))
             return ((column, 1.0),)
-        step, _ = self.task.grid(j) or (0.0, 0.0)
+        step, _ = self.task.limits.grid(j) or (0.0, 0.0)
         digits = []
         for digit in range(steps.bit_length()):
             length = step * 2.0**digit
@@ -245,11 +165,11 @@ class Program:
         if not low <= high:
             return
         fixed, price = task.lambda0 * float(task.weight[j]), task.lambda1 * float(task.weight[j])
-        grid, nothing = task.grid(j), np.zeros(task.model.n_outputs)
+        grid, nothing = task.limits.grid(j), np.zeros(task.model.n_outputs)
         # Where a move may not be arbitrarily small, or where its direction matters, each direction is opened by itself.
         apart = grid is not None or j in task.directed or low > x0 or high < x0
         switched = fixed > 0 or task.limits.max_changes is not None or j in self._watched
-        unit = Unit([], [], j, shared=not apart)
+        unit = ChangeColumns([], [], j, shared=not apart)
         self._change[j] = []
         shared = self._column(fixed, nothing) if switched and not apart else NONE
         for sign in (1, -1):
@@ -280,14 +200,14 @@ class Program:
             unit.switches.append(shared)
         self._open(unit)
 
-    def _add_gap(self, j: int) -> None:
-        """Filling in a missing number: the value is free, and counted from the one next to the training median."""
+    def _add_missing(self, j: int) -> None:
+        """Add the filling of a missing number, counted from the value nearest to the median."""
         task = self.task
         low, high = float(self.low[j]), float(self.high[j])
-        if task.limits.fillable is None or not task.limits.fillable[j] or not low <= high:
+        if not task.limits.may_fill(j) or not low <= high:
             return
         start = min(max(task.median(j), low), high)
-        grid, first, last, k = task.grid(j), 0, 0, 0
+        grid, first, last, k = task.limits.grid(j), 0, 0, 0
         if grid is not None:
             first, last = grid_ends(*grid, low, high)
             if first > last:
@@ -296,7 +216,7 @@ class Program:
             start = grid[1] + k * grid[0]
         price = (task.lambda0 + task.lambda1) * float(task.weight[j])
         switch = self._column(price, task.model.coef[:, j] * (start - task.model.centre[j]) - task.missing[j])
-        unit = Unit([], [switch], j, shared=True)
+        unit = ChangeColumns([], [switch], j, shared=True)
         self._change[j] = [(switch, start)]
         for sign, border, steps in ((1, high, last - k), (-1, low, k - first)):
             amount = self._add_amount(j, sign, start, border, None if grid is None else steps, 0.0, switch)
@@ -304,7 +224,7 @@ class Program:
         self._open(unit)
 
     def _add_categories(self, j: int) -> None:
-        unit = Unit([], [])
+        unit = ChangeColumns([], [])
         for code, cost, gain in self.task.category_moves(j, float(self.row[j])):
             switch = self._column(cost, gain)
             unit.switches.append(switch)
@@ -316,7 +236,7 @@ class Program:
         task = self.task
         price = (task.lambda0 + task.lambda1) * float(task.weight[group[0]])
         held = self.row[list(group)]
-        unit = Unit([], [])
+        unit = ChangeColumns([], [])
         for at in range(len(group)):
             entered = np.arange(len(group)) == at
             changed = [(j, float(new)) for j, new, old in zip(group, entered, held, strict=True) if new != old]
@@ -338,8 +258,8 @@ class Program:
                 self._goes.setdefault((j, new > self.row[j]), []).append(switch)
         self._open(unit)
 
-    def _open(self, unit: Unit) -> None:
-        """Take in a change: its columns are 0 unless it is opened, and it is one thing at a time."""
+    def _open(self, unit: ChangeColumns) -> None:
+        """Add a change: its columns are 0 unless it is opened, and it has one switch at a time."""
         unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
         if not unit.columns:
             return
@@ -359,7 +279,7 @@ class Program:
     # --- rules --------------------------------------------------------------------------------------------------------
 
     def _sum_at(self, coefficients: dict[int, float]) -> float:
-        """A sum as the row has it; NaN where a value is missing."""
+        """Sum of the row's values; NaN where one is missing."""
         return float(sum(a * self.row[j] for j, a in coefficients.items()))
 
     def _add_rules(self) -> None:
@@ -384,7 +304,7 @@ class Program:
         size = abs(upper) + sum(abs(a * self.row[j]) for j, a in present.items())
         size += sum(abs(factor) * self._columns[column][1] for column, factor in terms)
         if missing:
-            # Asked for only where all gaps are filled in.
+            # Required only where all missing values are filled in.
             most = held + sum(max(0.0, factor) * self._columns[column][1] for column, factor in terms) - upper
             if most > 0:
                 filled = [(column, most) for j in missing for column in self._moved[j]]
@@ -392,14 +312,14 @@ class Program:
         elif held <= upper:
             self._rows.append((terms, upper - held, size))
         else:
-            # The row breaks it, which is nobody's business until one of its features moves.
+            # The row breaks the rule, which counts only once one of its features moves.
             for j in coefficients:
                 moved = [(column, held - upper) for column in self._moved.get(j, ())]
                 if moved:
                     self._rows.append(([*terms, *moved], 0.0, size))
 
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
-        """Where one goes, the other goes too: a number at least to its next training value, or to its end before that."""
+        """Tie one direction to another: a number moves at least to its next training value."""
         moved = self._goes.get(cause, [])
         if not moved:
             return
@@ -455,8 +375,8 @@ class Program:
                     found.append((unit.feature, value))
         return sorted(found)
 
-    def value(self, unit: Unit, x: Floats) -> float:
-        """What an opened number becomes."""
+    def value(self, unit: ChangeColumns, x: Floats) -> float:
+        """Value of an opened number."""
         width = float(self.task.unit[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)

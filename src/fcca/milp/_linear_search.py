@@ -1,4 +1,4 @@
-"""Linear models under rules, with categories, gaps or many classes: a mixed-integer program for each point and class.
+"""Counterfactuals of linear models by a mixed-integer program for each point and class.
 
 HiGHS keeps rows and whole numbers to 1e-6 only, so its answers are not taken as they are. The choices are rounded to 0 and
 1; for these, the distances are a small linear program that is solved to the last digits, with a proof of its own. Then the
@@ -21,7 +21,8 @@ from fcca.constraints import LinearRule
 from fcca.milp._answers import INFEASIBLE, OPTIMAL, PROMISE, Outcome, cheapest_class, is_close, rival_weights
 from fcca.milp._exact_lp import least_sum
 from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
-from fcca.milp._linear_program import NONE, Program, Task, Unit
+from fcca.milp._linear_program import NONE, ChangeColumns, LinearProgram
+from fcca.milp._linear_task import Task
 
 Floats = NDArray[np.float64]
 
@@ -32,10 +33,10 @@ TO_BE_SURE = 8 * float(np.finfo(np.float64).eps)
 MOST_NUDGES = 16
 
 
-class Aim:
-    """That one class wins by a margin: ``gains @ x >= needed`` for the columns x of a program."""
+class LinearAim:
+    """The aim that one class wins by a margin: ``gains @ x >= needed`` for the columns x."""
 
-    def __init__(self, program: Program, scores: Floats, target: int, margin: float, boundary: float) -> None:
+    def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
         self.program, model = program, program.task.model
         weights = rival_weights(len(scores), target)
         self.needed = margin - (weights[:, 0] * (scores[0] - boundary) if len(scores) == 1 else weights @ scores)
@@ -46,17 +47,17 @@ class Aim:
 
     @property
     def is_met(self) -> bool:
-        """Whether the row wins as it is."""
+        """True if the row wins without a change."""
         return bool((self.needed <= 0).all())
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Whether not even all columns together lead there."""
+        """True if all columns together do not reach the margin."""
         most = np.maximum(self.gains, 0) @ self.program.upper
         return bool((most < self.needed - PROMISE * self.size).any())
 
     def cost_below_all(self) -> float:
-        """A quick bound on the cost: for the row that asks for most, changes at their best rates, each as far as it goes."""
+        """A quick bound on the cost: each change at its best rate, as far as it goes."""
         program = self.program
         best = 0.0
         for gains, needed in zip(self.gains, self.needed, strict=True):
@@ -76,8 +77,8 @@ class Aim:
             best = max(best, total)
         return best * (1 - PROMISE / 1e3)
 
-    def _ends(self, unit: Unit, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Cost and gain of the corners of what a unit can do: every change is a mixture of these and of none, or dearer."""
+    def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
+        """Costs and gains whose mixtures bound every change of a unit."""
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -91,7 +92,7 @@ class Aim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """The best that can be made of choices: all columns, and a bound on the cost; infinite where there is nothing."""
+        """Complete choices to all columns at the least cost, with a bound; infinite if impossible."""
         program = self.program
         x = np.where(program.integral, choices, 0.0)
         fixed = float(program.cost @ x)
@@ -124,7 +125,7 @@ class Aim:
         return np.concatenate([TO_BE_SURE * self.size, np.zeros(np.count_nonzero(self.program.size > 0))])
 
     def _tidied(self, x: Floats, rows: Floats, least: Floats) -> Floats:
-        """The same without distances and changes that cost nothing and are not needed."""
+        """Remove distances and changes that cost nothing and are not needed."""
         program = self.program
         for unit in program.units:
             if not x[unit.columns].any() or program.cost[unit.columns] @ x[unit.columns] > 0:
@@ -150,7 +151,7 @@ class Aim:
         return x
 
     def _is_kept(self, x: Floats) -> bool:
-        """Whether columns win and keep all rules, up to rounding."""
+        """True if the columns win and keep all rules, up to rounding."""
         program = self.program
         rows, least, _ = self._rows_to_keep
         counts = program.size == 0
@@ -165,16 +166,16 @@ class LinearSearch:
         self.task, self.boundary = task, boundary
 
     def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Cheapest change of a row to the target, or to any class but the own one."""
-        program = Program(self.task, i, row)
+        """Find the cheapest change of a row to the target, or to any other class."""
+        program = LinearProgram(self.task, i, row)
         scores = self.task.model.scores(row[None, :])[0]
 
         def towards(k: int, cutoff: float) -> Outcome:
-            return self._towards(Aim(program, scores, k, margin, self.boundary), cutoff, deadline)
+            return self._towards(LinearAim(program, scores, k, margin, self.boundary), cutoff, deadline)
 
         return cheapest_class(scores, own_class, target, towards)
 
-    def _towards(self, aim: Aim, cutoff: float, deadline: float) -> Outcome:
+    def _towards(self, aim: LinearAim, cutoff: float, deadline: float) -> Outcome:
         """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
         program, best = aim.program, Outcome()
         if aim.is_met:
@@ -222,11 +223,11 @@ class LinearSearch:
         best.close()
         return best
 
-    def _price_unit(self, program: Program) -> float:
+    def _price_unit(self, program: LinearProgram) -> float:
         dearest = float((program.cost * program.upper).max(initial=0.0))
         return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
 
-    def _constraints(self, aim: Aim, cutoff: float) -> list[LinearConstraint]:
+    def _constraints(self, aim: LinearAim, cutoff: float) -> list[LinearConstraint]:
         """The program's rows, scaled to sizes at which the tolerances of HiGHS are small."""
         program = aim.program
         found = []
@@ -243,19 +244,21 @@ class LinearSearch:
             found.append(LinearConstraint(program.cost[None, :] * unit, -np.inf, cutoff * unit * (1 + PROMISE)))
         return found
 
-    def _forbidden(self, program: Program, choices: Floats) -> LinearConstraint:
-        """Not all of these choices: at least one is different."""
+    def _forbidden(self, program: LinearProgram, choices: Floats) -> LinearConstraint:
+        """Forbid these choices: at least one differs."""
         taken = program.integral & (choices > 0.5)
         row = np.where(taken, 1.0, np.where(program.integral, -1.0, 0.0))
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
-    def _moves(self, program: Program, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Landings; sums that rounding has put beyond what a rule allows are taken back by a few floats.
+    def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
+        """Landings; sums that exceed a rule by rounding are moved back by a few floats.
 
         None where there is nothing in such a sum that could be taken back.
         """
         landings = dict(program.landings(x))
-        numbers = {unit.feature for unit in program.units if unit.feature != NONE and self.task.grid(unit.feature) is None}
+        numbers = {
+            unit.feature for unit in program.units if unit.feature != NONE and self.task.limits.grid(unit.feature) is None
+        }
         for rule in self.task.limits.linear:
             if not any(j in landings for j in rule.coefficients):
                 continue

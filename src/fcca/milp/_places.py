@@ -1,7 +1,7 @@
-"""Where a point can go and what that costs, by the contract alone: nothing here is shared with the searches.
+"""Places that a point can move to and their costs, computed without the core.
 
-What is known of the training rows comes from the cells, the smallest and largest value in each and how often a category was
-seen; where a move lands and what it costs is computed here anew, in numpy.
+The cells give the smallest and largest training value of each cell and the counts of categories. Landings and costs are
+recomputed here in numpy, so that the programs share nothing with the core.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GRID_ROUNDING = np.arange(-2.0, 3.0)  # a quotient is rounded: the multiple of t
 
 
 class Unit(NamedTuple):
-    """What moves as one, a column or a group that switches together, with its places; one of them is where it is."""
+    """A column, or a group that switches together, with its places."""
 
     columns: tuple[int, ...]
     values: Floats  # (places, columns); NaN: missing
@@ -54,7 +54,7 @@ class Places:
 
     @cached_property
     def first(self) -> Longs:
-        """Where the places of each unit begin, and the end of the last."""
+        """Offsets of the places of each unit."""
         return np.cumsum([0, *(len(unit.cost) for unit in self.units)])
 
     @cached_property
@@ -64,7 +64,7 @@ class Places:
 
     @cached_property
     def cost(self) -> Floats:
-        """Of each place."""
+        """Cost of each place."""
         return np.concatenate([np.empty(0), *(unit.cost for unit in self.units)])
 
     @cached_property
@@ -74,7 +74,7 @@ class Places:
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """Of every column that can move, its unit and its position among the columns of that."""
+        """Unit of every column that can move, and the column's position in it."""
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
@@ -82,7 +82,7 @@ class Places:
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """What a column holds at the places of its unit, and which those are; None where it cannot move."""
+        """Values of a column at the places of its unit, and these places; None if it stays."""
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
         u, at = self.unit_of[j]
@@ -93,7 +93,7 @@ class Places:
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
-        """The point at one place of each unit."""
+        """Values of the point at one place of each unit."""
         x = self.x0.copy()
         for unit, place in zip(self.units, chosen - self.first[:-1], strict=True):
             if place != unit.own:
@@ -101,7 +101,7 @@ class Places:
         return x
 
     def total(self, chosen: Longs) -> float:
-        """What it costs to be there."""
+        """Total cost of these places."""
         return float(sum(self.cost[chosen].tolist()))
 
 
@@ -112,7 +112,7 @@ class Offers:
     Attributes
     ----------
     cells : Cells
-        With the training rows observed, and further cuts where rules between columns want them; without cells of gaps.
+        With the training rows observed and the further cuts of rules between columns, without cells of missing values.
     lambdas : tuple of float
         Costs per feature moved, per distance and per squared distance.
     limits : Limits
@@ -136,7 +136,7 @@ class Offers:
         for j in range(len(x0)):
             if j in grouped or stays[j]:
                 continue
-            if np.isnan(x0[j]) and (self.limits.fillable is None or not self.limits.fillable[j]):
+            if np.isnan(x0[j]) and not self.limits.may_fill(j):
                 continue
             yield self._categories(j, x0[j]) if j in self.cells.code_cell else self._numbers(i, j, x0[j])
         for group in self.limits.groups:
@@ -169,7 +169,7 @@ class Offers:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Where a number lands in each of its cells; NaN where it cannot go, and without a meaning in its own.
+        """Landings of a number in each of its cells; NaN where it cannot go.
 
         That is on the training value nearest to x0 or, where the cell holds none, on the middle of what box and bounds
         leave of it. Where bounds exclude that value, it is on the bound if this lies behind the value, else on the middle
@@ -186,8 +186,8 @@ class Offers:
         below, above = np.append(-np.inf, cuts), np.append(cuts, np.inf)  # a cell is above the one and up to the other
         first = np.maximum(np.maximum(low, np.minimum(self._box[0][j], near)), below)
         last = np.minimum(np.minimum(high, np.maximum(self._box[1][j], near)), above)
-        if limits.step is not None and limits.origin is not None and limits.step[j] > 0:
-            landing = _on_grid(limits.step[j], limits.origin[j], below, first, last, near)
+        if (grid := limits.grid(j)) is not None:
+            landing = _on_grid(*grid, below, first, last, near)
         else:
             middle = first + (last - first) / 2
             middle = np.where(middle > below, middle, last)  # between two adjacent floats only the upper one is in the cell
@@ -205,7 +205,7 @@ class Offers:
     # --- categories and groups --------------------------------------------------------------------------------------------
 
     def _categories(self, j: int, x0: float) -> Unit:
-        """To every category that was seen, but for those that a rule forbids."""
+        """Places of a category: all that were seen and that no rule forbids."""
         count = self.cells.code_count[j][:-1]  # behind the last is the one of missing values
         code = np.flatnonzero(count > 0)
         factor = np.ones(len(code))
@@ -221,7 +221,7 @@ class Offers:
 
     @cached_property
     def _switched(self) -> dict[tuple[int, ...], Booleans]:
-        """Of each group, which of its columns has been the one that is 1."""
+        """Columns of each group that are 1 in some training row."""
         found = {group: np.zeros(len(group), dtype=bool) for group in self.limits.groups}
         for X in self.training.rows() if found else ():
             for group, seen in found.items():
@@ -230,7 +230,7 @@ class Offers:
         return found
 
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
-        """To every column that was the one that is 1, where no column that stays or is missing would have to change."""
+        """Places of a group, without those that change a fixed or missing column."""
         patterns = np.eye(len(group))
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
@@ -240,7 +240,7 @@ class Offers:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Per cell, the value of the grid nearest to one value, the lower of two that are; NaN where it has none."""
+    """Per cell, the grid value nearest to a value, the lower of two; NaN without one."""
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)
         values = origin + (nearest[:, None] + GRID_ROUNDING) * step

@@ -1,4 +1,4 @@
-"""Rules between columns as rows of a program: how many change, sums that stay below a limit, moves that call for others.
+"""Rules between columns as rows of a program: largest number of changes, sums, implications.
 
 A unit has one value per place, so all of them are sums over places.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fcca.constraints import Implication, Limits, LinearRule
+from fcca.constraints import Limits, LinearRule
 from fcca.milp._highs import ROW_SCALE
 from fcca.milp._places import Places
 
@@ -39,38 +39,29 @@ class RulesBetween:
 
     Attributes
     ----------
-    max_changes : int or None
-    linear : tuple of LinearRule
-    implications : tuple of Implication
+    limits : Limits
     sums : tuple of SumRow
     """
 
-    max_changes: int | None
-    linear: tuple[LinearRule, ...]
-    implications: tuple[Implication, ...]
+    limits: Limits
     sums: tuple[SumRow, ...] = ()
-
-    @classmethod
-    def within(cls, limits: Limits) -> RulesBetween:
-        """Those of some limits."""
-        return cls(limits.max_changes, limits.linear, limits.implications)
 
     @property
     def columns(self) -> frozenset[int]:
-        """Columns whose values matter, whether or not the model tells them apart."""
-        of_sums = {j for rule in self.linear for j in rule.coefficients}
-        return frozenset(of_sums | {j for rule in self.implications for j in (rule.feature, rule.then_feature)})
+        """Columns of sums and implications."""
+        return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """The columns of the first rule that a changed row does not keep, all that changed for their number; None: none."""
+        """Columns of the first broken rule; all changed ones for their number; None if all hold."""
         moved = ~((x == x0) | (np.isnan(x) & np.isnan(x0)))
-        if self.max_changes is not None and n_changes > self.max_changes:
+        limits = self.limits
+        if limits.max_changes is not None and n_changes > limits.max_changes:
             return tuple(np.flatnonzero(moved).tolist())
-        for implied in self.implications:
+        for implied in limits.implications:
             one, other = implied.feature, implied.then_feature
             if _goes(x0[one], x[one], implied.rises) and not _goes(x0[other], x[other], implied.then_rises):
                 return one, other
-        for rule in self.linear:
+        for rule in limits.linear:
             total = 0.0
             for j, factor in rule.coefficients.items():
                 total += factor * x[j]
@@ -81,8 +72,8 @@ class RulesBetween:
     # --- as rows ----------------------------------------------------------------------------------------------------------
 
     def of(self, places: Places) -> RulesBetween:
-        """The same with the sums of one point's places."""
-        sums = (_sum_row(rule, places) for rule in self.linear)
+        """Add the sums of one point's places."""
+        sums = (_sum_row(rule, places) for rule in self.limits.linear)
         return replace(self, sums=tuple(row for row in sums if row is not None))
 
     @property
@@ -96,9 +87,9 @@ class RulesBetween:
         is_move[places.own] = 0.0
         lines: list[tuple[Floats, Floats, float]] = []
         nothing = np.zeros(self.n_columns)
-        if self.max_changes is not None:
-            lines.append((is_move, nothing, float(self.max_changes)))
-        for rule in self.implications:
+        if self.limits.max_changes is not None:
+            lines.append((is_move, nothing, float(self.limits.max_changes)))
+        for rule in self.limits.implications:
             calls = _moving(places, rule.feature, rule.rises) - _moving(places, rule.then_feature, rule.then_rises)
             lines.append((calls, nothing, 0.0))
         column = 0
@@ -118,7 +109,7 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """Of a missing value there is neither rise nor fall."""
+    """True if a value moves in a direction; a missing value does not."""
     return bool(after > before if rises else after < before)
 
 
@@ -140,25 +131,25 @@ def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
     much as it can be broken, until it is filled in.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
-    units, gaps = [], []
+    units, missing = [], []
     for j, factor in rule.coefficients.items():
         held, span = places.held(j)
-        part, is_gap = np.where(np.isnan(held), 0.0, factor * held), bool(np.isnan(places.x0[j]))
-        if span is None and is_gap:
+        part, is_missing = np.where(np.isnan(held), 0.0, factor * held), bool(np.isnan(places.x0[j]))
+        if span is None and is_missing:
             return None
-        own = 0.0 if is_gap else factor * float(places.x0[j])
+        own = 0.0 if is_missing else factor * float(places.x0[j])
         own_sum += own
         largest += float(part.max())
         if span is not None:
             u, _ = places.unit_of[j]
             units.append(u)
-            gaps += [u] if is_gap else []
+            missing += [u] if is_missing else []
             values[span] += part - own  # what the move adds: small steps of large numbers are not lost
     if not units or largest <= rule.upper:
         return None
     relief = 0.0
-    if gaps:
-        values[places.own[gaps]] -= largest - rule.upper
+    if missing:
+        values[places.own[missing]] -= largest - rule.upper
     elif own_sum > rule.upper:
         relief = rule.upper - own_sum
     unit = ROW_SCALE / max(float(np.abs(values).max()), abs(relief), 1e-300)

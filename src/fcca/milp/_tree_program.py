@@ -34,7 +34,7 @@ MOST_ENTRIES = 200_000_000  # of leaves and places: no solver gets anywhere with
 
 
 class Trees:
-    """The trees of a model, put to values: a test is of the value itself, not of a cell."""
+    """The trees of a model, with tests of values instead of cells."""
 
     def __init__(self, model: TreeEnsemble) -> None:
         self.model = model
@@ -55,7 +55,7 @@ class Trees:
             self.left_codes[line, codes] = True
 
     def goes_left(self, node: Longs, value: Floats) -> Booleans:
-        """Whether inner nodes send values of the features that they test to the left."""
+        """True where inner nodes send values of their features to the left."""
         with np.errstate(invalid="ignore"):
             left: Booleans = np.asarray(value <= self.model.threshold[node])
         if len(self.left_codes):
@@ -80,7 +80,7 @@ class Trees:
         return scores
 
     def reach(self, places: Places) -> Reach | None:
-        """The leaves that a point can get to; None where they are too many for a program."""
+        """Find the leaves that a point can reach; None if they are too many for a program."""
         if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
             return None
         node = self.model.roots.astype(np.int64)
@@ -103,7 +103,7 @@ class Trees:
         return [(int(j), np.flatnonzero(feature == j)) for j in np.unique(feature)]
 
     def _children(self, node: Longs, mask: Booleans, j: int, places: Places) -> tuple[Longs, Booleans]:
-        """The children of nodes that test one feature, with the places that are left there; those with some."""
+        """Reachable children of nodes that test one feature, with their places."""
         value, span = places.held(j)
         left = self.goes_left(node[:, None], value[None, :])
         children, masks = [], []
@@ -120,7 +120,7 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """One point's places, and the leaves that it can get to from there, by tree."""
+    """The places of one point and the leaves that it can reach, by tree."""
 
     places: Places
     leaf: Longs
@@ -128,21 +128,21 @@ class Reach:
     mask: Booleans  # (leaves, places): a point is in a leaf if all units are at places of its own
 
     def among(self, wanted: Booleans) -> Reach:
-        """The same with some of the places."""
+        """Keep some of the places."""
         mask, first = self.mask[:, wanted], self.places.among(wanted).first
         reached = np.logical_or.reduceat(mask, first[:-1], axis=1).all(axis=1) if mask.shape[1] else np.ones(len(mask), bool)
         return Reach(self.places.among(wanted), self.leaf[reached], self.tree[reached], mask[reached])
 
     def up_to(self, cost: float) -> Reach:
-        """The same without the places that alone cost more."""
+        """Drop the places that cost more."""
         return self.among(self.places.cost <= cost)
 
     def of_trees(self, wanted: Booleans) -> Reach:
-        """The same with some of the leaves, those of whole trees."""
+        """Keep the leaves of some trees."""
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Of places that no leaf tells apart, the cheapest; all of them for units with a column of ``kept``."""
+        """Keep the cheapest of places that no leaf tells apart, except for units in ``kept``."""
         wanted = np.ones(len(self.places.cost), dtype=bool)
         for u, unit in enumerate(self.places.units):
             if kept.isdisjoint(unit.columns):
@@ -152,17 +152,17 @@ class Reach:
         return self.among(wanted)
 
     def hits(self, chosen: Longs) -> Booleans:
-        """Which leaves a point is in that is at these places."""
+        """Mask of the leaves of a point at these places."""
         inside: Booleans = np.all(self.mask[:, chosen], axis=1)
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """The places that units can be at without leaving any of these leaves."""
+        """Mask of the places that leave the leaves unchanged."""
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Per place, what the leaves add up to once its unit is there and all others are at these places."""
+        """Per place, the sum of the leaves after its unit alone moves there."""
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
         added = np.empty((len(self.places.cost), shares.shape[1]))
@@ -183,7 +183,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Program:
+class TreeProgram:
     """Minimise ``price @ steps`` over the columns, all between 0 and 1: steps, leaves, and what rules need besides."""
 
     reach: Reach
@@ -193,7 +193,7 @@ class Program:
 
     @cached_property
     def place(self) -> tuple[csr_array, Floats]:
-        """Whether units are at each place, as a sum of steps and a constant."""
+        """Indicators of the places as sums of steps and a constant."""
         return _places_by_steps(self.reach.places.units)
 
     @property
@@ -208,7 +208,7 @@ class Program:
 
     @cached_property
     def price(self) -> Floats:
-        """What each step costs, on top of those before it."""
+        """Cost of each step, on top of those before it."""
         price: Floats = np.maximum(self.place[0].T @ self.reach.places.cost, 0.0)
         return price
 
@@ -219,7 +219,7 @@ class Program:
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> Rows:
-        """Rows that are about places, and about columns behind the steps, as rows about columns."""
+        """Convert rows about places and further columns into rows about columns."""
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
         steps.sum_duplicates()
@@ -235,7 +235,7 @@ class Program:
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> Rows:
-        """No place is left more often than it is entered; where that is about one step only, it needs no row."""
+        """Keep every place from being left more often than entered."""
         by_step, constant = self.place
         several = np.flatnonzero(np.diff(by_step.indptr) > 1)
         rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
@@ -277,7 +277,7 @@ class Program:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> Rows:
-        """A row that keeps these units from all being at places of this set."""
+        """Row that keeps these units from all being at places of this set."""
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
         return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
@@ -310,7 +310,7 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """A number for each place of a unit, the same for places that no leaf tells apart."""
+    """Number the places of a unit, alike for places that no leaf tells apart."""
     if in_order:  # then these are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
     return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
@@ -339,8 +339,8 @@ def _stacked(*parts: Rows) -> Rows:
     return Rows(csr_array(vstack(matrices, format="csr")), np.concatenate(least), np.concatenate(most))
 
 
-def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> Program | None:
-    """The program for ``weights @ score >= needed`` within reach; None where the best leaves do not add up to it."""
+def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
+    """Build the program for ``weights @ score >= needed``; None if the best leaves miss it."""
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))
     worst, best = (bound.reduceat(gains, first, axis=0) for bound in (np.minimum, np.maximum))
@@ -351,4 +351,4 @@ def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rul
         return None
     reach = reach.of_trees(matters[reach.tree]).without_doubles(rules.columns)
     gains = trees.shares[reach.leaf] @ weights.T - worst[reach.tree]
-    return Program(reach, gains, needed, rules.of(reach.places))
+    return TreeProgram(reach, gains, needed, rules.of(reach.places))

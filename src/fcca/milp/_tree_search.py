@@ -1,4 +1,4 @@
-"""The second way to solve tree ensembles: a mixed-integer program on HiGHS, independent of the searches.
+"""Counterfactuals of tree ensembles by mixed-integer programs on HiGHS, independent of the core.
 
 HiGHS takes a row for kept that is violated by 1e-6 and a number for whole that is 1e-6 off, and stops at a gap of 1e-6, all
 absolute. Rows and objective are therefore scaled up; and because that alone proves nothing, every answer is rounded to
@@ -25,8 +25,8 @@ from fcca.constraints import Limits
 from fcca.milp._answers import OPTIMAL, PROMISE, Answers, Outcome, cheapest_class, is_close, rival_weights, solve_each
 from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
 from fcca.milp._places import Offers, Places
-from fcca.milp._program import Program, Reach, Rows, Trees, program_for
 from fcca.milp._rule_rows import ROOM, RulesBetween
+from fcca.milp._tree_program import Reach, Rows, TreeProgram, Trees, program_for
 from fcca.models import TreeEnsemble
 
 Floats = NDArray[np.float64]
@@ -37,8 +37,8 @@ Progress = Callable[[int], None]
 BEYOND_ANY_SCORE = 1e300  # the boundary of a classifier that answers one class only may be infinite
 
 
-class Answer(NamedTuple):
-    """What HiGHS says about one program."""
+class HighsAnswer(NamedTuple):
+    """Result of HiGHS for one program."""
 
     bound: float  # proven for all answers that are not forbidden
     nodes: int
@@ -46,8 +46,8 @@ class Answer(NamedTuple):
     nothing_left: bool = False  # proven that there is no answer
 
 
-class Aim:
-    """That one class wins by a margin."""
+class TreeAim:
+    """The aim that one class wins by a margin."""
 
     def __init__(self, trees: Trees, target: int, margin: float) -> None:
         self.trees, self.target, self.margin = trees, target, margin
@@ -58,7 +58,7 @@ class Aim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """By how much the class leads its nearest rival, for rows of scores."""
+        """Leads of the class over its nearest rival, for rows of scores."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -66,22 +66,22 @@ class Aim:
         return lead
 
     def is_met(self, row: Floats) -> bool:
-        """Whether a row wins by the margin."""
+        """True if the row wins by the margin."""
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
-    def program(self, reach: Reach, rules: RulesBetween) -> Program | None:
-        """The program for this aim, None where it is out of reach."""
+    def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
+        """Build the program for this aim; None if it is out of reach."""
         needed = self.margin + self.weights.sum(axis=1) * self.boundary
         return program_for(self.trees, reach, self.weights, needed, rules)
 
 
-class MilpSearch:
+class TreeSearch:
     """Cheapest changes of one ensemble, point by point."""
 
     def __init__(self, model: TreeEnsemble, offers: Offers) -> None:
         self.model, self.offers = model, offers
         self.trees = Trees(model)
-        self.rules = RulesBetween.within(offers.limits)
+        self.rules = RulesBetween(offers.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
         """Places and leaves that the i-th point can move to; None where they are too many for a program."""
@@ -95,10 +95,10 @@ class MilpSearch:
             scores,
             own_class,
             target,
-            lambda k, cutoff: self._towards(Aim(self.trees, k, margin), reach, cutoff, deadline),
+            lambda k, cutoff: self._towards(TreeAim(self.trees, k, margin), reach, cutoff, deadline),
         )
 
-    def _towards(self, aim: Aim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
+    def _towards(self, aim: TreeAim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
         """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
         best = Outcome()
         if aim.is_met(reach.places.x0):
@@ -122,8 +122,8 @@ class MilpSearch:
 
     # --- answers of HiGHS -------------------------------------------------------------------------------------------------
 
-    def _improve(self, best: Outcome, program: Program, aim: Aim, deadline: float) -> None:
-        """Answers of HiGHS until the bound on those that are left reaches the cheapest, or time is up."""
+    def _improve(self, best: Outcome, program: TreeProgram, aim: TreeAim, deadline: float) -> None:
+        """Ask HiGHS until its bound reaches the cheapest answer, or time is up."""
         places, n_good = program.reach.places, 0
         forbidden: list[Rows] = []
         for answer in _answers(program, forbidden, deadline):
@@ -142,8 +142,8 @@ class MilpSearch:
             if best.cost < np.inf and is_close(best.bound, best.cost):
                 return
 
-    def _judged(self, program: Program, aim: Aim, chosen: Longs) -> tuple[Longs | None, Rows]:
-        """The cheapest of all that are settled together with one, None where they are no answers; and a row against them."""
+    def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, Rows]:
+        """Judge an answer and all settled with it: the cheapest or None, and a row against them."""
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
         if not aim.is_met(row):
@@ -164,13 +164,13 @@ class MilpSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Columns of a rule that is broken at these places."""
+        """Columns of a rule broken at these places."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- answers without HiGHS --------------------------------------------------------------------------------------------
 
-    def _greedy(self, aim: Aim, reach: Reach, deadline: float) -> Longs | None:
-        """Some places that meet the aim, by moving the unit that gains most for its cost until they do; or none."""
+    def _greedy(self, aim: TreeAim, reach: Reach, deadline: float) -> Longs | None:
+        """Move the unit that gains most per cost until the aim is met; None if it fails."""
         places, shares = reach.places, self.trees.shares
         if not places.units:
             return None
@@ -191,8 +191,8 @@ class MilpSearch:
             return None
         return self._pulled_back(aim, places, chosen)
 
-    def _pulled_back(self, aim: Aim, places: Places, chosen: Longs) -> Longs:
-        """The same places, each unit's exchanged for its cheapest one that still meets the aim and keeps the rules."""
+    def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
+        """Move each unit to its cheapest place that still meets the aim and the rules."""
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
             near = places.first[u] + places.units[u].nearness
@@ -204,7 +204,7 @@ class MilpSearch:
 
 
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
-    """Take the places for the answer if they are cheaper."""
+    """Keep the places as the answer if they are cheaper."""
     cost = places.total(chosen)
     if cost < best.cost:
         row = places.row(chosen)
@@ -212,11 +212,11 @@ def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
         best.cost, best.moves = cost, tuple(zip(feature.tolist(), row[feature].tolist(), strict=True))
 
 
-def _answers(program: Program, forbidden: list[Rows], deadline: float) -> Iterator[Answer]:
-    """What HiGHS says, again and again with more forbidden by whoever listens."""
+def _answers(program: TreeProgram, forbidden: list[Rows], deadline: float) -> Iterator[HighsAnswer]:
+    """Ask HiGHS repeatedly; the caller appends forbidden rows between the answers."""
     n_steps, n_others = program.n_steps, program.n_leaves + program.rules.n_columns
     if n_steps == 0:
-        yield Answer(0.0, 0, None, nothing_left=True)
+        yield HighsAnswer(0.0, 0, None, nothing_left=True)
         return
     price_unit = OBJECTIVE_SCALE / max(program.price.max(), 1e-300)
     row_unit = ROW_SCALE / program.gains.max(axis=0).clip(1e-300)
@@ -236,9 +236,9 @@ def _answers(program: Program, forbidden: list[Rows], deadline: float) -> Iterat
         nodes = int(answer.mip_node_count or 0)
         bound = 0.0 if answer.mip_dual_bound is None else max(0.0, answer.mip_dual_bound / price_unit)
         if answer.x is None:
-            yield Answer(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == NOTHING)
+            yield HighsAnswer(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == NOTHING)
             return
-        yield Answer(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
+        yield HighsAnswer(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
         if answer.status != SOLVED:
             return
 
@@ -261,7 +261,7 @@ def solve_milp(
     time_limit_per_row: float = np.inf,
     progress: Progress | None = None,
 ) -> Answers:
-    """Cheapest changes by mixed-integer programming, one point after the other.
+    """Find the cheapest changes by mixed-integer programming, point by point.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def solve_milp(
     """
     lambdas = (lambda0, lambda1, lambda2)
     offers = Offers(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
-    search, table = MilpSearch(model, offers), rows[points]
+    search, table = TreeSearch(model, offers), rows[points]
 
     def solve(i: int, deadline: float) -> Outcome:
         reach = search.reach(i, table[i]) if time.monotonic() < deadline else None
