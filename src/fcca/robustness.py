@@ -15,15 +15,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import column_or_1d
 
 from fcca.constraints import Constraint
-from fcca.counterfactuals import (
-    CounterfactualExplainer,
-    Explanations,
-    as_share,
-    margin_of_share,
-)
+from fcca.counterfactuals import CounterfactualExplainer, Explanations, as_share, margin_of_share
 from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, decide_at
 from fcca.tables import Columns
+from fcca.utils import whole_number
 
 __all__ = ["margin_effect", "share_margin"]
 
@@ -194,9 +190,8 @@ def margin_effect(
 
 
 def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> list[float | str]:
-    for name, number in (("n_refits", n_refits), ("n_noises", n_noises)):
-        if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or number < 0:
-            raise InvalidInputError(f"{name} must be a whole number of at least 0, got {number!r}.")
+    whole_number("n_refits", n_refits, least=0)
+    whole_number("n_noises", n_noises, least=0)
     if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= float(noise) <= 1:
         raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
     if n_refits > 0 and y is None:
@@ -223,7 +218,7 @@ def _refitted(
     seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
     table = explainer.columns.encode(X)
     if len(y) != len(table):
-        raise InvalidInputError(f"X has {len(table)} row(s) and y {len(y)}: give one label per row.")
+        raise InvalidInputError(f"X and y must have the same number of rows ({len(table)} and {len(y)}).")
 
     def fitted(X: Any, y: NDArray[Any]) -> Any:
         model = clone(fresh).set_params(**{name: int(rng.integers(LARGEST_SEED)) for name in seeds}).fit(X, y)

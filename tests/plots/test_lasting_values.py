@@ -5,7 +5,7 @@ import pytest
 
 from fcca.plots import DriftDisplay, FrontierDisplay, StabilityDisplay
 from fcca.plots._frontier import _runs
-from fcca.plots._style import number
+from fcca.plots._text import number
 from plots import estimators as made
 
 

@@ -21,7 +21,7 @@ from fcca.plots import (
     ThresholdHeatmapDisplay,
     TreeDisplay,
 )
-from fcca.plots._style import number
+from fcca.plots._text import number
 from fcca.utils import proof_in_words
 from plots import estimators as made
 

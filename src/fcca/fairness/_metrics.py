@@ -108,7 +108,7 @@ def group_metrics(
     """
     truth, answer = column_or_1d(y_true), column_or_1d(y_pred)
     if len(truth) != len(answer):
-        raise InvalidInputError(f"y_true has {len(truth)} row(s) and y_pred {len(answer)}: give one of each per row.")
+        raise InvalidInputError(f"y_true and y_pred must have the same number of rows ({len(truth)} and {len(answer)}).")
     label = check_label(favourable, [*pd.unique(truth), *pd.unique(answer)], "labels in y_true and y_pred")
     weight = check_weights(sample_weight, len(truth))
     return metrics_of(truth == label, answer == label, Groups.of(groups, n_rows=len(truth)), weight)

@@ -18,7 +18,7 @@ from fcca.constraints import Constraint, Immutable, check_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
-from fcca.utils import html_table, number, paragraph, printable
+from fcca.utils import html_table, number, paragraph, printable, whole_number
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -242,8 +242,8 @@ def recourse_by_group(
     >>> found.groups["sensitive_share"].to_dict()
     {0: 1.0, 1: nan}
     """
-    if max_rows is not None and (not isinstance(max_rows, (int, np.integer)) or isinstance(max_rows, bool) or max_rows < 1):
-        raise InvalidInputError(f"max_rows must be None or a number of rows of at least 1, got {max_rows!r}.")
+    if max_rows is not None:
+        max_rows = whole_number("max_rows", max_rows)
     label = check_label(favourable, explainer.classes.tolist())
     rules = explainer.constraints + check_rules(constraints)
     table, _ = explainer.encode_rows(X)
@@ -282,7 +282,7 @@ def recourse_by_group(
         overall=pd.DataFrame([counts.line(everyone)]).astype(_TYPES).astype(object).iloc[0].rename(OVERALL),
         moves=pd.concat(moves, ignore_index=True),
         constraints=rules,
-        max_rows=None if max_rows is None else int(max_rows),
+        max_rows=max_rows,
         explanations=found,
         free_explanations=free,
     )

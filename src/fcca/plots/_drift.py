@@ -8,34 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import check_result
-from fcca.plots._style import (
-    BLUE,
-    GREY,
-    HATCHES,
-    INK,
-    NAME_WIDTH,
-    ORANGE,
-    SMALL,
-    TITLE,
-    VERMILION,
-    Entry,
-    checked_count,
-    class_style,
-    draw_key,
-    filled,
-    fitting,
-    is_narrow,
-    name_lines,
-    one_line,
-    percent,
-    plain_frame,
-    room_of,
-    several,
-    some_lines,
-)
+from fcca.plots._style import BLUE, GREY, HATCHES, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, class_style, filled
+from fcca.plots._text import one_line, percent, several, some_lines
 from fcca.stability import BinShares, Drift
+from fcca.utils import whole_number
 
 WIDTH, LINE = 9.5, 0.27  # inches
 AROUND = 95.0  # points above and below the bars
@@ -108,8 +87,8 @@ class DriftDisplay(Display):
         return cls(drift, column=column, max_columns=max_columns, max_bins=max_bins).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        most = checked_count("max_columns", self.max_columns)
-        n_bins = checked_count("max_bins", self.max_bins)
+        most = whole_number("max_columns", self.max_columns)
+        n_bins = whole_number("max_bins", self.max_bins)
         looked_at = self._looked_at()
         ordered = sorted(self.drift.columns, key=lambda one: -one.psi)
         leaves = [] if self.drift.leaves is None else [self.drift.leaves]

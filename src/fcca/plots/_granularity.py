@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from fcca.classifier import GRANULARITIES, FCCAClassifier, choose_granularity
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import draw_key, is_narrow, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import check_frame
-from fcca.plots._style import INK, NORMAL, SMALL, class_style, draw_key, is_narrow, plain_frame, room_of
+from fcca.plots._style import INK, NORMAL, SMALL, class_style
 
 WIDTH, HEIGHT = 9.0, 5.2  # inches
 TIGHT = 580.0  # points below which titles are short

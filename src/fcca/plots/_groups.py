@@ -10,23 +10,11 @@ import pandas as pd
 
 from fcca.exceptions import InvalidInputError
 from fcca.fairness import FairDistillation, GroupRecourse
+from fcca.plots._axes import draw_key, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import check_result
-from fcca.plots._style import (
-    SMALL,
-    TITLE,
-    class_style,
-    draw_key,
-    is_narrow,
-    name_lines,
-    number,
-    one_line,
-    percent,
-    plain_frame,
-    room_of,
-    some_lines,
-    text_width,
-)
+from fcca.plots._style import SMALL, TITLE, class_style
+from fcca.plots._text import number, one_line, percent, some_lines, text_width
 from fcca.utils import printable
 
 #: What the rates of group_metrics are in words.

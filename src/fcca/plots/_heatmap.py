@@ -10,30 +10,13 @@ from numpy.typing import NDArray
 
 from fcca.conditions import label_in_words
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import fitting, name_lines, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import fitted_discretizer, in_share_of_range, ranges
-from fcca.plots._style import (
-    GREY,
-    INK,
-    LIGHT,
-    NAME_WIDTH,
-    NARROW,
-    SMALL,
-    TITLE,
-    checked_count,
-    fitting,
-    ink_on,
-    name_lines,
-    number,
-    one_line,
-    room_of,
-    several,
-    shortened,
-    shown,
-    some_lines,
-    text_width,
-)
+from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE, ink_on
+from fcca.plots._text import number, one_line, several, shortened, shown, some_lines, text_width
 from fcca.thresholds import ThresholdTable
+from fcca.utils import whole_number
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +125,7 @@ class ThresholdHeatmapDisplay(Display):
         return super().plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        most = checked_count("max_features", self.max_features)
+        most = whole_number("max_features", self.max_features)
         table = self.thresholds
         if len(table) == 0:
             raise InvalidInputError("There is no threshold to draw.")

@@ -10,26 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import fitting, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import counterfactuals_of, fitted_discretizer
-from fcca.plots._style import (
-    BLUE,
-    LIGHT,
-    NAME_WIDTH,
-    NARROW,
-    SMALL,
-    TITLE,
-    checked_count,
-    fitting,
-    name_lines,
-    one_line,
-    percent,
-    plain_frame,
-    room_of,
-    several,
-    some_lines,
-)
+from fcca.plots._style import BLUE, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE
+from fcca.plots._text import one_line, percent, several, some_lines
 from fcca.tables import check_weights
+from fcca.utils import whole_number
 
 WIDTH, LINE = 7.0, 0.26  # inches
 AROUND = 60.0  # points above and below the bars
@@ -141,7 +128,7 @@ class CounterfactualImportanceDisplay(Display):
         return super().plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        most = checked_count("max_features", self.max_features)
+        most = whole_number("max_features", self.max_features)
         if len(self.importance) == 0:
             raise InvalidInputError("No counterfactual moves any column.")
         ax = self._begin(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))

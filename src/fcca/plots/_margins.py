@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from fcca.plots._axes import draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
 from fcca.plots._sources import check_frame
-from fcca.plots._style import INK, SMALL, TITLE, class_style, draw_key, is_narrow, plain_frame, shown
+from fcca.plots._style import INK, SMALL, TITLE, class_style
+from fcca.plots._text import shown
 
 CURVES = {
     "holds_resampled": "fitted again on other samples",

@@ -11,27 +11,11 @@ import numpy as np
 
 from fcca.counterfactuals import Counterfactuals, Explanations, Move, feature_in_words, grouped, shown_landing, shown_origin
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import check_result, counterfactuals_of, fitted_discretizer, in_share_of_range
-from fcca.plots._style import (
-    GREY,
-    INK,
-    LIGHT,
-    NAME_WIDTH,
-    NARROW,
-    NORMAL,
-    SMALL,
-    TITLE,
-    class_style,
-    names_of_classes,
-    number,
-    one_line,
-    room_of,
-    shortened,
-    shown,
-    some_lines,
-    text_width,
-)
+from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, NORMAL, SMALL, TITLE, class_style
+from fcca.plots._text import names_of_classes, number, one_line, shortened, shown, some_lines, text_width
 
 WIDTH, LINE = 7.5, 0.5  # inches
 AROUND, TIGHT = 50.0, 27.0  # points above and below the lines, and of a line that is too low for two of text

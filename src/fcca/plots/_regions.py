@@ -16,25 +16,13 @@ from fcca.classifier import FCCAClassifier
 from fcca.conditions import label_in_words
 from fcca.counterfactuals import CounterfactualExplainer, Counterfactuals
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import Entry, draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
 from fcca.plots._sources import fitted_classifier
-from fcca.plots._style import (
-    GREY,
-    INK,
-    NORMAL,
-    SMALL,
-    TITLE,
-    Entry,
-    checked_count,
-    class_style,
-    draw_key,
-    is_narrow,
-    names_of_classes,
-    one_line,
-    plain_frame,
-    tint,
-)
+from fcca.plots._style import GREY, INK, NORMAL, SMALL, TITLE, class_style, tint
+from fcca.plots._text import names_of_classes, one_line
 from fcca.thresholds import ThresholdTable
+from fcca.utils import whole_number
 
 Floats = NDArray[np.float64]
 
@@ -186,7 +174,7 @@ class DecisionRegionsDisplay(Display):
                 f"Decision regions can be drawn for classifiers of exactly two columns; this one was fitted on "
                 f"{classifier.n_features_in_}. Fit one on two of them."
             )
-        n_arrows, max_points = checked_count("n_arrows", n_arrows, 0), checked_count("max_points", max_points, 0)
+        n_arrows, max_points = whole_number("n_arrows", n_arrows, 0), whole_number("max_points", max_points, 0)
         rows = classifier.training_data(X, y)
         discretizer = classifier.discretizer_
         kept: ThresholdTable = discretizer.thresholds_

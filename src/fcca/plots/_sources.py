@@ -14,6 +14,7 @@ from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import InvalidInputError
+from fcca.utils import type_in_words
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 def fitted_classifier(estimator: Any) -> FCCAClassifier:
     """A fitted FCCAClassifier."""
     if not isinstance(estimator, FCCAClassifier):
-        raise InvalidInputError(f"Expected a fitted FCCAClassifier, got {_name(estimator)}.")
+        raise InvalidInputError(f"Expected a fitted FCCAClassifier, got {type_in_words(estimator)}.")
     check_is_fitted(estimator)
     return estimator
 
@@ -31,7 +32,7 @@ def fitted_discretizer(estimator: Any) -> Any:
     if isinstance(estimator, FCCAClassifier):
         return fitted_classifier(estimator).discretizer_
     if not isinstance(estimator, ThresholdTransformer):
-        raise InvalidInputError(f"Expected a fitted FCCAClassifier or a fitted discretizer, got {_name(estimator)}.")
+        raise InvalidInputError(f"Expected a fitted FCCAClassifier or a fitted discretizer, got {type_in_words(estimator)}.")
     check_is_fitted(estimator, "thresholds_")
     return estimator
 
@@ -40,7 +41,7 @@ def counterfactuals_of(discretizer: Any) -> Counterfactuals:
     """The counterfactuals that it was fitted by."""
     found = getattr(discretizer, "counterfactuals_", None)
     if not isinstance(found, Counterfactuals):
-        raise InvalidInputError(f"{_name(discretizer)} computes no counterfactuals; use an FCCADiscretizer.")
+        raise InvalidInputError(f"{type_in_words(discretizer)} computes no counterfactuals; use an FCCADiscretizer.")
     return found
 
 
@@ -61,7 +62,9 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
     if X is None and isinstance(estimator, FCCAClassifier):
         X = estimator.training_data().X
     if X is None:
-        raise InvalidInputError(f"{_name(discretizer)} does not know the range of its columns: give X, the training data.")
+        raise InvalidInputError(
+            f"{type_in_words(discretizer)} does not know the range of its columns: give X, the training data."
+        )
     table = discretizer.encode(X)
     return np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
 
@@ -122,7 +125,3 @@ def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> No
     if lacking or len(frame) == 0:
         what = f"lacks {', '.join(lacking)}" if lacking else "has no line"
         raise InvalidInputError(f"{name} must be what {maker} returns; it {what}.")
-
-
-def _name(estimator: Any) -> str:
-    return f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__

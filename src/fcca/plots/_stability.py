@@ -8,34 +8,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import check_result
-from fcca.plots._style import (
-    BLUE,
-    GREY,
-    INK,
-    NAME_WIDTH,
-    ORANGE,
-    SMALL,
-    TITLE,
-    Entry,
-    checked_count,
-    draw_key,
-    fitting,
-    is_narrow,
-    name_lines,
-    number,
-    percent,
-    plain_frame,
-    room_of,
-    several,
-    shortened,
-    shown,
-    some_lines,
-    text_width,
-    tint,
-)
+from fcca.plots._style import BLUE, GREY, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, tint
+from fcca.plots._text import number, percent, several, shortened, shown, some_lines, text_width
 from fcca.stability import Stability
+from fcca.utils import whole_number
 
 WIDTH, LINE = 9.0, 0.28  # inches
 TIGHT = 580.0  # points below which texts are short
@@ -99,7 +78,7 @@ class StabilityDisplay(Display):
         return cls(stability, max_thresholds=max_thresholds).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        most = checked_count("max_thresholds", self.max_thresholds)
+        most = whole_number("max_thresholds", self.max_thresholds)
         small = is_narrow(ax)
         everything = self.stability.to_frame()
         n = min(most, len(everything))

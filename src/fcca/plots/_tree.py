@@ -5,58 +5,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
+from fcca.plots._axes import room_of
 from fcca.plots._display import Display
 from fcca.plots._sources import one_row
-from fcca.plots._style import (
-    GREY,
-    INK,
-    NARROW,
-    NORMAL,
-    POINTS,
-    SMALL,
-    TITLE,
-    class_style,
-    names_of_classes,
-    percent,
-    room_of,
-    several,
-    shortened,
-    shown,
-    text_width,
-    wrapped,
-)
+from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, class_style
+from fcca.plots._text import names_of_classes, several, shown, text_width, wrapped
+from fcca.plots._tree_layout import BAR, LINE, PAD, SWATCH, Shape, TreeLayout, laid_out
 from fcca.tables import Columns
 from fcca.trees import OptimalTreeClassifier, TreeStructure
 from fcca.utils import proof_in_words
 
-PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0  # points
-SWATCH = 10.0
 LEAST_TITLE = 400.0  # points that a title may be wide, however small the tree
-SPREAD = 1.08  # by which small letters may be wider than they are, as they begin at whole pixels
 GOOD_SCALE = 0.8  # from which on nothing is left out to make letters larger
 LEAST_SIZE = 4.5  # points of letters that can just be read
-
-
-class Shape(NamedTuple):
-    """How a tree is laid out."""
-
-    box: float  # points: how wide a box is
-    gap: float  # the space to the next column
-    most_lines: int  # of a condition
-    rows: bool = True  # whether the boxes say how many rows they have
-
-    @property
-    def text(self) -> float:
-        """How wide a line in a box may be."""
-        return self.box - 2 * PAD
-
+EDGE = "#999999"  # of boxes and branches that are not lit
 
 #: The first is that of a figure of its own; the others are for axes that are too small for it.
 SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40, 5), Shape(86, 40, 4, rows=False))
@@ -105,7 +74,7 @@ class TreeDisplay(Display):
     certificate: str = ""
     leaf: int | None = None
     conditions_: dict[int, str] = field(init=False)
-    _shape: Shape = field(init=False)
+    _layout: TreeLayout = field(init=False)
 
     @classmethod
     def from_estimator(
@@ -157,195 +126,114 @@ class TreeDisplay(Display):
         tree = self.structure
         if self.leaf is not None and not (0 <= self.leaf < len(tree.feature) and tree.feature[self.leaf] < 0):
             raise InvalidInputError(f"leaf must be the number of a leaf of the tree, got {self.leaf!r}.")
-        given = ax is not None
-        if given:
-            self._begin(ax, 0, 0)
-            room = room_of(ax)
-            room = room[0], room[1] - 3 * LINE
-            self._shape = max(SHAPES, key=lambda shape: round(min(GOOD_SCALE, self._scale(shape, room)), 3))
-            self._warn_where_too_small(room)
-        else:
-            self._shape = SHAPES[0]
-        texts, height, x, y = self._layout()
-        wide, top, keys, key_height = self._size(x, y, height)
-        words = self._title(0.9 * room_of(ax)[0] if given else max(wide, LEAST_TITLE))
-        if not given:
-            wide = max(wide, *(1.05 * text_width(line, TITLE) for line in words))
-            lines = 0.2 + 0.17 * len(words)
-            ax = self._begin(None, wide / POINTS + 0.3, (top + key_height) / POINTS + lines)
-        ax.set_axis_off()
-        ax.set_xlim(-4, wide + 4)
-        ax.set_ylim(top + key_height + 2, -4)  # from the top down
-        ax.set_aspect("equal", anchor="N")
-
+        inner = np.flatnonzero(tree.feature >= 0).tolist()
+        self.conditions_ = {node: tree.test_in_words(node, True, list(self.feature_names), self.columns) for node in inner}
+        ax = self._begin_tree() if ax is None else self._begin_tree_on(ax)
         lit = set() if self.leaf is None else {self.leaf, *(node for node, _ in tree.path_to(self.leaf))}
         for node in range(len(tree.feature)):
             if tree.feature[node] >= 0:
                 for child, holds in ((int(tree.left[node]), False), (int(tree.right[node]), True)):
-                    self._branch(ax, node, child, holds, x, y, node in lit and child in lit)
-            self._node(ax, node, texts[node], x[node], y[node], height[node], node in lit)
-        for left, down, name in keys:
-            self._swatch(ax, left, top + down, self._key_names.index(name), name)
-        ax.set_title("\n".join(words), fontsize=SMALL if given and room_of(ax)[0] < NARROW else TITLE)
+                    self._branch(ax, node, child, holds, node in lit and child in lit)
+            self._node(ax, node, node in lit)
+        for at, key in enumerate(self._layout.keys):
+            self._swatch(ax, key.left, self._layout.bottom + key.below, at, key.name)
 
-    # --- how large it is -----------------------------------------------------------------------------------------------
+    def _begin_tree(self) -> Any:
+        """Axes of a new figure in the natural size of the tree."""
+        layout = self._layout = self._laid_out(SHAPES[0])
+        words = self._title(max(layout.width, LEAST_TITLE))
+        width = max(layout.width, *(1.05 * text_width(line, TITLE) for line in words))
+        ax = self._begin(None, width / POINTS + 0.3, layout.height / POINTS + (0.2 + 0.17 * len(words)))
+        self._scale_axes(ax, width)
+        ax.set_title("\n".join(words), fontsize=TITLE)
+        return ax
 
-    def _layout(self) -> tuple[list[list[str]], list[float], list[float], list[float]]:
-        """Texts, heights and places of all boxes in the shape at hand."""
-        texts = [self._texts(node) for node in range(len(self.structure.feature))]
-        height = [2 * PAD + LINE * len(lines) + BAR for lines in texts]
-        return texts, height, *self._places(height)
+    def _begin_tree_on(self, ax: Any) -> Any:
+        """Given axes, with the layout whose letters are largest there."""
+        self._begin(ax, 0, 0)
+        width, height = room_of(ax)
+        room = width, height - 3 * LINE
+        layouts = [self._laid_out(shape) for shape in SHAPES]
+        self._layout = max(layouts, key=lambda layout: round(min(GOOD_SCALE, layout.scale(*room)), 3))
+        if self._layout.scale(*room) * NORMAL < LEAST_SIZE:
+            natural = layouts[0].width / POINTS, layouts[0].height / POINTS
+            warnings.warn(
+                f"The tree is too large to be read here: it needs about {natural[0]:.0f} × {natural[1]:.0f} inches. "
+                "Leave ax out, and it makes a figure of that size.",
+                UserWarning,
+                stacklevel=4,
+            )
+        self._scale_axes(ax, self._layout.width)
+        ax.set_title("\n".join(self._title(0.9 * width)), fontsize=SMALL if width < NARROW else TITLE)
+        return ax
 
-    def _size(self, x: list[float], y: list[float], height: list[float]) -> tuple[float, float, list[Any], float]:
-        """Width and height of the tree, and the places of the key under it with the key's height."""
-        keys, key_height = self._key_places(max(x) + self._shape.box)
-        wide = max(
-            max(x) + self._shape.box, *(left + SWATCH + 4 + SPREAD * text_width(name, NORMAL) for left, _, name in keys)
-        )
-        return wide, max(at + tall / 2 for at, tall in zip(y, height, strict=True)), keys, key_height
+    def _laid_out(self, shape: Shape) -> TreeLayout:
+        return laid_out(self.structure, self.feature_names, self.class_names, self.columns, shape)
 
-    def _scale(self, shape: Shape, room: tuple[float, float]) -> float:
-        """By how much a tree of this shape has to be scaled to fill so many points."""
-        self._shape = shape
-        _, height, x, y = self._layout()
-        wide, top, _, key_height = self._size(x, y, height)
-        return min(room[0] / (wide + 8), room[1] / (top + key_height + 6))
+    def _scale_axes(self, ax: Any, width: float) -> None:
+        ax.set_axis_off()
+        ax.set_xlim(-4, width + 4)
+        ax.set_ylim(self._layout.height + 2, -4)  # from the top down
+        ax.set_aspect("equal", anchor="N")
 
-    def _warn_where_too_small(self, room: tuple[float, float]) -> None:
-        shape = self._shape
-        if self._scale(shape, room) * NORMAL >= LEAST_SIZE:
-            return
-        self._shape = SHAPES[0]
-        _, height, x, y = self._layout()
-        wide, top, _, key_height = self._size(x, y, height)
-        self._shape = shape
-        warnings.warn(
-            f"The tree is too large to be read here: it needs about {wide / POINTS:.0f} × {(top + key_height) / POINTS:.0f} "
-            "inches. Leave ax out, and it makes a figure of that size.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-    def _title(self, wide: float) -> list[str]:
+    def _title(self, width: float) -> list[str]:
         tree = self.structure
         title = f"Tree of {several(tree.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {tree.depth}"
-        return [title, *wrapped(self.certificate, wide, TITLE, 3)] if self.certificate else [title]
+        return [title, *wrapped(self.certificate, width, TITLE, 3)] if self.certificate else [title]
 
-    # --- what is written, and where -----------------------------------------------------------------------------------
-
-    @property
-    def _key_names(self) -> list[str]:
-        return [shortened(name, 2 * self._shape.box, NORMAL) for name in self.class_names]
-
-    def _texts(self, node: int) -> list[str]:
-        tree = self.structure
-        if node == 0:
-            self.conditions_ = {}
-        n_rows, weight = int(tree.n_rows[node]), float(tree.weight[node].sum())
-        rows = several(n_rows, "row")
-        if not np.isclose(weight, n_rows):
-            rows += f", weight {weight:,.4g}"
-        if tree.feature[node] < 0:
-            best = int(tree.probability[node].argmax())
-            share = f": {percent(tree.probability[node, best])}"
-            room = 0.88 * (self._shape.text - text_width(share, NORMAL))  # bold is wider
-            name = shortened(self.class_names[best], room, NORMAL)
-            return [f"{name.rstrip()}{share}", *([rows] if self._shape.rows else [])]
-        self.conditions_[node] = tree.test_in_words(node, True, list(self.feature_names), self.columns)
-        # The name is cut before the rest, so that the number stays.
-        cut = [shortened(name, 1.5 * self._shape.text, NORMAL) for name in self.feature_names]
-        condition = tree.test_in_words(node, True, cut, self.columns)
-        lines = wrapped(condition, self._shape.text * 0.96, NORMAL, self._shape.most_lines)
-        return [*lines, *([rows] if self._shape.rows else [])]
-
-    def _places(self, height: list[float]) -> tuple[list[float], list[float]]:
-        """Left edge and middle of every box: leaves below each other, a node in the middle of its children."""
-        tree = self.structure
-        x = (tree.depths() * (self._shape.box + self._shape.gap)).tolist()
-        y = [0.0] * len(height)
-        slot = max((height[node] for node in np.flatnonzero(tree.feature < 0)), default=0.0) + BETWEEN
-        n_leaves = 0
-        for node in range(len(height)):  # depth first, so leaves come in order
-            if tree.feature[node] < 0:
-                y[node] = slot * (n_leaves + 0.5)
-                n_leaves += 1
-        for node in reversed(range(len(height))):
-            if tree.feature[node] >= 0:
-                y[node] = (y[tree.left[node]] + y[tree.right[node]]) / 2
-        first = min(at - tall / 2 for at, tall in zip(y, height, strict=True))
-        return x, [at - first for at in y]
-
-    def _key_places(self, wide: float) -> tuple[list[tuple[float, float, str]], float]:
-        """Where the classes' names stand under the tree, and how high all of them are."""
-        left, line, places = 0.0, 0, []
-        for name in self._key_names:
-            room = SWATCH + 4 + text_width(name, NORMAL) + 16
-            if left > 0 and left + room > wide:
-                left, line = 0.0, line + 1
-            places.append((left, 20.0 + 15.0 * line, name))
-            left += room
-        return places, 20.0 + 15.0 * line + 10.0
-
-    # --- how it is drawn ----------------------------------------------------------------------------------------------
-
-    def _node(self, ax: Any, node: int, lines: list[str], left: float, middle: float, tall: float, lit: bool) -> None:
+    def _node(self, ax: Any, node: int, lit: bool) -> None:
         from matplotlib.patches import FancyBboxPatch
 
-        tree = self.structure
-        top = middle - tall / 2
+        box, shape = self._layout.boxes[node], self._layout.shape
         ax.add_patch(
             FancyBboxPatch(
-                (left, top),
-                self._shape.box,
-                tall,
+                (box.left, box.top),
+                shape.box,
+                box.height,
                 boxstyle="round,pad=0,rounding_size=3",
                 facecolor="white",
-                edgecolor=INK if lit else "#999999",
+                edgecolor=INK if lit else EDGE,
                 linewidth=2.4 if lit else 0.8,
                 zorder=3,
             )
         )
-        is_leaf = tree.feature[node] < 0
-        for at, text in enumerate(lines):
-            last = self._shape.rows and at == len(lines) - 1
-            self._text(
-                ax,
-                left + PAD,
-                top + PAD + LINE * (at + 0.5),
-                text,
-                size=SMALL if last else NORMAL,
-                color=GREY if last else INK,
-                weight="bold" if is_leaf and at == 0 else "normal",
-            )
-        self._bar(ax, left + PAD, top + tall - PAD - BAR + 1, node)
+        is_leaf = self.structure.feature[node] < 0
+        for at, text in enumerate(box.lines):
+            counts = shape.rows and at == len(box.lines) - 1
+            size, color = (SMALL, GREY) if counts else (NORMAL, INK)
+            weight = "bold" if is_leaf and at == 0 else "normal"
+            self._text(ax, box.left + PAD, box.top + PAD + LINE * (at + 0.5), text, size=size, color=color, weight=weight)
+        self._bar(ax, box.left + PAD, box.top + box.height - PAD - BAR + 1, node)
 
     def _bar(self, ax: Any, left: float, top: float, node: int) -> None:
         """The classes' shares, one after the other."""
         from matplotlib.patches import Rectangle
 
-        start = left
+        start, width = left, self._layout.shape.text
         for at, share in enumerate(self.structure.probability[node].tolist()):
             if share > 0:
-                ax.add_patch(Rectangle((start, top), share * self._shape.text, BAR - 1, zorder=4, **class_style(at).fill))
-            start += share * self._shape.text
-        ax.add_patch(Rectangle((left, top), self._shape.text, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
+                ax.add_patch(Rectangle((start, top), share * width, BAR - 1, zorder=4, **class_style(at).fill))
+            start += share * width
+        ax.add_patch(Rectangle((left, top), width, BAR - 1, fill=False, edgecolor=GREY, linewidth=0.5, zorder=5))
 
-    def _branch(self, ax: Any, node: int, child: int, holds: bool, x: list[float], y: list[float], lit: bool) -> None:
-        start, end = x[node] + self._shape.box, x[child]
+    def _branch(self, ax: Any, node: int, child: int, holds: bool, lit: bool) -> None:
+        box, next_box = self._layout.boxes[node], self._layout.boxes[child]
+        start, end, y = box.left + self._layout.shape.box, next_box.left, next_box.middle
         bend = start + 10
         ax.plot(
             [start, bend, bend, end],
-            [y[node], y[node], y[child], y[child]],
-            color=INK if lit else "#999999",
+            [box.middle, box.middle, y, y],
+            color=INK if lit else EDGE,
             linewidth=2.4 if lit else 1.0,
             solid_capstyle="butt",
             zorder=2 if lit else 1,
         )
+        middle = (bend + end) / 2 + 1
+        self._text(ax, middle, y - 6, "yes" if holds else "no", size=SMALL, color=INK, align="center")
         column = None if self.columns is None else self.columns[int(self.structure.feature[node])]
-        gaps = column is not None and column.missing and node not in self.structure.asks_missing
-        self._text(ax, (bend + end) / 2 + 1, y[child] - 6, "yes" if holds else "no", size=SMALL, color=INK, align="center")
-        if gaps and not holds:
-            self._text(ax, (bend + end) / 2 + 1, y[child] + 7, "missing", size=6.5, color=GREY, align="center")
+        may_miss = column is not None and column.missing and node not in self.structure.asks_missing
+        if may_miss and not holds:
+            self._text(ax, middle, y + 7, "missing", size=6.5, color=GREY, align="center")
 
     def _swatch(self, ax: Any, left: float, middle: float, at: int, name: str) -> None:
         from matplotlib.patches import Rectangle

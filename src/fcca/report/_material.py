@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, TableCoder, as_fitted_on
 from fcca.tables import Columns, PowerOfTwoScaler, heaviest_label, known_rows
 from fcca.thresholds import ThresholdTable
-from fcca.utils import printable
+from fcca.utils import printable, type_in_words
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -163,10 +163,9 @@ def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
 
 
 def check_classifier(classifier: Any) -> None:
-    """Refuse what is no fitted FCCAClassifier, or one whose tree is not on the thresholds that it has."""
-    if isinstance(classifier, type) or not isinstance(classifier, FCCAClassifier):
-        what = f"the class {classifier.__name__}" if isinstance(classifier, type) else type(classifier).__name__
-        raise InvalidInputError(f"A report is made of a fitted FCCAClassifier, got {what}.")
+    """Check that a classifier is fitted, and that its tree is on the thresholds that it has."""
+    if not isinstance(classifier, FCCAClassifier):
+        raise InvalidInputError(f"A report is made of a fitted FCCAClassifier, got {type_in_words(classifier)}.")
     check_is_fitted(classifier)
     n_kept, n_asked = len(classifier.discretizer_.thresholds_), classifier.tree_.n_features_in_
     if n_kept != n_asked or not _is_on_its_thresholds(classifier):
@@ -230,7 +229,7 @@ def _checked_labels(classifier: FCCAClassifier, X_test: Any, y_test: Any) -> NDA
     labels: NDArray[Any] = column_or_1d(y_test)
     n = _num_samples(X_test)
     if n != len(labels):
-        raise InvalidInputError(f"X_test has {n} rows and y_test has {len(labels)}. Expected as many.")
+        raise InvalidInputError(f"X_test and y_test must have the same number of rows ({n} and {len(labels)}).")
     if n == 0:
         raise InvalidInputError("X_test has no rows. Leave it out.")
     known = set(classifier.classes_.tolist())
@@ -250,7 +249,7 @@ def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
     if some_have_no_weight and len(given) > numbers[-1]:
         given = given[numbers]
     if len(given) != len(numbers):
-        raise InvalidInputError(f"row_numbers has {len(given)} entries for {len(numbers)} training rows. Expected as many.")
+        raise InvalidInputError(f"row_numbers must have one entry per training row ({len(numbers)}), got {len(given)}.")
     names = [name if _is_small(name) else printable(name) for name in given.tolist()]
     if len(set(map(str, names))) < len(names):
         raise InvalidInputError("row_numbers names two rows alike. Expected a name of its own for every row.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
+from fcca.utils import whole_number
 
 KEPT, FORBIDDEN = 1, 2  # 0 is open
 
@@ -95,13 +96,6 @@ def _sums_of(sizes: list[int], n: int) -> list[int]:
         for taken in range(n, 0, -1):
             sums[taken] |= sums[taken - 1] << size
     return [at for at, bit in enumerate(reversed(f"{sums[n]:b}")) if bit == "1"]
-
-
-def whole_number(name: str, given: Any, least: int = 1) -> int:
-    """The number, or an error where it is none or too small."""
-    if isinstance(given, bool) or not isinstance(given, Integral) or given < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {given!r}.")
-    return int(given)
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:

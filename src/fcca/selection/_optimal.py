@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
-from fcca.selection._admissible import Admissible, whole_number, whole_numbers
+from fcca.selection._admissible import Admissible, whole_numbers
 from fcca.selection._frontier import Frontier
 from fcca.selection._result import Selection
 from fcca.selection._rows import Clock, Rows
 from fcca.thresholds import ThresholdTable
-from fcca.utils import limits_in_words, progress_bar
+from fcca.utils import limits_in_words, progress_bar, whole_number
 
 #: Numbers of conditions to look at where nothing else is said.
 NUMBERS_OF_THRESHOLDS = range(1, 17)

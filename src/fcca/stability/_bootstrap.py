@@ -23,7 +23,7 @@ from fcca.stability._matching import Matcher
 from fcca.stability._result import Stability
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
-from fcca.utils import progress_bar
+from fcca.utils import progress_bar, type_in_words, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -102,13 +102,14 @@ def bootstrap(
     """
     _check_numbers(n_samples, tolerance, random_state, n_jobs)
     if not isinstance(discretizer, (ThresholdTransformer, FCCAClassifier)):
-        shown = discretizer.__name__ if isinstance(discretizer, type) else type(discretizer).__name__
-        raise InvalidInputError(f"Expected a discretizer such as FCCADiscretizer(), or an FCCAClassifier, got {shown}.")
+        raise InvalidInputError(
+            f"Expected a discretizer such as FCCADiscretizer(), or an FCCAClassifier, got {type_in_words(discretizer)}."
+        )
     n_rows = _num_samples(X)
     weight = check_weights(sample_weight, n_rows)
     labels = None if y is None else column_or_1d(y)
     if labels is not None and len(labels) != n_rows:
-        raise InvalidInputError(f"X has {n_rows} row(s) and y {len(labels)}: give one label per row.")
+        raise InvalidInputError(f"X and y must have the same number of rows ({n_rows} and {len(labels)}).")
     if not (weight > 0).all():
         rows = np.flatnonzero(weight > 0)
         X, weight, labels = _safe_indexing(X, rows), weight[rows], None if labels is None else labels[rows]
@@ -142,9 +143,8 @@ def bootstrap(
 
 
 def _check_numbers(n_samples: Any, tolerance: Any, random_state: Any, n_jobs: Any) -> None:
-    for name, value, least in (("n_samples", n_samples, 1), ("random_state", random_state, 0)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    whole_number("n_samples", n_samples)
+    whole_number("random_state", random_state, least=0)
     if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < 1:
         raise InvalidInputError(f"tolerance must be a share of the rows, from 0 to below 1, got {tolerance!r}.")
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):

@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError, LightWeightsWarning
 from fcca.stability._bins import Encoded, bins_of, encoded
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
-from fcca.utils import bar, html_table, number, paragraph
+from fcca.utils import bar, html_table, number, paragraph, type_in_words
 
 Floats = NDArray[np.float64]
 
@@ -314,8 +314,9 @@ def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
         check_is_fitted(given, "thresholds_")
         table = given.thresholds_
     else:
-        shown = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-        raise InvalidInputError(f"Expected a ThresholdTable, a fitted discretizer or a fitted FCCAClassifier, got {shown}.")
+        raise InvalidInputError(
+            f"Expected a ThresholdTable, a fitted discretizer or a fitted FCCAClassifier, got {type_in_words(given)}."
+        )
     if len(table) == 0:
         raise InvalidInputError("There is no threshold, so there are no bins to compare.")
     return table, tree

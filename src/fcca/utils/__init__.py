@@ -1,5 +1,6 @@
 """Helpers: text, numbers, HTML, progress bars, JSON documents, output files."""
 
+from fcca.utils._checks import type_in_words, whole_number
 from fcca.utils._decimals import plain, shortest_decimal
 from fcca.utils._files import AtomicOutputs, as_path, atomic_outputs, regular_content
 from fcca.utils._html import bar, html_table, number, paragraph
@@ -44,5 +45,7 @@ __all__ = [
     "shortest_decimal",
     "shown_on",
     "step",
+    "type_in_words",
+    "whole_number",
     "without_repetition",
 ]

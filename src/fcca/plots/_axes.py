@@ -1,0 +1,82 @@
+"""Axes of plots: how much room they have, their frames, names and legends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fcca.plots._style import LIGHT, NARROW, POINTS, SMALL
+from fcca.plots._text import text_width
+
+IN_A_GRID = 0.8  # share that axes have of their place; the texts around them have the rest
+
+Entry = tuple[Any, str]  # of a legend: the artist and its label
+
+
+def room_of(ax: Any) -> tuple[float, float]:
+    """Width and height in points of the place of axes, with the texts around them where they stand in a grid."""
+    box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # that of a subfigure
+    share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
+    most = figure.get_size_inches() * POINTS
+    points = POINTS / figure.dpi / share
+    return min(box.width * points, float(most[0])), min(box.height * points, float(most[1]))
+
+
+def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
+    """How many lines of text fit into so many points, less what stands around them; at least one."""
+    return max(1, int((room - around) // line))
+
+
+def is_narrow(ax: Any) -> bool:
+    """Whether panels have to stand below each other."""
+    return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
+
+
+def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
+    """Draw no lines above and to the right, and light grid lines along one axis; without a scale, none below either."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=SMALL, length=2)
+    if grid is not None:
+        ax.grid(visible=True, axis=grid, color=LIGHT, linewidth=0.7)
+        ax.set_axisbelow(True)
+    if not scale:
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
+
+
+def name_lines(ax: Any, names: Sequence[str]) -> None:
+    """Write names beside the lines 0, 1, 2, … of axes, from the top down."""
+    ax.set_yticks(range(len(names)), names, fontsize=SMALL)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
+    """Draw a legend in the middle of empty axes; or, below others, under so many lines of text."""
+    from matplotlib.transforms import ScaledTranslation
+
+    # Labels that begin with an underscore would be left out of a legend.
+    labels = [f"\u200a{label}" if label.startswith("_") else label for _, label in entries]
+    columns = _fitting_columns([text_width(label, SMALL) + 4.5 * SMALL for label in labels], columns, room_of(ax)[0])
+    n_lines = -(-len(labels) // columns)
+    down = ScaledTranslation(0, -(4 + 1.35 * SMALL * lines) / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        [handle for handle, _ in entries],
+        labels,
+        loc="upper center" if lines else "center",
+        bbox_to_anchor=(0.5, 0.0) if lines else (0.5, 0.5),
+        bbox_transform=ax.transAxes + down if lines else ax.transAxes,
+        ncols=max(1, -(-len(labels) // max(1, n_lines))),
+        frameon=False,
+        fontsize=SMALL,
+        title=title,
+        title_fontsize=SMALL,
+    )
+
+
+def _fitting_columns(widths: list[float], most: int, room: float) -> int:
+    """In how many columns, filled one after the other, things of these widths fit beside each other."""
+    for columns in range(min(most, len(widths)), 1, -1):
+        each = -(-len(widths) // columns)
+        if sum(max(widths[at : at + each]) for at in range(0, len(widths), each)) <= room:
+            return columns
+    return 1

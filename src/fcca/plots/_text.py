@@ -1,0 +1,139 @@
+"""Texts of plots: numbers, names and sentences that fit into a width."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from fcca.exceptions import InvalidInputError
+from fcca.plots._style import SMALL
+from fcca.utils import printable
+
+ELLIPSIS = "…"
+BREAK_AFTER = frozenset("_-/,;.:")
+
+
+def shown(text: object) -> str:
+    """A text as matplotlib shows it literally: no formulas between dollar signs, no control characters."""
+    return printable(text).replace("$", r"\$")
+
+
+def number(x: float) -> str:
+    """A number in four digits, or as many as stand before its point, with commas between thousands."""
+    if x == 0 or not np.isfinite(x):
+        return "0" if x == 0 else "–"
+    if 1e-4 <= abs(x) < 1e7:
+        digits = max(0, 3 - int(np.floor(np.log10(abs(x)))))
+        text = f"{x:,.{digits}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{x:.4g}"
+
+
+def percent(share: float) -> str:
+    """Format a share in whole percents. Never rounds to 0 % or 100 %."""
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def several(n: float, what: str) -> str:
+    """``1 row`` or ``2 rows``."""
+    return f"{n:,.0f} {what}{'' if n == 1 else 's'}"
+
+
+@lru_cache(maxsize=4096)
+def _char_width(char: str) -> float:
+    """Width of a character at a size of 1 point."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    with warnings.catch_warnings():  # of characters that the font lacks
+        warnings.simplefilter("ignore")
+        # A space alone has no outline, so it is measured between two others.
+        width, _, _ = text_to_path.get_text_width_height_descent(f"x{char}x", FontProperties(size=10), ismath=False)
+        edges, _, _ = text_to_path.get_text_width_height_descent("xx", FontProperties(size=10), ismath=False)
+    return float(width - edges) / 10
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of a text in points."""
+    return sum(map(_char_width, text)) * size
+
+
+def shortened(text: object, width: float, size: float = SMALL) -> str:
+    """The text, or its beginning and its end where it is wider than so many points."""
+    whole = printable(text)
+    if text_width(whole, size) <= width:
+        return whole
+    room = width - text_width(ELLIPSIS, size)
+    head, tail = 0, len(whole)
+    while head < tail:
+        if text_width(whole[: head + 1] + whole[tail:], size) > room:
+            break
+        head += 1
+        if text_width(whole[:head] + whole[tail - 1 :], size) > room:
+            break
+        if (tail - head) > 1 and head % 2 == 0:  # two from the front for each from the back
+            tail -= 1
+    return f"{whole[:head].rstrip()}{ELLIPSIS}{whole[tail:].lstrip()}"
+
+
+def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
+    """The text on lines of at most so many points, broken between words where it can be; the rest is cut off."""
+    lines, line = [], ""
+    for piece in _pieces(printable(text), width, size):
+        if line and text_width((line + piece).rstrip(), size) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += piece.lstrip() if not line else piece
+    lines = [*lines, line.rstrip()] if line.strip() or not lines else lines
+    if len(lines) <= most_lines:
+        return lines
+    last = lines[most_lines - 1]
+    while last and text_width(last + ELLIPSIS, size) > width:
+        last = last[:-1]
+    return [*lines[: most_lines - 1], f"{last.rstrip()}{ELLIPSIS}"]
+
+
+def one_line(text: object, width: float, size: float = SMALL) -> str:
+    """A text shortened to so many points, shown literally."""
+    return shown(shortened(text, width, size))
+
+
+def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
+    """A text broken into lines of at most so many points, shown literally."""
+    return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
+
+
+def _pieces(text: str, width: float, size: float) -> list[str]:
+    """What a line may be broken between: words, parts of long ones, letters where nothing else is left."""
+    pieces, piece = [], ""
+    for at, char in enumerate(text):
+        piece += char
+        ends = char == " " or (char in BREAK_AFTER and not text[at + 1 : at + 2].isdigit())
+        if ends or text_width(piece, size) > width - 2 * size:
+            pieces.append(piece)
+            piece = ""
+    return [*pieces, piece] if piece else pieces
+
+
+def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:
+    """Names of the classes: by a mapping from labels, by a list in their order, or their labels."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if given is None:
+        return [printable(label) for label in labels]
+    if isinstance(given, Mapping):
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
+        return [printable(given.get(label, label)) for label in labels]
+    if isinstance(given, str) or len(given) != len(labels):
+        raise InvalidInputError(
+            f"class_names must be a name for each of the {len(labels)} classes {labels}, or a mapping from them; got "
+            f"{given!r}."
+        )
+    return [printable(name) for name in given]
