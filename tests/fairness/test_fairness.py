@@ -175,7 +175,7 @@ def test_the_frame_ends_with_all_groups():
     [
         ({"sensitive": "mal"}, "no column 'mal'. Did you mean 'male'"),
         ({"favourable": "maybe"}, "favourable='maybe' is none of the classes, which are \\['no', 'yes'\\]"),
-        ({"max_rows": 0}, "max_rows must be None or"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
         ({"groups": [0, 1]}, "7 row\\(s\\), got 2"),
         ({"groups": ["a"] * 7}, "one value only, 'a'"),
         ({"sensitive": ["a"] * 6 + ["b"], "groups": ["a"] * 7}, "given by name"),
@@ -280,7 +280,7 @@ def test_four_fifths_is_four_fifths(selected, passes):
     [
         (([1, 0], [1, 0], ["a", "b"], 2), "favourable=2 is none of the labels"),
         (([1, 0], [1, 0], ["a", "a"], 1), "one value only"),
-        (([1, 0], [1], ["a", "b"], 1), "2 row\\(s\\) and y_pred 1"),
+        (([1, 0], [1], ["a", "b"], 1), r"y_true and y_pred must have the same number of rows \(2 and 1\)"),
         (([1, 0], [1, 0], ["a"], 1), "2 row\\(s\\), got 1"),
         (([1, 0], [1, 0], "ab", 1), "one value per row"),
     ],

@@ -89,7 +89,7 @@ def test_what_is_not_fitted_is_refused(draw):
         (lambda: GranularityDisplay.from_estimator(3, None, None), "Expected an FCCAClassifier, got int"),
         (lambda: GroupMetricsDisplay.from_distillation(made.distilled(), rate="x"), "rate must be one of"),
         (lambda: GroupMetricsDisplay.from_distillation(made.metrics()), "what distill_without returns"),
-        (lambda: GroupMetricsDisplay.from_metrics(pd.DataFrame({"tpr": [1]})), "it lacks 'selection_rate'"),
+        (lambda: GroupMetricsDisplay.from_metrics(pd.DataFrame({"tpr": [1]})), "it lacks selection_rate"),
         (lambda: RecourseDisplay.from_recourse(made.metrics()), "what recourse_by_group returns, got DataFrame"),
         (lambda: MarginEffectDisplay.from_effect(pd.DataFrame()), "it lacks margin"),
         (lambda: MarginEffectDisplay.from_effect(made.effect().head(0)), "it has no line"),

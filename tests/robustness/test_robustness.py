@@ -182,7 +182,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
     ("changes", "message"),
     [
         ({"y": None}, "y is needed"),
-        ({"y": [0, 1]}, "60 row\\(s\\) and y 2"),
+        ({"y": [0, 1]}, r"X and y must have the same number of rows \(60 and 2\)"),
         ({"margins": []}, "at least one margin"),
         ({"margins": "10%"}, "margins must be a list"),
         ({"margins": ["many"]}, "A share must be"),

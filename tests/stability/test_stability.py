@@ -405,7 +405,7 @@ def test_a_classifier_that_takes_no_weights_is_refused_in_words():
         ({"tolerance": "5%"}, "tolerance must be a share"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
         ({"discretizer": DecisionTreeClassifier()}, "Expected a discretizer such as .*, got DecisionTreeClassifier"),
-        ({"discretizer": MidpointDiscretizer}, "Expected a discretizer .*, got MidpointDiscretizer"),
+        ({"discretizer": MidpointDiscretizer}, "Expected a discretizer .*, got the class MidpointDiscretizer"),
         ({"y": [0, 1]}, r"X and y must have the same number of rows \(150 and 2\)"),
         ({"sample_weight": [1, 2]}, "sample_weight must be 1D with one entry per row"),
         ({"discretizer": FCCADiscretizer(), "y": np.zeros(150)}, "at least two classes"),

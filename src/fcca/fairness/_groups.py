@@ -54,13 +54,7 @@ class Groups:
         else:
             labels = sorted({_plain(label) for label in column[~gaps].tolist()}, key=_order)
         position = {label: at for at, label in enumerate(labels)}
-        code = np.array(
-            [
-                position.get(_plain(label), len(labels)) if not gap else len(labels)
-                for label, gap in zip(column.tolist(), gaps, strict=True)
-            ],
-            dtype=np.intp,
-        )
+        code = np.array([position.get(_plain(label), len(labels)) for label in column.tolist()], dtype=np.intp)
         if gaps.any():
             labels = [*labels, MISSING]
         if len(labels) < 2:

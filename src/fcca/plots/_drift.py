@@ -13,13 +13,17 @@ from fcca.plots._display import Display
 from fcca.plots._sources import check_result
 from fcca.plots._style import BLUE, GREY, HATCHES, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, class_style, filled
 from fcca.plots._text import one_line, percent, several, some_lines
-from fcca.stability import BinShares, Drift
+from fcca.stability import SHIFTED, STABLE, BinShares, Drift
 from fcca.utils import whole_number
 
 WIDTH, LINE = 9.5, 0.27  # inches
 AROUND = 95.0  # points above and below the bars
-READINGS = {"stable": (BLUE, HATCHES[0]), "look": (ORANGE, HATCHES[1]), "shifted": (VERMILION, "xx")}
-LIMITS = (0.1, 0.25)  # between the readings
+READINGS = {
+    "stable": ("stable", BLUE, HATCHES[0]),
+    "look": ("to look at", ORANGE, HATCHES[1]),
+    "shifted": ("shifted", VERMILION, "xx"),
+}  # in words, with colour and hatch
+LIMITS = (STABLE, SHIFTED)
 
 
 @dataclass(eq=False, repr=False)
@@ -90,26 +94,23 @@ class DriftDisplay(Display):
         most = whole_number("max_columns", self.max_columns)
         n_bins = whole_number("max_bins", self.max_bins)
         looked_at = self._looked_at()
-        ordered = sorted(self.drift.columns, key=lambda one: -one.psi)
-        leaves = [] if self.drift.leaves is None else [self.drift.leaves]
+        n_columns = len(self.drift.columns)
+        columns, leaves = self.drift.parts[:n_columns], self.drift.parts[n_columns:]
         small = is_narrow(ax)
-        n = max(3, min(most, len(ordered)) + len(leaves), int(1.4 * min(n_bins, len(looked_at.bins))))
+        n = max(3, min(most, n_columns) + len(leaves), int(1.4 * min(n_bins, len(looked_at.bins))))
         axes, key = self._begin_panels(ax, 1, 1 if small else 2, WIDTH, 1.7 + LINE * n)
         wide, high = room_of(axes[0])
         n_shown = max(1, min(most, fitting(high, AROUND / 2) - len(leaves)))
-        entries = self._columns(axes[0], [*ordered[:n_shown], *leaves], len(ordered) - n_shown, wide, small)
+        entries = self._columns(axes[0], [*columns[:n_shown], *leaves], n_columns - n_shown, wide, small)
         if not small:
             entries += self._bins(axes[1], looked_at, min(n_bins, fitting(high, AROUND / 2, 14.0)), wide)
         draw_key(key, entries, columns=4 if ax is None else 2)
 
     def _looked_at(self) -> BinShares:
-        if self.column is None:
-            return max(self.drift.columns, key=lambda one: one.psi)
-        everything = (*self.drift.columns, *([] if self.drift.leaves is None else [self.drift.leaves]))
-        for one in everything:
-            if one.name == self.column:
+        for one in self.drift.parts:
+            if self.column is None or one.name == self.column:
                 return one
-        names = ", ".join(repr(one.name) for one in everything[:10])
+        names = ", ".join(repr(one.name) for one in self.drift.parts[:10])
         raise InvalidInputError(f"column must be one that was compared, got {self.column!r}. Compared were {names}.")
 
     def _columns(self, ax: Any, lines: list[BinShares], left_out: int, wide: float, small: bool) -> list[Entry]:
@@ -117,9 +118,8 @@ class DriftDisplay(Display):
 
         places = np.arange(len(lines))
         psi = np.array([one.psi for one in lines])
-        looks = [READINGS[one.reading] for one in lines]
-        for place, value, look in zip(places.tolist(), psi.tolist(), looks, strict=True):
-            ax.barh(place, value, height=0.7, **filled(*look))
+        for place, one in enumerate(lines):
+            ax.barh(place, one.psi, height=0.7, **filled(*READINGS[one.reading][1:]))
         chance = np.array([one.by_chance for one in lines])
         (mark,) = ax.plot(chance, places, "|", color=INK, markersize=11, markeredgewidth=1.8)
         lines_at = [ax.axvline(limit, color=GREY, linestyle="--", linewidth=0.9, zorder=0) for limit in LIMITS]
@@ -140,9 +140,8 @@ class DriftDisplay(Display):
         ax.set_xlabel(label, fontsize=SMALL)
         ax.set_title("how far the columns drifted", fontsize=SMALL if small else TITLE)
         there = {one.reading for one in lines}
-        words = {"stable": "stable", "look": "to look at", "shifted": "shifted"}
         entries: list[Entry] = [
-            (Patch(**filled(*look)), words[reading]) for reading, look in READINGS.items() if reading in there
+            (Patch(**filled(*look)), words) for reading, (words, *look) in READINGS.items() if reading in there
         ]
         usual = [] if small else [(lines_at[0], f"{LIMITS[0]:g} and {LIMITS[1]:g}, the usual limits")]
         return [*entries, (mark, "chance" if small else "chance alone, 95 of 100 times"), *usual]

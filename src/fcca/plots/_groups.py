@@ -12,7 +12,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.fairness import FairDistillation, GroupRecourse
 from fcca.plots._axes import draw_key, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_result
+from fcca.plots._sources import check_frame, check_result
 from fcca.plots._style import SMALL, TITLE, class_style
 from fcca.plots._text import number, one_line, percent, some_lines, text_width
 from fcca.utils import printable
@@ -100,9 +100,7 @@ class GroupMetricsDisplay(Display):
         -------
         GroupMetricsDisplay
         """
-        lacking = [name for name in (*rates, "rows") if name not in getattr(metrics, "columns", ())]
-        if lacking:
-            raise InvalidInputError(f"metrics must be what group_metrics returns; it lacks {', '.join(map(repr, lacking))}.")
+        check_frame("metrics", metrics, (*rates, "rows"), "group_metrics")
         shares = metrics[list(rates)].T
         shares.index = pd.Index([_words_of(name) for name in rates])
         name = str(metrics.index.name or "group")
@@ -115,18 +113,16 @@ class GroupMetricsDisplay(Display):
         ax = self._begin(ax, width, 4.2)
         wide = room_of(ax)[0]
         thick = 0.84 / n_groups
-        size = _size(n_groups)
-        bar_points = 0.85 * wide * thick / len(self.rates)
-        small = bar_points < text_width("0.00", size)
+        size = SMALL if n_groups <= 3 else 6.5
+        has_room = 0.85 * wide * thick / len(self.rates) >= text_width("0.00", size)  # for a number above each bar
         bars = []
         for at, group in enumerate(self.rates.columns):
             places = np.arange(len(self.rates)) + (at - (n_groups - 1) / 2) * thick
             values = self.rates[group].to_numpy(dtype=float, na_value=np.nan)
             bars.append(ax.bar(places, values, 0.92 * thick, **class_style(at).fill))
-            texts = ["none" if np.isnan(value) else f"{value:.2f}" for value in values]
-            for place, value, text in zip(places, values, texts, strict=True):
-                if not small:
-                    ax.text(place, np.nan_to_num(value) + 0.012, text, ha="center", va="bottom", fontsize=size)
+            for place, value in zip(places, values, strict=True) if has_room else ():
+                text = "none" if np.isnan(value) else f"{value:.2f}"
+                ax.text(place, np.nan_to_num(value) + 0.012, text, ha="center", va="bottom", fontsize=size)
         room = (wide - 72) / len(self.rates)
         names = [some_lines(name, 0.9 * room, SMALL, 3) for name in self.rates.index]
         ax.set_xticks(range(len(self.rates)), names, fontsize=SMALL)
@@ -219,7 +215,3 @@ def _words_of(rate: Any) -> str:
     if rate not in RATES:
         raise InvalidInputError(f"rate must be one of {list(RATES)}, got {rate!r}.")
     return RATES[rate]
-
-
-def _size(n_groups: int) -> float:
-    return SMALL if n_groups <= 3 else 6.5

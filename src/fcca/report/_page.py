@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
 from fcca.report._choices import check_numbers
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
-from fcca.utils import atomic_outputs
+from fcca.utils import atomic_outputs, whole_number
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000
@@ -37,9 +37,8 @@ MOST_BYTES_WITHOUT_ROWS = 700_000
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-def write(
+def page(
     classifier: FCCAClassifier,
-    path: str | Path,
     *,
     X: Any = None,
     y: Any = None,
@@ -54,19 +53,16 @@ def write(
     facts: Iterable[tuple[str, str]] = (),
     notes: Iterable[str] = (),
     time_limit: float | None = 10.0,
-    open_in_browser: bool = False,
     progress: Progress | None = None,
-) -> Path:
-    """Write a report: one HTML file that shows a fitted classifier to people, with more and with fewer thresholds.
+) -> str:
+    """Make the report of a fitted classifier, as a page of HTML.
 
-    The file appears complete or not at all, and stays under 1 MB.
+    Its sliders show the classifier with more and with fewer thresholds.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted.
-    path : str or Path
-        The file to write, in a directory that is there.
     X, y, sample_weight : as in fit, optional
         The training rows; only needed where the classifier was loaded or copied
         (see :meth:`FCCAClassifier.training_data`).
@@ -94,10 +90,39 @@ def write(
     time_limit : float or None, default=10.0
         Seconds for the tree of each level other than the classifier's own; a fifth of it is for choosing thresholds, all
         numbers of them together. What is not proven by then says so.
-    open_in_browser : bool, default=False
-        Whether to show it at once.
     progress : callable, optional
         Called with the number of levels done and the number of levels.
+
+    Returns
+    -------
+    str
+        The page, of less than 1 MB.
+    """
+    check_classifier(classifier)
+    granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
+    _check_options(title, max_rows, time_limit)
+    given_facts, given_notes = _checked_facts(facts), _checked_notes(notes)
+    material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
+    axes, first, level_notes = grown_axes(material, granularities, numbers, time_limit, progress)
+    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes])
+    return draft.fitting(int(max_rows))
+
+
+def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool = False, **options: Any) -> Path:
+    """Write the report of a fitted classifier to an HTML file.
+
+    The file appears complete or not at all, and stays under 1 MB.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Fitted.
+    path : str or Path
+        The file to write, in an existing directory.
+    open_in_browser : bool, default=False
+        Whether to show the file at once.
+    **options
+        Further parameters of :func:`page`: held-out rows, levels of the sliders, texts, limits.
 
     Returns
     -------
@@ -118,56 +143,11 @@ def write(
     """
     path = _checked_path(path)
     with atomic_outputs(path.parent) as out:  # a directory that cannot be written to is refused before any work
-        text = page(
-            classifier,
-            X=X,
-            y=y,
-            sample_weight=sample_weight,
-            X_test=X_test,
-            y_test=y_test,
-            Q=Q,
-            n_thresholds=n_thresholds,
-            title=title,
-            max_rows=max_rows,
-            row_numbers=row_numbers,
-            facts=facts,
-            notes=notes,
-            time_limit=time_limit,
-            progress=progress,
-        )
+        text = page(classifier, **options)
         out.path(path.name).write_text(text, encoding="utf-8", newline="\n")
     if open_in_browser:
         webbrowser.open(path.resolve().as_uri())
     return path
-
-
-def page(
-    classifier: FCCAClassifier,
-    *,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: ArrayLike | None = None,
-    X_test: Any = None,
-    y_test: Any = None,
-    Q: Any = None,
-    n_thresholds: Any = None,
-    title: str | None = None,
-    max_rows: int = 5000,
-    row_numbers: ArrayLike | None = None,
-    facts: Iterable[tuple[str, str]] = (),
-    notes: Iterable[str] = (),
-    time_limit: float | None = 10.0,
-    progress: Progress | None = None,
-) -> str:
-    """The page that :func:`write` writes, as a text; parameters as there."""
-    check_classifier(classifier)
-    granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
-    _check_options(title, max_rows, time_limit)
-    given_facts, given_notes = _checked_facts(facts), _checked_notes(notes)
-    material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
-    axes, first, level_notes = grown_axes(material, granularities, numbers, time_limit, progress)
-    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes])
-    return draft.fitting(int(max_rows))
 
 
 # --- what is given ------------------------------------------------------------------------------------------------------
@@ -189,8 +169,7 @@ def _checked_path(path: Any) -> Path:
 def _check_options(title: Any, max_rows: Any, time_limit: Any) -> None:
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text, got {title!r}.")
-    if not isinstance(max_rows, Integral) or isinstance(max_rows, bool) or max_rows < 0:
-        raise InvalidInputError(f"max_rows must be a number of rows of at least 0, got {max_rows!r}.")
+    whole_number("max_rows", max_rows, least=0)
     is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and 0 <= float(time_limit) < math.inf):
         raise InvalidInputError(f"time_limit must be None or a number of seconds of at least 0, got {time_limit!r}.")

@@ -7,7 +7,7 @@ What comes back in every sample need not be right, and what drifts need not be w
 """
 
 from fcca.stability._bootstrap import bootstrap
-from fcca.stability._drift import BinShares, Drift, drift
+from fcca.stability._drift import SHIFTED as SHIFTED, STABLE as STABLE, BinShares, Drift, drift
 from fcca.stability._result import Stability
 
 __all__ = ["BinShares", "Drift", "Stability", "bootstrap", "drift"]

@@ -140,6 +140,12 @@ class Drift:
     conditions: tuple[BinShares, ...]
     leaves: BinShares | None
 
+    @property
+    def parts(self) -> tuple[BinShares, ...]:
+        """The columns, the most drifted first, and, last, the leaves of the tree where there is one."""
+        ordered = sorted(self.columns, key=lambda one: -one.psi)
+        return (*ordered, *([] if self.leaves is None else [self.leaves]))
+
     def to_frame(self) -> pd.DataFrame:
         """One line per column, the most drifted first; and, last, one for the leaves of the tree.
 
@@ -150,8 +156,7 @@ class Drift:
             ``p_value``, about how likely one as large would be then; ``reading``, the usual word; and ``unseen``, the share
             of the new rows whose category is not known.
         """
-        ordered = sorted(self.columns, key=lambda one: -one.psi)
-        return _frame([*ordered, *([] if self.leaves is None else [self.leaves])], "column")
+        return _frame(self.parts, "column")
 
     def conditions_frame(self) -> pd.DataFrame:
         """The same with one line per condition, each over its two answers, in the order of the table.
