@@ -1,4 +1,4 @@
-"""What a margin buys: how long counterfactuals hold when the model is fitted again, or a value is not met exactly."""
+"""Robustness of counterfactuals to refitted models and to noise, by margin."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def margin_effect(
     random_state: int = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """What a margin costs, and what it buys.
+    """Measure the cost and the robustness of counterfactuals by margin.
 
     A counterfactual is about one fitted model. By the time that somebody has acted on it, the model may have been fitted
     again, or the value that was named may have been missed by a little. A margin has the target win by more than it must,
@@ -249,7 +249,7 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 
 
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
-    """As many rows, drawn with replacement, and one of every category, gap and class that would be lost."""
+    """As many rows, drawn with replacement, and one of every category, missing value and class that would be lost."""
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
     kept += [np.isnan(column).astype(np.int64) for column in table[:, columns.may_miss].T]

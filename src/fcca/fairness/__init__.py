@@ -1,4 +1,4 @@
-"""Whom a classifier asks for more: groups of people side by side.
+"""Groups of people compared: predictions, costs of recourse, trees without a sensitive column.
 
 :func:`group_metrics` and :func:`gaps` are the usual figures of who is answered how; :func:`recourse_by_group` says how far
 those who are turned down would have to move, and whether changing the sensitive column itself would be their cheapest way;

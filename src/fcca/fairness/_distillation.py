@@ -230,7 +230,7 @@ def _n_conditions(tree: FCCAClassifier, sensitive: str) -> int:
 
 
 def _about(tree: FCCAClassifier | None, sensitive: str) -> dict[str, Any]:
-    """What a tree is made of; nothing of that is known of a black box."""
+    """Size and conditions of a tree; unknown for a black box."""
     if tree is None:
         return {"leaves": pd.NA, "conditions": pd.NA, "sensitive_conditions": pd.NA, "uses_sensitive": pd.NA}
     names = tree.discretizer_.all_thresholds_.feature_names

@@ -1,4 +1,4 @@
-"""Which group every row belongs to."""
+"""Groups of rows, by the values of a column or as given."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any],
 
 
 def position_of(name: Any, names: Sequence[str]) -> int:
-    """Where a column stands, or an error that says which there are."""
+    """Position of a column; an error names the columns where there is no such one."""
     if not isinstance(name, str):
         raise InvalidInputError(f"sensitive must be the name of a column, got {name!r}.")
     if name not in names:

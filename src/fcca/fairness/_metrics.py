@@ -26,7 +26,7 @@ RATES = ("base_rate", "selection_rate", "accuracy", "tpr", "fpr", "precision")
 
 @dataclass(frozen=True)
 class GroupGaps:
-    """How far groups are apart; NaN where fewer than two groups have the figure.
+    """Differences between groups; NaN where fewer than two groups have the figure.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class GroupGaps:
 def group_metrics(
     y_true: ArrayLike, y_pred: ArrayLike, groups: Any, favourable: Any, sample_weight: ArrayLike | None = None
 ) -> pd.DataFrame:
-    """How often each group gets the favourable answer, and how often rightly.
+    """Rates of favourable predictions and of errors by group.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _note(figures: dict[str, float]) -> str:
 def gaps(
     y_true: ArrayLike, y_pred: ArrayLike, groups: Any, favourable: Any, sample_weight: ArrayLike | None = None
 ) -> GroupGaps:
-    """How far a classifier's answers to groups are apart.
+    """Measure the differences between groups in a classifier's predictions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who has to move how far to get the favourable answer, group by group."""
+"""Costs of reaching the favourable prediction, by group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS_IN_SENTENCE = 3
 
 @dataclass(frozen=True, repr=False)
 class GroupRecourse:
-    """What the rows of each group that are turned down would have to change.
+    """Cheapest changes to the favourable prediction, by group.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class GroupRecourse:
         return frame
 
     def sentences(self) -> list[str]:
-        """What the figures say, in words, each with the count behind it."""
+        """The main results as sentences, each with its counts."""
         answer = printable(self.favourable)
         texts = [self._about(group, line, answer) for group, line in self.groups.iterrows()]
         known = self.groups["mean_cost"].dropna()
@@ -194,7 +194,7 @@ def recourse_by_group(
     max_rows: int | None = None,
     random_state: int = 0,
 ) -> GroupRecourse:
-    """Who has to move how far to get the favourable answer, group by group.
+    """Measure the cheapest changes to the favourable prediction, by group.
 
     Only rows that are answered otherwise are asked. Each is asked under the rules, for the cost; without any, to see
     whether the cheapest change would be one of the sensitive column itself; and whether a change of that column alone is
@@ -358,7 +358,7 @@ class _Counts:
         return weight
 
     def _sensitive(self, here: NDArray[np.bool_]) -> dict[str, Any]:
-        """How often the cheapest change without rules is one of the sensitive column."""
+        """Count the cheapest changes without rules that touch the sensitive column."""
         optimal = here & self.free.is_status("optimal")
         if self.enough is None:
             unknown = {"sensitive_changed": None, "sensitive_share": None, "sensitive_enough": None}
@@ -373,7 +373,7 @@ class _Counts:
         }
 
     def moves(self, at: int) -> pd.DataFrame:
-        """Which columns the changes of a group move."""
+        """Columns that the changes of a group move."""
         optimal = (self.by.code[self.asked] == at) & self.found.is_status("optimal")
         moved = self.found.moves.feature[optimal[self.found.moves.point]]
         count = np.bincount(moved, minlength=len(self.found.feature_names))

@@ -14,7 +14,7 @@ Entry = tuple[Any, str]  # of a legend: the artist and its label
 
 
 def room_of(ax: Any) -> tuple[float, float]:
-    """Width and height in points of the place of axes, with the texts around them where they stand in a grid."""
+    """Width and height of axes in points, with the texts around them where they stand in a grid."""
     box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # that of a subfigure
     share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
     most = figure.get_size_inches() * POINTS
@@ -23,17 +23,20 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """How many lines of text fit into so many points, less what stands around them; at least one."""
+    """Count the lines of text that fit into a height in points, at least one."""
     return max(1, int((room - around) // line))
 
 
 def is_narrow(ax: Any) -> bool:
-    """Whether panels have to stand below each other."""
+    """True where panels have to stand below each other."""
     return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
 def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
-    """Draw no lines above and to the right, and light grid lines along one axis; without a scale, none below either."""
+    """Remove the lines above and to the right, and draw light grid lines along one axis.
+
+    Without a scale there is no line below either.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=2)
     if grid is not None:
@@ -51,7 +54,7 @@ def name_lines(ax: Any, names: Sequence[str]) -> None:
 
 
 def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
-    """Draw a legend in the middle of empty axes; or, below others, under so many lines of text."""
+    """Draw a legend in the middle of empty axes, or below other axes under some lines of text."""
     from matplotlib.transforms import ScaledTranslation
 
     # Labels that begin with an underscore would be left out of a legend.
@@ -74,7 +77,7 @@ def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | No
 
 
 def _fitting_columns(widths: list[float], most: int, room: float) -> int:
-    """In how many columns, filled one after the other, things of these widths fit beside each other."""
+    """Largest number of columns in which entries of these widths fit side by side."""
     for columns in range(min(most, len(widths)), 1, -1):
         each = -(-len(widths) // columns)
         if sum(max(widths[at : at + each]) for at in range(0, len(widths), each)) <= room:

@@ -1,4 +1,4 @@
-"""How far new rows have drifted, column by column and bin by bin."""
+"""Drift of new rows by column and by bin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much fewer thresholds lose, and how much of that is proven."""
+"""Loss from fewer thresholds, and its proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the tree as the discretization gets coarser."""
+"""Quality of the tree as the discretization gets coarser."""
 
 from __future__ import annotations
 

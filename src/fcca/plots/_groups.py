@@ -17,7 +17,7 @@ from fcca.plots._style import SMALL, TITLE, class_style
 from fcca.plots._text import number, one_line, percent, some_lines, text_width
 from fcca.utils import printable
 
-#: What the rates of group_metrics are in words.
+#: Labels of the rates of group_metrics.
 RATES = {
     "base_rate": "truly favourable",
     "selection_rate": "answered favourably",

@@ -1,4 +1,4 @@
-"""Where the thresholds of every column lie, and how often each is crossed."""
+"""Thresholds in the range of their columns, with their counts."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ class ThresholdHeatmapDisplay(Display):
         }
 
     def _few_words(self) -> str:
-        """What has to be said in any case."""
+        """Label where there is little room."""
         if self.kept is None or self.kept.all():
             return ""
         return f"half height: not kept ({self.kept.sum():,} of {len(self.kept):,} are)"

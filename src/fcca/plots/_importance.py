@@ -1,4 +1,4 @@
-"""Which columns counterfactuals move, and how often."""
+"""Columns by how often counterfactuals move them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a margin costs, and how long the answers hold."""
+"""Cost and robustness of counterfactuals by margin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CURVES = {
 
 @dataclass(eq=False, repr=False)
 class MarginEffectDisplay(Display):
-    """How often counterfactuals still hold, and what they cost, over the margin.
+    """Curves of the robustness and of the cost of counterfactuals over the margin.
 
     It is recommended to use :meth:`from_effect`.
 

@@ -1,4 +1,4 @@
-"""What would have to change for one row, as arrows."""
+"""The counterfactual of one row as arrows."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
 
 
 def _ends(move: Move) -> tuple[str, str]:
-    """Where a move starts and ends, as the sentences print it."""
+    """Start and end of a move, as the sentences print them."""
     if move.labels is not None:
         return move.labels[0] or "missing", move.labels[1] or "missing"
     before = "missing" if math.isnan(move.origin) else grouped(shown_origin(move))

@@ -1,4 +1,4 @@
-"""Where a black box and its tree answer what, for tables of two columns."""
+"""Decision regions of a black box and of its tree, for tables of two columns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Axis:
         return cls(name, edges, values, categories, gap)
 
     def places(self, column: Floats) -> Floats:
-        """Where values are drawn."""
+        """Positions of values on the axis."""
         return column if self.gap is None else np.where(np.isnan(column), self.gap, column)
 
 

@@ -1,4 +1,4 @@
-"""Which thresholds come back in other samples, and how far they move."""
+"""Thresholds found again in bootstrap samples, and their moves."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
 
 
 def _pieces(text: str, width: float, size: float) -> list[str]:
-    """What a line may be broken between: words, parts of long ones, letters where nothing else is left."""
+    """Pieces between which a line may break: words, parts of long words, or else letters."""
     pieces, piece = [], ""
     for at, char in enumerate(text):
         piece += char

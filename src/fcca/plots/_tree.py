@@ -43,7 +43,7 @@ class TreeDisplay(Display):
     structure : TreeStructure
     feature_names, class_names : list of str
     columns : Columns, optional
-        Categories and gaps; None where all columns are plain numbers.
+        Categories and missing values; None where all columns are plain numbers.
     certificate : str, default=""
         What is proven about the tree.
     leaf : int, optional
@@ -262,7 +262,7 @@ class TreeDisplay(Display):
 
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
-    """What is proven of the tree, and of which number."""
+    """The proof about the tree in a sentence."""
     error = tree.objective_ - tree.regularization_ * tree.n_leaves_
     price = f", plus {100 * tree.regularization_:.2f} % for each leaf: {100 * tree.objective_:.2f} %"
     sum_of = f"wrong on {100 * error:.2f} % of the training rows{price if tree.regularization_ > 0 else ''}"

@@ -1,4 +1,4 @@
-"""Where the boxes of a tree diagram stand, and what is written in them."""
+"""Places and texts of the boxes of a tree diagram."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def grown_axes(
     time_limit: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[Axis], int, list[str]]:
-    """The sliders, which of them holds at first, and notes on levels that there are not.
+    """Make the sliders; returns them, the position of the first one, and notes on missing levels.
 
     The classifier's own level is at the start of the slider that holds at first.
     """

@@ -25,7 +25,7 @@ ALL = "with all that there are"
 
 @dataclass(frozen=True)
 class Proof:
-    """What is known of a choice of thresholds; shares of the training rows.
+    """Inconsistency of a choice of thresholds, with its proof; shares of the training rows.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Choices:
     fit_to : {"labels", "target"}
         What the thresholds have to tell apart: the rows' labels, or the black box's answers.
     among : str
-        What they were chosen from, in words.
+        Description of the set that they were chosen from.
     least : float
         The inconsistency of all conditions: no choice has less.
     """

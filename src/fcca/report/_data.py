@@ -41,7 +41,7 @@ def data_document(
     facts: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Everything but the rows, and which of them are there.
+    """Everything on the page but the rows.
 
     ``conditions`` holds the listed ones, and ``columns`` those that carry one of them: whatever names a condition or a
     column in the document does so by its position there.
@@ -122,7 +122,7 @@ def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int3
 
 
 def _positions_in(listed: Positions, conditions: Positions) -> Positions:
-    """Where conditions stand among the listed ones; those that are not listed are left out."""
+    """Positions of conditions among the listed ones, without those that are not listed."""
     return np.searchsorted(listed, conditions[np.isin(conditions, listed)])
 
 
@@ -180,7 +180,7 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
 
 
 def _change(material: Material) -> dict[str, Any] | None:
-    """What a change is: how many were asked for and proven, how its size is measured, what it may not do."""
+    """Description of the changes: their number, the measure of their size, their rules."""
     found, discretizer, conditions = material.counterfactuals, material.discretizer, material.conditions
     if found is None:
         return None
@@ -225,7 +225,7 @@ def _facts(material: Material, name: str) -> list[tuple[str, str]]:
 
 
 def _size_of_a_change(material: Material) -> str:
-    """How it is measured."""
+    """The cost of a change as a formula in words."""
     discretizer = material.discretizer
     parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
     distance = "the distance moved, as a share of the column’s range"
@@ -296,7 +296,7 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
 
 
 def rows_document(material: Material, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
-    """Some training rows: values of the columns that a tree asks, and their counterfactuals in words."""
+    """Some training rows: values of the columns that a tree asks, and counterfactuals as sentences."""
     asked = sorted(
         {
             data["conditions"][condition]["column"]

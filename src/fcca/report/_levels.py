@@ -65,7 +65,10 @@ class Levels:
         self._grown: dict[bytes, Level] = {}
 
     def on(self, kept: Positions) -> Level:
-        """The level that keeps these; refuses more thresholds than a tree can be searched on."""
+        """The level that keeps these thresholds.
+
+        Raises InvalidInputError for more thresholds than a tree can be searched on.
+        """
         key = kept.tobytes()
         if key not in self._grown:
             self._grown[key] = self._level(kept)
@@ -158,7 +161,7 @@ def tree_document(
 
 
 def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
-    """What is proven about a tree, in words and in numbers.
+    """The proof about a tree, as sentences and as numbers.
 
     ``text`` is the short form that other outputs have, ``claim`` says it with all that it is about, ``detail`` with numbers.
     """

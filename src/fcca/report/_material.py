@@ -1,4 +1,4 @@
-"""What a report is made of: a fitted classifier, the rows it was fitted on, and rows that were held out."""
+"""Input of a report: a fitted classifier, its training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Material:
-    """All that a report tells about.
+    """All data of a report.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Material:
 
     @property
     def has_granularity(self) -> bool:
-        """Whether thresholds can be kept by their frequency."""
+        """True where thresholds can be kept by their frequency."""
         return hasattr(self.discretizer, "set_granularity")
 
     @property
@@ -100,7 +100,7 @@ class Material:
 
     @property
     def columns(self) -> Columns | None:
-        """Categories and gaps; None where all columns are plain numbers."""
+        """Categories and missing values; None where all columns are plain numbers."""
         return self.conditions.columns
 
     @cached_property
@@ -122,7 +122,7 @@ class Material:
 
     @property
     def learned(self) -> NDArray[Any]:
-        """What the tree learned of the training rows: their labels, or the black box's answers."""
+        """Target of the tree: the labels of the training rows, or the black box's predictions."""
         return self.training.y if self.classifier.fit_to == "labels" else self.training.answers
 
     @cached_property
@@ -140,7 +140,7 @@ class Material:
         return points
 
     def probability(self, rows: Positions) -> Floats | None:
-        """What the black box's ``predict_proba`` gives its own answers; None where it has none."""
+        """Probability of the black box for its own predictions; None without ``predict_proba``."""
         estimator = self.discretizer.estimator_
         if not hasattr(estimator, "predict_proba") or len(rows) == 0:
             return None
@@ -178,7 +178,7 @@ def check_classifier(classifier: Any) -> None:
 
 
 def _is_on_its_thresholds(classifier: FCCAClassifier) -> bool:
-    """Whether the conditions that the tree asks are those that the discretizer has at these places."""
+    """True where the tree asks the conditions that the discretizer has at these positions."""
     known, asked = classifier.structure_, classifier.tree_.tree_.with_conditions(classifier.discretizer_.thresholds_)
     return (
         np.array_equal(known.feature, asked.feature)
@@ -257,7 +257,7 @@ def _checked_names(row_numbers: Any, numbers: Positions) -> list[int | str]:
 
 
 def _is_small(name: Any) -> bool:
-    """Whether a browser can hold the number without losing digits."""
+    """True where a browser holds the number without losing digits."""
     return isinstance(name, int) and not isinstance(name, bool) and abs(name) < 2**53
 
 
@@ -267,7 +267,7 @@ def _note_on_unknown(n: int) -> str:
 
 
 def model_name(estimator: Any) -> str:
-    """What a classifier is called, its scalers included, and where it decides."""
+    """Name of a classifier with its scalers and its decision threshold."""
     if isinstance(estimator, DecidedAt):
         return f"{model_name(estimator.estimator)}, deciding at {estimator.threshold:g}"
     if isinstance(estimator, FrozenEstimator):

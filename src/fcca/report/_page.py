@@ -67,8 +67,8 @@ def page(
         The training rows; only needed where the classifier was loaded or copied
         (see :meth:`FCCAClassifier.training_data`).
     X_test, y_test : as in fit, optional
-        Held-out rows, for rates on rows that nothing was fitted on. Rows with categories or gaps that no training row has
-        in their column are left out, and the page says so.
+        Held-out rows, for rates on rows that nothing was fitted on. Rows with categories or missing values that no
+        training row has in their column are left out, and the page says so.
     Q : sequence of float, optional
         Levels of the slider that keeps thresholds by their frequency; default is 0, 0.1, …, 0.9 and 0.95. The classifier's
         own is always among them.

@@ -1,4 +1,4 @@
-"""Whether thresholds last: those of other samples of the same rows, and their bins on rows that come later.
+"""Stability of thresholds over bootstrap samples, and drift of later rows over their bins.
 
 :func:`bootstrap` fits a discretizer again on samples of its rows and says, per threshold, how often it comes back and how
 far it moves. :func:`drift` compares rows that are new with those of old, bin by bin: the population stability index.

@@ -1,4 +1,4 @@
-"""How much several choices among the same things agree."""
+"""Agreement of several choices from one set."""
 
 from __future__ import annotations
 

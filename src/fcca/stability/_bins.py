@@ -85,7 +85,7 @@ def _of_codes(columns: Columns, X: NDArray[Any], asked: list[int], unseen: Boole
 
 
 def _without(X: Any, unseen: Booleans) -> Any:
-    """X with gaps in some places."""
+    """X with some values replaced by missing ones."""
     if not unseen.any():
         return X
     if type(X).__module__.startswith("polars"):
@@ -99,7 +99,7 @@ def _without(X: Any, unseen: Booleans) -> Any:
 
 
 class ColumnBins(NamedTuple):
-    """What a column's bins are called, and which of them is for what."""
+    """Names and edges of the bins of a column."""
 
     names: tuple[str, ...]
     edges: Floats  # of a column of numbers

@@ -50,8 +50,8 @@ def bootstrap(
     weight; one that is not drawn has none, so that its values and categories are not there.
 
     A threshold is said to be found again where the sample has a condition on the same column that says nearly the same: for
-    a cut, another one with at most ``tolerance`` of the training rows between the two; for a set of categories or a gap, the
-    same one, as far as the sample has the categories. Several thresholds may be found again in the same one.
+    a cut, another one with at most ``tolerance`` of the training rows between the two; for a set of categories or missing
+    values, the same one, as far as the sample has the categories. Several thresholds may be found again in the same one.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
 
 
 def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
-    """How often each row is drawn, class by class as often as the class has rows.
+    """Count how often each row is drawn: each class as often as it has rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far new rows have drifted from old ones, over the bins that thresholds make."""
+"""Drift of new rows from old ones, over the bins between thresholds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class BinShares:
 
     @property
     def contribution(self) -> Floats:
-        """What each bin adds to the index: (q − p) · ln(q / p), of the shares p of old and q of new."""
+        """Contribution of each bin to the index: (q − p) · ln(q / p), for the shares p of old and q of new rows."""
         is_used = self._is_used
         old, new = (np.where(is_used & (rows == 0), HALF_A_ROW, rows) for rows in (self.reference, self.new))
         p, q = _normalized(old), _normalized(new)
@@ -83,7 +83,7 @@ class BinShares:
 
     @property
     def n_bins(self) -> int:
-        """How many bins have a row of old or new."""
+        """Number of bins with an old or a new row."""
         return int(self._is_used.sum())
 
     @property
@@ -196,7 +196,7 @@ class Drift:
         return pd.DataFrame(lines, columns=["column", "bin", "reference", "new", "contribution", "note"])
 
     def sentences(self) -> list[str]:
-        """What the figures say, in words."""
+        """The main results as sentences."""
         counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
         old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
         texts = [
@@ -389,7 +389,9 @@ def _of_leaves(classifier: FCCAClassifier, both: Both, weights: Weights) -> BinS
     for rows in both:
         unknown = rows.unseen[:, asked].any(axis=1)
         if classifier.discretizer_.thresholds_.columns is None:
-            unknown |= np.isnan(rows.X[:, asked]).any(axis=1)  # it was fitted without gaps, and answers none
+            unknown |= np.isnan(rows.X[:, asked]).any(
+                axis=1
+            )  # fitted without missing values, the tree has no prediction for them
         places.append(np.where(unknown, none, position[structure.leaf_of(rows.X)]))
     return _without_empty(_shares(LEAVES, (*rules, NO_ANSWER), places, weights, unseen=none), [none])
 

@@ -1,4 +1,4 @@
-"""Where the thresholds of one fit are found again in those of another."""
+"""Search for the thresholds of one fit among those of another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RankedColumn:
     share: Floats  # one longer: 0 first
 
     def rank(self, at: Floats) -> NDArray[np.intp]:
-        """How many rows are not above some values."""
+        """Count the rows up to each value."""
         return np.searchsorted(self.values, at, side="right")
 
 
@@ -55,7 +55,7 @@ class Matcher:
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
-        """What another fit has of each threshold.
+        """Match each threshold with those of another fit.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What fitting on samples of the rows says of the thresholds."""
+"""Results of fitting a discretizer on bootstrap samples."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Stability:
         Up to which share of the training rows may lie between two cuts that say nearly the same.
     same : ndarray of bool of shape (n_tables, n_thresholds)
         Whether the sample has the same condition: a cut that no training row tells from this one, the same set of
-        categories, the same gap.
+        categories, the same condition on missing values.
     rows_between : ndarray of shape (n_tables, n_thresholds)
         Share of the training rows between a cut and the sample's nearest one of the same column, nearest by this share. NaN
-        where there is none, and for sets and gaps.
+        where there is none, and for other conditions than cuts.
     distance : ndarray of shape (n_tables, n_thresholds)
         How far apart these two are in the column's units.
     """
@@ -87,7 +87,9 @@ class Stability:
 
     @property
     def stability(self) -> float:
-        """How much the samples agree on the columns: 1 wholly, about 0 no more than by chance, NaN if all or none are used.
+        """Agreement of the samples on the columns.
+
+        1 is full agreement, about 0 is chance. NaN where all columns or none are used throughout.
 
         Nogueira, Sechidis and Brown's measure, On the stability of feature selection algorithms, Journal of Machine Learning
         Research 18 (174), 2018, over all columns of the table.
@@ -160,7 +162,7 @@ class Stability:
         return frame.take(lines).reset_index(drop=True)
 
     def sentences(self) -> list[str]:
-        """What the figures say, in words."""
+        """The main results as sentences."""
         chosen = self.chosen
         least, most = f"{chosen.min():.0%}", f"{chosen.max():.0%}"
         shares = least if least == most else f"{least} to {most}"
