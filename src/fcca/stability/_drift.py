@@ -389,9 +389,7 @@ def _of_leaves(classifier: FCCAClassifier, both: Both, weights: Weights) -> BinS
     for rows in both:
         unknown = rows.unseen[:, asked].any(axis=1)
         if classifier.discretizer_.thresholds_.columns is None:
-            unknown |= np.isnan(rows.X[:, asked]).any(
-                axis=1
-            )  # fitted without missing values, the tree has no prediction for them
+            unknown |= np.isnan(rows.X[:, asked]).any(axis=1)  # a tree fitted without missing values predicts none
         places.append(np.where(unknown, none, position[structure.leaf_of(rows.X)]))
     return _without_empty(_shares(LEAVES, (*rules, NO_ANSWER), places, weights, unseen=none), [none])
 
