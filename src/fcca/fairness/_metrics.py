@@ -60,15 +60,12 @@ class GroupGaps:
         return pd.Series({name: getattr(self, name) for name in names}, dtype=object)
 
     def _repr_html_(self) -> str:
+        words = {True: "yes", False: "no", None: "–"}
         lines = [
-            (
-                str(name).replace("_", " "),
-                number(value) if isinstance(value, float) else {True: "yes", False: "no"}.get(value),
-            )
+            (str(name).replace("_", " "), number(value) if isinstance(value, float) else words[value])
             for name, value in self.to_series().items()
         ]
-        known = [(name, "–" if value is None else value) for name, value in lines]
-        return html_table(("how far groups are apart", ""), known, numbers=(1,)) + "".join(map(paragraph, self.notes))
+        return html_table(("how far groups are apart", ""), lines, numbers=(1,)) + "".join(map(paragraph, self.notes))
 
 
 def group_metrics(

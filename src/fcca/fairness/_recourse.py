@@ -162,17 +162,9 @@ class GroupRecourse:
         return "\n".join([f"{title}{rules}", *(f"  {text}" for text in self.sentences())])
 
     def _repr_html_(self) -> str:
+        answered = f"answered {self.favourable}"
+        head = (self.sensitive, "rows", answered, "asked", "can change", "cannot", "mean cost", "columns")
         names = ("rows", "favourable_share", "asked", "optimal", "infeasible", "mean_cost", "mean_changes")
-        head = (
-            self.sensitive,
-            "rows",
-            f"answered {self.favourable}",
-            "asked",
-            "can change",
-            "cannot",
-            "mean cost",
-            "columns",
-        )
         lines = [
             (group, *(number(line[name]) if isinstance(line[name], float) else f"{line[name]:,}" for name in names))
             for group, line in self.to_frame().iterrows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,7 @@ def check_granularities(Q: Any) -> tuple[float, ...]:
         return GRANULARITIES
     given = [Q] if np.ndim(Q) == 0 else list(Q)
     for level in given:
-        number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
-        if not number or not 0 <= level <= 1:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= float(level) <= 1:
             raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
     return tuple(sorted({round(float(level), 9) for level in given}))  # 0.1 + 0.2 is not another level than 0.3
 
