@@ -106,7 +106,7 @@ def test_what_is_not_fitted_is_refused(draw):
         (lambda: DriftDisplay.from_drift(made.drifted(), max_columns=1.5), "max_columns must be a whole number"),
         (
             lambda: DriftDisplay.from_drift(made.drifted(), column="wealth"),
-            "column must be one that was compared, got 'wealth'. Compared were 'income', 'purpose', 'leaves of the tree'",
+            "column must be one that was compared, got 'wealth'. Compared were 'purpose', 'income', 'leaves of the tree'",
         ),
     ],
 )

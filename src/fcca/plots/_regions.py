@@ -9,8 +9,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import column_or_1d
 
 from fcca.classifier import FCCAClassifier
 from fcca.conditions import label_in_words
@@ -186,23 +184,18 @@ class DecisionRegionsDisplay(Display):
         given = _as_given(classifier, grid.reshape(-1, 2))
         shape = grid.shape[:2]
         answers = discretizer.predict_target(given), classifier.predict(given)
-        known = np.unique(np.concatenate([*answers, np.asarray(rows.y), classifier.classes_])).tolist()
-        position = {label: at for at, label in enumerate(known)}
-
-        def codes(answers: Any) -> NDArray[np.intp]:
-            labels, inverse = np.unique(np.asarray(answers), return_inverse=True)
-            return np.array([position[label] for label in labels.tolist()], dtype=np.intp)[inverse]
-
+        labels = np.asarray(rows.y)
+        known = np.unique(np.concatenate([*answers, labels, classifier.classes_]))
         shown_rows = _spread(len(table), max_points)
         found = getattr(discretizer, "counterfactuals_", None)
         cuts = kept.kind == "cut"
         return cls(
             axes,
-            codes(answers[0]).reshape(shape),
-            codes(answers[1]).reshape(shape),
+            np.searchsorted(known, answers[0]).reshape(shape),
+            np.searchsorted(known, answers[1]).reshape(shape),
             names_of_classes(known, class_names),
             points=np.column_stack([axes[i].places(table[shown_rows, order[i]]) for i in (0, 1)]),
-            labels=codes(column_or_1d(_safe_indexing(rows.y, shown_rows))) if len(shown_rows) else np.empty(0, np.intp),
+            labels=np.searchsorted(known, labels[shown_rows]),
             arrows=np.empty((0, 2, 2)) if found is None else _arrows(found, n_arrows, axes, order, table, rows.rows),
             lines=(kept.threshold[cuts & (kept.feature == order[0])], kept.threshold[cuts & (kept.feature == order[1])]),
         ).plot(ax)
