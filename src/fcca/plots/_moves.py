@@ -147,17 +147,14 @@ class CounterfactualMovesDisplay(Display):
         names = names_of_classes(found.classes, class_names)
         sentences = found.sentences(dict(zip(found.classes.tolist(), names, strict=True)))
         status, codes = found.status, found.class_code
-        low, high = found.box if found.box is not None else (None, None)
+        low, high = found.box or [np.full(len(found.feature_names), np.nan)] * 2
         answers = []
         for at in which:
-            moves = np.flatnonzero(found.moves.point == at).tolist()
+            moves = np.flatnonzero(found.moves.point == at)
+            features = found.moves.feature[moves]
             arrows = [
-                Arrow(
-                    found.move_at(k),
-                    math.nan if low is None else float(low[found.moves.feature[k]]),
-                    math.nan if high is None else float(high[found.moves.feature[k]]),
-                )
-                for k in moves
+                Arrow(found.move_at(k), *ends)
+                for k, *ends in zip(moves.tolist(), low[features].tolist(), high[features].tolist(), strict=True)
             ]
             target = shortened(names[codes[at]], TARGET_WIDTH, NORMAL) if codes[at] >= 0 else "another class"
             proof = {
