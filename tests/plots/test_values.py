@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
@@ -21,7 +22,9 @@ from fcca.plots import (
     ThresholdHeatmapDisplay,
     TreeDisplay,
 )
+from fcca.plots._style import class_style
 from fcca.plots._text import number
+from fcca.plots._tree_layout import SWATCH
 from fcca.utils import proof_in_words
 from plots import estimators as made
 
@@ -182,6 +185,12 @@ def test_long_names_are_cut_but_their_number_stays():
     shown = " ".join(words(display.ax_))
     for node in np.flatnonzero(tree.feature >= 0):
         assert str(tree.threshold[node]).removesuffix(".0") in shown
+
+
+def test_classes_of_the_same_name_keep_their_colours_in_the_key():
+    display = TreeDisplay.from_estimator(made.numbers(), class_names=["same", "same"])
+    swatches = [patch for patch in display.ax_.patches if isinstance(patch, Rectangle) and patch.get_width() == SWATCH]
+    assert [to_hex(swatch.get_facecolor()) for swatch in swatches] == [class_style(at).color.lower() for at in (0, 1)]
 
 
 def test_a_tree_gets_narrower_boxes_where_that_makes_its_letters_larger_and_warns_where_they_stay_too_small():
