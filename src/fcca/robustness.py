@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fcca.counterfactuals import CounterfactualExplainer, Explanations, as_share
 from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, decide_at
 from fcca.tables import Columns
-from fcca.utils import whole_number
+from fcca.utils import is_number, whole_number
 
 __all__ = ["margin_effect", "share_margin"]
 
@@ -192,7 +191,7 @@ def margin_effect(
 def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> list[float | str]:
     whole_number("n_refits", n_refits, least=0)
     whole_number("n_noises", n_noises, least=0)
-    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= float(noise) <= 1:
+    if not is_number(noise, at_least=0, at_most=1):
         raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
     if n_refits > 0 and y is None:
         raise InvalidInputError("y is needed to fit the classifier again: give the training labels, or n_refits=0.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from fcca.report._choices import SHARE_OF_TIME, Choices, Step, best_choices
 from fcca.report._levels import Level, Levels, own_kept
 from fcca.report._material import Material
 from fcca.selection import most_frequent
+from fcca.utils import is_number
 
 Progress = Callable[[int, int], None]
 
@@ -49,7 +49,7 @@ def check_granularities(Q: Any) -> tuple[float, ...]:
         return GRANULARITIES
     given = [Q] if np.ndim(Q) == 0 else list(Q)
     for level in given:
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= float(level) <= 1:
+        if not is_number(level, at_least=0, at_most=1):
             raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
     return tuple(sorted({round(float(level), 9) for level in given}))  # 0.1 + 0.2 is not another level than 0.3
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from fcca.metrics import inconsistency_rate
 from fcca.report._material import Material, Positions
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
-from fcca.utils import proof_in_words
+from fcca.utils import is_whole, proof_in_words
 
 # What all choices together get of the seconds for one tree: a page that is made by default stays one of a few seconds.
 SHARE_OF_TIME = 0.2
@@ -98,7 +97,7 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
         given = [given]
     numbers = list(given)
     for number in numbers:
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+        if not is_whole(number, at_least=1):
             raise InvalidInputError(
                 f"n_thresholds must be False, or hold whole numbers of at least 1, such as range(1, 9); got {number!r}."
             )

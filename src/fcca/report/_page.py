@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
 from fcca.report._choices import check_numbers
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
-from fcca.utils import atomic_outputs, whole_number
+from fcca.utils import atomic_outputs, is_number, whole_number
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000
@@ -170,8 +169,7 @@ def _check_options(title: Any, max_rows: Any, time_limit: Any) -> None:
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text, got {title!r}.")
     whole_number("max_rows", max_rows, least=0)
-    is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and 0 <= float(time_limit) < math.inf):
+    if time_limit is not None and (not is_number(time_limit, at_least=0) or time_limit == math.inf):
         raise InvalidInputError(f"time_limit must be None or a number of seconds of at least 0, got {time_limit!r}.")
 
 

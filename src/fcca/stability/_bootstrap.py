@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from fcca.stability._matching import Matcher
 from fcca.stability._result import Stability
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
-from fcca.utils import progress_bar, type_in_words, whole_number
+from fcca.utils import is_number, is_whole, progress_bar, type_in_words, whole_number
 
 Floats = NDArray[np.float64]
 
@@ -145,9 +144,9 @@ def bootstrap(
 def _check_numbers(n_samples: Any, tolerance: Any, random_state: Any, n_jobs: Any) -> None:
     whole_number("n_samples", n_samples)
     whole_number("random_state", random_state, least=0)
-    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= float(tolerance) < 1:
+    if not is_number(tolerance, at_least=0, at_most=1) or tolerance == 1:
         raise InvalidInputError(f"tolerance must be a share of the rows, from 0 to below 1, got {tolerance!r}.")
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise InvalidInputError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
 
 

@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
+from fcca.exceptions import InvalidInputError
+
 
 def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
     """Return True for a whole number of any type, but not for booleans.
@@ -33,3 +35,18 @@ def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.
         return False
     number: Any = value  # mypy does not compare a Real with a float
     return bool(at_least <= number <= at_most)
+
+
+def whole_number(name: str, given: Any, least: int = 1) -> int:
+    """Return a whole number; raise an error where it is none or too small.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    given : object
+    least : int, default=1
+    """
+    if not is_whole(given, at_least=least):
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, got {given!r}.")
+    return int(given)

@@ -16,3 +16,13 @@ def printable(text: object) -> str:
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ESCAPED_CATEGORIES or c in DIRECTION_MARKS else c
         for c in str(text)
     )
+
+
+def type_in_words(given: object) -> str:
+    """Name the type of an object; a class itself is ``the class X``.
+
+    Parameters
+    ----------
+    given : object
+    """
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
