@@ -17,7 +17,6 @@ from command_line import check_refused, files_in, loans, run, table
 from fcca import FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier
 from fcca.cli._models import target_model
 from fcca.cli._options import TargetModel
-from fcca.tables import Columns
 
 
 def benchmark(*args: object, **kwargs: int):
@@ -63,7 +62,7 @@ def test_the_figures_are_those_of_the_library(found):
     lines = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
         X_train, X_test = X.iloc[train], X.iloc[test]
-        black_box = target_model(TargetModel.gb, 0, Columns.of_table(X_train)).fit(X_train, y[train])
+        black_box = target_model(TargetModel.gb, 0, X_train).fit(X_train, y[train])
         answers = black_box.predict(X_test)
         lines.append(("black box", np.mean(answers == y[test]), 1.0, np.nan, np.nan))
         guess = max(("no", "yes"), key=y[train].tolist().count)

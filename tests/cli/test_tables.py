@@ -194,7 +194,7 @@ def test_the_classifier_for_xgboost_can_be_pickled():
     from fcca.cli._options import TargetModel
 
     X, y = loans().drop(columns="label"), loans()["label"]
-    fitted = target_model(TargetModel.xgb, 0, Columns.of_table(X)).fit(X, y)
+    fitted = target_model(TargetModel.xgb, 0, X).fit(X, y)
     again = pickle.loads(pickle.dumps(fitted))
     assert again.predict(X).tolist() == fitted.predict(X).tolist()
     assert set(again.classes_) == {"granted", "refused"}

@@ -9,6 +9,7 @@ from fcca.cli._checks import Check, chosen_levels, expects, expects_name
 from fcca.cli._command import Command
 from fcca.cli._options import TargetModel, data_option, model_option, search_option
 from fcca.cli._running import Output
+from fcca.utils import AtomicOutputs
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
@@ -91,13 +92,10 @@ class Benchmark(Command):
         """Check that a label column comes with a table."""
         options.check_label("fcca benchmark", self.data, self.label)
 
-    def compute(self, output: Output) -> "Comparison":
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Comparison":
         """Read, fit and compare."""
         with interrupts_deferred():
             from fcca.cli._comparison import comparison
             from fcca.cli._data import bundled_data, read_data
 
-        with output.progress():
-            return comparison(
-                bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self
-            )
+        return comparison(bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self)

@@ -92,20 +92,14 @@ def fitted_black_box(
         frame, settings.categorical, from_text=from_text, of=" of the sample" if rows is None else ""
     )
     check_range(table)
+    assert settings.model is not None
     at = np.arange(len(y)) if rows is None else rows
     X = training_table(table.iloc[at])
     check_rules(rules, X)
     with collected_notes() as notes, step("Fitting the black box"), stopwatch.time("target"):
-        classifier = decided(_fitted(settings, X, y[at]), settings)
+        classifier = decided(target_model(settings.model, settings.random_state, X).fit(X, y[at]), settings)
     whole = None if rows is None else table
     return BlackBox(classifier, [str(name) for name in X.columns], X, whole, notes=(*table_notes, *notes))
-
-
-def _fitted(settings: DistillSettings, X: pd.DataFrame, y: Labels) -> Any:
-    assert settings.model is not None
-    numbers = _numbers(X)
-    widths = (numbers.max() - numbers.min()).to_numpy()
-    return target_model(settings.model, settings.random_state, Columns.of_table(X), widths).fit(X, y)
 
 
 def decided(classifier: Any, settings: DistillSettings) -> Any:
@@ -122,13 +116,9 @@ def training_table(X: pd.DataFrame) -> pd.DataFrame:
     return X.assign(**listed) if listed else X
 
 
-def _numbers(X: pd.DataFrame) -> pd.DataFrame:
-    return X.select_dtypes("float64")
-
-
 def check_range(X: pd.DataFrame) -> None:
     """Check that the difference of two numbers of a column does not overflow."""
-    largest = _numbers(X).abs().max()
+    largest = X.select_dtypes("float64").abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
             f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}. Expected numbers up to "

@@ -101,46 +101,49 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
     """Numbers as float64, texts as objects."""
     _check_some_value(column, of)
-    if _is_number(column):
+    if _is_number(column) or _all_booleans(column):
         return _finite(column)
-    _check_kind(column)
-    present = np.flatnonzero(column.notna())
-    if _all_booleans(column.iloc[present]):
-        return _finite(column)
-    position, distinct = pd.factorize(column.iloc[present].astype(str).to_numpy(dtype=object))
-    texts = np.array(distinct, dtype=object)
-    if from_text:
-        numbers = np.array([np.nan if (number := _number(text)) is None else number for text in texts])
-        other = np.isnan(numbers)
-        marked = np.array([text.strip().lower() in MARKS_AMONG_NUMBERS for text in texts])
-        if not other.all() and not (other & ~marked).any():
-            values = np.full(len(column), np.nan)
-            values[present] = numbers[position]
-            return _finite(pd.Series(values, index=column.index, name=column.name))
-        if 2 * int((~other)[position].sum()) > len(position):
-            raise _mixed(column, present[(other & ~marked)[position]])
-    labels = np.full(len(column), np.nan, dtype=object)
-    labels[present] = texts[position]
-    return pd.Series(labels, index=column.index, name=column.name, dtype=object)
+    if not from_text:
+        return _texts(column)
+    numbers, is_other = _numbers_in(column)
+    n_numbers = int(numbers.notna().sum())
+    if n_numbers and not is_other.any():
+        return _finite(numbers)
+    if 2 * n_numbers > int(column.notna().sum()):
+        raise InvalidInputError(
+            f"Column {column.name!r} holds numbers and {is_other.sum():,} other value(s), "
+            f"{_values_and_rows(column, is_other)}. Write numbers there, or nothing for a missing value; or, where all of "
+            f"the column's values are categories, say so with --categorical {column.name!r}."
+        )
+    return _texts(column)
 
 
-def _mixed(column: pd.Series[Any], rows: NDArray[np.intp]) -> InvalidInputError:
-    texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column.iloc[rows])), TEXTS_SHOWN)
-    where = listed_rows(rows, column.index.to_numpy())
-    return InvalidInputError(
-        f"Column {column.name!r} holds numbers and {len(rows):,} other value(s), {texts}, in {where} (the first "
-        "is 0). Write numbers there, or nothing for a missing value; or, where all of the column's values are "
-        f"categories, say so with --categorical {column.name!r}."
-    )
+def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The values as texts, missing ones as NaN."""
+    texts = column.astype(str).to_numpy(dtype=object)
+    return pd.Series(np.where(column.isna(), np.nan, texts), index=column.index, name=column.name, dtype=object)
 
 
-def _number(text: str) -> float | None:
-    """The number that a text is, the nearest float64; None where it is none or a word for a missing value."""
+def _numbers_in(column: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
+    """The numbers of a column of texts, and which rows have neither a number nor a word for a missing value."""
+    texts = _texts(column)
+    numbers = {text: _number(text) for text in texts.dropna().unique()}
+    others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
+    return texts.map(numbers).astype(np.float64), texts.isin(others).to_numpy()
+
+
+def _number(text: str) -> float:
+    """The float64 nearest to the number in a text; NaN where it has none."""
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
-        return None
-    return None if np.isnan(number) else number
+        return np.nan
+
+
+def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
+    """The first of the chosen values, and their rows."""
+    texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column[chosen])), TEXTS_SHOWN)
+    return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (the first is 0)"
 
 
 # --- as a model knows them ----------------------------------------------------------------------------------------------
@@ -169,27 +172,15 @@ def as_known(frame: pd.DataFrame, columns: Columns | None) -> pd.DataFrame:
 
 
 def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    if _is_number(column):
+    if _is_number(column) or _all_booleans(column):
         return _finite(column)
-    _check_kind(column)
-    numbers = np.full(len(column), np.nan)
-    broken = []
-    for row, value in enumerate(column):
-        if pd.isna(value):
-            continue
-        number = float(value) if isinstance(value, bool | np.bool_) else _number(str(value))
-        if number is not None:
-            numbers[row] = number
-        elif str(value).strip().lower() not in MARKS_AMONG_NUMBERS:
-            broken.append(row)
-    if broken:
-        texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column.iloc[broken])), TEXTS_SHOWN)
-        where = listed_rows(np.array(broken), column.index.to_numpy())
+    numbers, is_other = _numbers_in(column)
+    if is_other.any():
         raise InvalidInputError(
-            f"Column {column.name!r} holds other things than numbers, {texts}, in {where} (the first is 0), but the model "
+            f"Column {column.name!r} holds other things than numbers, {_values_and_rows(column, is_other)}, but the model "
             "was fitted on numbers there."
         )
-    return _finite(pd.Series(numbers, index=column.index, name=column.name))
+    return _finite(numbers)
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
@@ -207,36 +198,26 @@ def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Ser
             return int(value.removesuffix(".0")) if _is_whole(value) else value
         return str(_whole(value)) if texts_only else value
 
-    values = np.full(len(column), np.nan, dtype=object)
-    if isinstance(column.dtype, pd.StringDtype):
-        position, distinct = pd.factorize(column)
-        labels = np.array([*(as_label(text) for text in distinct), np.nan], dtype=object)
-        values = labels[position]
-    else:
-        for row, value in enumerate(column):
-            if not pd.isna(value):
-                values[row] = as_label(value)
-    return pd.Series(values, index=column.index, name=column.name, dtype=object)
+    position, distinct = pd.factorize(column)  # -1 for missing values
+    labels = np.array([*(as_label(value) for value in distinct), np.nan], dtype=object)
+    return pd.Series(labels[position], index=column.index, name=column.name, dtype=object)
 
 
 # --- single columns -----------------------------------------------------------------------------------------------------
 
 
 def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column, question marks in it missing."""
+    """The column of numbers or texts, question marks in it missing."""
     if _is_number(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return column
-    if isinstance(column.dtype, pd.StringDtype):
-        marked = column.isin([text for text in column.dropna().unique() if text.strip() == MARK]).to_numpy()
-    else:
-        marked = np.array([isinstance(value, str) and value.strip() == MARK for value in column], dtype=np.bool_)
-    return column.mask(marked) if marked.any() else column
+    _check_kind(column)
+    marks = [value for value in column.dropna().unique() if isinstance(value, str) and value.strip() == MARK]
+    return column.mask(column.isin(marks)) if marks else column
 
 
 def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
     """The values as pandas' category dtype, whole numbers without a point."""
     _check_some_value(column, of)
-    _check_kind(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
     labels = [None if pd.isna(value) else _whole(value) for value in column]
@@ -263,7 +244,7 @@ def _is_number(column: pd.Series[Any]) -> bool:
 
 
 def _all_booleans(column: pd.Series[Any]) -> bool:
-    return column.dtype == object and all(isinstance(value, bool | np.bool_) for value in column)
+    return column.dtype == object and all(isinstance(value, bool | np.bool_) for value in column.dropna())
 
 
 def _check_some_value(column: pd.Series[Any], of: str) -> None:
@@ -273,17 +254,17 @@ def _check_some_value(column: pd.Series[Any], of: str) -> None:
 
 
 def _check_kind(column: pd.Series[Any]) -> None:
-    """Refuse dates, lists and other things that are neither numbers nor labels."""
+    """Check that no value is a date, a list or anything else than a number or a text."""
     if isinstance(column.dtype, pd.StringDtype):
         return
-    present = column[column.notna()]
     plain = (str, bool, np.bool_, int, float, np.integer, np.floating)
-    row, value = next(((at, value) for at, value in present.items() if not isinstance(value, plain)), (None, None))
-    if row is not None:
-        raise InvalidInputError(
-            f"Column {column.name!r} holds values that are neither numbers nor texts, such as {str(value)[:LONGEST_TEXT]!r} "
-            f"in row {row} (the first is 0). Turn them into numbers or texts, or remove the column."
-        )
+    for row, value in column.dropna().items():
+        if not isinstance(value, plain):
+            raise InvalidInputError(
+                f"Column {column.name!r} holds values that are neither numbers nor texts, such as "
+                f"{str(value)[:LONGEST_TEXT]!r} in row {row} (the first is 0). Turn them into numbers or texts, or remove "
+                "the column."
+            )
 
 
 def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -310,7 +291,5 @@ def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
     """A table of moves that parquet can hold: where labels stand among numbers, all of them are texts, as in a CSV file."""
     for name in ("from", "to"):
         if frame[name].dtype == object:
-            texts = [None if value is None or value != value else str(value) for value in frame[name]]
-            frame[name] = np.array(texts, dtype=object)
-            frame[name] = frame[name].astype("string")
+            frame[name] = frame[name].map(str, na_action="ignore").astype("string")
     return frame

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, cleandoc, get_annotations
@@ -18,7 +20,7 @@ from typer.models import ParameterInfo
 
 from fcca.cli._checks import Check
 from fcca.cli._running import Output, run_command
-from fcca.utils import atomic_outputs
+from fcca.utils import AtomicOutputs, atomic_outputs
 
 LAST_PANEL = "Counterfactuals and thresholds"
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
@@ -34,15 +36,15 @@ class Result(ABC):
     notes: tuple[str, ...]
 
     @abstractmethod
-    def summary(self, written: Path | None) -> RenderableType:
-        """Everything as tables, and the file that it was written to."""
+    def summary(self, written: Sequence[Path]) -> RenderableType:
+        """Tables and texts for people, with the files that were written."""
 
-    @abstractmethod
-    def document(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
+    def document(self, written: Sequence[Path]) -> dict[str, Any]:
+        """The same for ``--json``."""
+        raise NotImplementedError
 
-    def write(self, path: Path, name: str) -> None:
-        """Write a table to ``path``, in the format that the final name asks for; for commands with ``--out``."""
+    def write(self, outputs: AtomicOutputs) -> None:
+        """Write the files; for commands with outputs."""
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
@@ -61,6 +63,7 @@ class Command:
     """
 
     epilog: ClassVar[str] = PLAIN_EPILOG
+    last_file: ClassVar[str | None] = None  # replaced after all others
 
     out: Any = field(default=None, init=False)
     as_json: bool = field(default=False, init=False)
@@ -77,32 +80,44 @@ class Command:
     def check(self) -> None:
         """Check what several options say together; each of them has been checked."""
 
+    def targets(self) -> tuple[Path, Sequence[str]] | None:
+        """Directory and names of the files to write; None where there are none."""
+        return None if self.out is None else (self.out.parent, [self.out.name])
+
     def run(self, output: Output) -> int:
-        """Compute, write to ``--out`` and print; returns the exit code."""
+        """Compute, write the files and print; returns the exit code."""
         result: Result | None = None
         failure: OSError | None = None
+        directory, names = self.targets() or (None, ())
         try:
-            with nullcontext() if self.out is None else atomic_outputs(self.out.parent) as outputs:
-                path = None if outputs is None else outputs.path(self.out.name)  # checks the target before any work
-                result = self.compute(output)
-                if path is not None:
-                    result.write(path, self.out.name)
+            with nullcontext() if directory is None else atomic_outputs(directory, last=self.last_file) as outputs:
+                for name in names:
+                    outputs.path(name)  # checks every target before any work
+                with output.progress():
+                    result = self.compute(output, outputs)
+                    if names:
+                        result.write(outputs)
         except OSError as error:
-            if result is None:
+            if result is None and error.errno != errno.ENOSPC:  # some results are written while they are computed
                 raise
-            failure = error  # the result is still worth printing
-        written = None if failure else self.out
-        output.result(lambda: result.summary(written), result.document, result.notes)
+            failure = error
+        if result is not None:  # worth printing, whether or not it could be written
+            written = [] if failure else [directory / name for name in names]
+            output.result(lambda: result.summary(written), lambda: result.document(written), result.notes)
         if failure is not None:
             return output.cannot_write(self.out, failure)
         code, message = result.verdict()
         if message:
             output.error(message)
+        self.show(output)
         return code
 
-    def compute(self, output: Output) -> Result:
-        """Do the work, with its progress on ``output``; for commands that do not override ``run``."""
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> Result:
+        """Do the work; for commands that do not override ``run``."""
         raise NotImplementedError
+
+    def show(self, output: Output) -> None:
+        """Open what was written, where that was asked for."""
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:

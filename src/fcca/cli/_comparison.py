@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -43,23 +43,16 @@ from fcca.metrics import fidelity
 from fcca.models import prepared, read_model
 from fcca.tables import Columns, heaviest_label, known_rows
 from fcca.trees import OptimalTreeClassifier, TreeStructure
-from fcca.utils import progress_bar, step
+from fcca.utils import AtomicOutputs, progress_bar, step
 
 Labels = NDArray[np.generic]
+Line = dict[str, Any]  # measures of a method on a fold
 
 BLACK_BOX = "black box"
 BASELINE = "commonest class"  # what a method is worth that looks at no column
-#: The columns of the table, in their order.
-MEASURES = (
-    "accuracy",
-    "accuracy_se",
-    "fidelity",
-    "thresholds",
-    "columns",
-    "leaves",
-    "optimal",
-    "seconds",
-)
+TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
+#: The columns of the file, in their order.
+COLUMNS = ("method", "Q", "accuracy", "accuracy_se", "fidelity", "thresholds", "columns", "leaves", "optimal", "seconds")
 HOW_GOOD = ("accuracy", "fidelity", "seconds")
 HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
 
@@ -73,7 +66,13 @@ class Fold:
     X_test: pd.DataFrame
     y_test: Labels
     black_box: Any
-    answers: Labels  # of the black box, on the rows to judge on
+    predictions: Labels  # of the black box, on the rows to judge on
+    seconds: float  # to fit the black box
+
+    def line(self, method: str, predicted: Labels, **measures: float) -> Line:
+        """Measures of a method that predicts these labels on the rows to judge on."""
+        accuracy = float(np.mean(predicted == self.y_test))
+        return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ class Comparison(Result):
     settings : Benchmark
     model : str
         The black box in words.
-    lines : DataFrame
-        A line per method and fold.
+    lines : list of dict
+        One per method and fold.
     missing : dict of str to str
         Methods that do not go with the black box, and why.
     seconds : float
@@ -97,23 +96,23 @@ class Comparison(Result):
     data: Dataset
     settings: Benchmark
     model: str
-    lines: pd.DataFrame
+    lines: list[Line]
     missing: dict[str, str]
     seconds: float
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
         """A line per method: means over the folds, and the standard error of the accuracy."""
-        groups = self.lines.drop(columns="fold").groupby("method", sort=False)
-        means = groups.mean()
-        means["accuracy_se"] = groups["accuracy"].sem(ddof=1)
-        return means.reset_index()[["method", "Q", *MEASURES]]
+        groups = pd.DataFrame(self.lines).groupby("method", sort=False)
+        means = groups.mean().assign(accuracy_se=groups["accuracy"].sem(ddof=1))
+        return means.reset_index().reindex(columns=list(COLUMNS))
 
-    def write(self, path: Path, name: str) -> None:
+    def write(self, outputs: AtomicOutputs) -> None:
         """Write the table as CSV."""
-        self.frame().to_csv(path, index=False, lineterminator="\n")
+        assert self.settings.out is not None
+        self.frame().to_csv(outputs.path(self.settings.out.name), index=False, lineterminator="\n")
 
-    def summary(self, written: Path | None) -> RenderableType:
+    def summary(self, written: Sequence[Path]) -> RenderableType:
         """A line per method, and the file that they were written to."""
         data, settings = self.data, self.settings
         leaves = "a leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs nothing"
@@ -125,14 +124,13 @@ class Comparison(Result):
             ("Folds", f"{settings.folds}; means over them, ± is the standard error"),
             ("Time", seconds(self.seconds)),
         ]
-        parts: list[RenderableType] = [panel("fcca benchmark", facts), _Lines(self)]
+        parts: list[RenderableType] = [panel("fcca benchmark", facts), _Lines(self.frame())]
         for name, reason in self.missing.items():
             parts += [Text(), Text(f"{name} is left out. {printable(reason)}")]
         return Group(*parts, *written_to(written))
 
-    def document(self) -> dict[str, Any]:
+    def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """The same as JSON has it; what a method does not have is null."""
-        lines = self.frame().to_dict("records")
         return {
             "data": {"name": self.data.name, "label": self.data.label, "columns": self.data.X.shape[1]},
             "rows": len(self.data.y),
@@ -140,7 +138,7 @@ class Comparison(Result):
             "model": self.model,
             "folds": self.settings.folds,
             "depth": self.settings.depth,
-            "methods": [{str(name): None if value != value else value for name, value in line.items()} for line in lines],
+            "methods": self.frame().astype(object).where(self.frame().notna(), None).to_dict("records"),
             "missing": self.missing,
             "seconds": self.seconds,
             "notes": list(self.notes),
@@ -153,37 +151,36 @@ def comparison(data: Dataset, settings: Benchmark) -> Comparison:
     check_range(data.X)
     _check_folds(data, settings.folds)
     began = perf_counter()
-    lines: list[dict[str, Any]] = []
+    lines: list[Line] = []
     missing: dict[str, str] = {}
-    unknown = 0
-    model = ""
+    n_unknown, model = 0, ""
     splits = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.random_state).split(data.X, data.y)
     methods = chosen_methods(settings.methods)
-    jobs = 1 + len(methods)
-    with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * jobs, shown=False) as progress:
+    n_steps = 1 + len(methods)  # of a fold: the black box comes first
+    with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * n_steps, shown=False) as progress:
         for at, (train, test) in enumerate(splits):
-            fold, line, n_unknown = _fold(data, train, test, settings)
-            model, unknown = described(fold.black_box), unknown + n_unknown
-            lines += [line | {"fold": at}, _baseline(fold) | {"fold": at}]
-            for done, name in enumerate(methods, start=1):
+            fold, n_left_out = _fold(data, train, test, settings)
+            model, n_unknown = described(fold.black_box), n_unknown + n_left_out
+            lines += _references(fold)
+            for done, name in enumerate(methods, at * n_steps + 1):
                 if progress is not None:
-                    progress(at * jobs + done)
+                    progress(done)
                 try:
                     with step(f"{TITLES[name]}, fold {at + 1} of {settings.folds}"):
-                        lines += [line | {"fold": at} for line in METHOD[name](fold, settings)]
+                        lines += METHOD[name](fold, settings)
                 except UnsupportedModelError as error:
                     missing[TITLES[name]] = str(error)
                 except FCCAError as error:
                     raise type(error)(f"{TITLES[name]}, fold {at + 1}: {error}") from error
             if progress is not None:
-                progress((at + 1) * jobs)
-    if unknown:
+                progress((at + 1) * n_steps)
+    if n_unknown:
+        several = n_unknown > 1
         notes.append(
-            f"{unknown:,} held-out row{'s have categories or gaps' if unknown > 1 else ' has a category or a gap'} that no "
-            f"training row of its fold has in the column, and count{'' if unknown > 1 else 's'} for no method."
+            f"{n_unknown:,} held-out row{'s have categories or gaps' if several else ' has a category or a gap'} that no "
+            f"training row of its fold has in the column, and count{'' if several else 's'} for no method."
         )
-    frame = pd.DataFrame(lines)
-    return Comparison(data, settings, model, frame, missing, perf_counter() - began, (*data.notes, *notes))
+    return Comparison(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 
 
 def _check_folds(data: Dataset, folds: int) -> None:
@@ -196,101 +193,65 @@ def _check_folds(data: Dataset, folds: int) -> None:
         )
 
 
-def _fold(
-    data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
-) -> tuple[Fold, dict[str, Any], int]:
-    """A fold with its black box, the black box's line, and how many rows it cannot be asked about."""
+def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> tuple[Fold, int]:
+    """A fold with its fitted black box, and the number of rows that the black box cannot predict."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
-    columns = Columns.of_table(X)
-    known = known_rows(columns, data.X.iloc[test])
+    known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
         raise InvalidInputError("A fold has no row whose categories and gaps its training rows have. Use fewer --folds.")
     X_test, y_test = data.X.iloc[test[known]], data.y[test[known]]
-    numbers = X.select_dtypes("float64")
     with step("The black box"):
         began = perf_counter()
-        widths = (numbers.max() - numbers.min()).to_numpy()
-        black_box = target_model(settings.model, settings.random_state, columns, widths).fit(X, y)
+        black_box = target_model(settings.model, settings.random_state, X).fit(X, y)
         seconds = perf_counter() - began
-    answers = np.asarray(black_box.predict(X_test)).ravel()
-    line = _line(BLACK_BOX, answers, y_test, answers, seconds=seconds)
-    return Fold(X, y, X_test, y_test, black_box, answers), line, int((~known).sum())
-
-
-def _line(
-    method: str,
-    predicted: Labels,
-    y: Labels,
-    answers: Labels,
-    *,
-    seconds: float,
-    Q: float = np.nan,
-    thresholds: float = np.nan,
-    columns: float = np.nan,
-    leaves: float = np.nan,
-    optimal: float = np.nan,
-) -> dict[str, Any]:
-    return {
-        "method": method,
-        "Q": Q,
-        "accuracy": float(np.mean(predicted == y)),
-        "fidelity": fidelity(predicted, answers),
-        "thresholds": float(thresholds),
-        "columns": float(columns),
-        "leaves": float(leaves),
-        "optimal": float(optimal),
-        "seconds": seconds,
-    }
-
-
-def _baseline(fold: Fold) -> dict[str, Any]:
-    """The line of answering every row with the commonest class of the rows to fit on."""
-    began = perf_counter()
-    predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
-    seconds = perf_counter() - began
-    return _line(BASELINE, predicted, fold.y_test, fold.answers, thresholds=0, columns=0, leaves=1, seconds=seconds)
+    predictions = np.asarray(black_box.predict(X_test)).ravel()
+    return Fold(X, y, X_test, y_test, black_box, predictions, seconds), int((~known).sum())
 
 
 # --- methods ------------------------------------------------------------------------------------------------------------
 
 
+def _references(fold: Fold) -> Iterator[Line]:
+    """The black box, and the commonest class of the rows to fit on as the prediction for every row."""
+    yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
+    began = perf_counter()
+    predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
+    yield fold.line(BASELINE, predicted, thresholds=0, columns=0, leaves=1, seconds=perf_counter() - began)
+
+
 def _with_best_tree(
-    method: str, discretizer: Any, fold: Fold, settings: Benchmark, seconds: float, Q: float = np.nan
-) -> dict[str, Any]:
-    """The line of the best tree on a discretizer's 0/1 columns."""
+    method: str, discretizer: Any, fold: Fold, settings: Benchmark, seconds: float, **measures: float
+) -> Line:
+    """The best tree on the binary columns of a discretizer."""
     began = perf_counter()
     B = discretizer.transform(fold.X)
     tree = OptimalTreeClassifier(max_depth=settings.depth, time_limit=settings.time_limit).fit(B, fold.y)
     seconds += perf_counter() - began
     structure: TreeStructure = tree.tree_
     asked = discretizer.thresholds_.feature[structure.feature[structure.feature >= 0]]
-    return _line(
+    return fold.line(
         method,
         tree.predict(discretizer.transform(fold.X_test)),
-        fold.y_test,
-        fold.answers,
-        Q=Q,
         thresholds=len(discretizer.thresholds_),
         columns=len(np.unique(asked)),
         leaves=tree.n_leaves_,
-        optimal=tree.is_optimal_,
+        optimal=float(tree.is_optimal_),
         seconds=seconds,
+        **measures,
     )
 
 
-def _fcca(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
+def _fcca(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     """The counterfactuals are computed once, and count for every level."""
     began = perf_counter()
-    discretizer = FCCADiscretizer(FrozenEstimator(fold.black_box), time_limit=settings.time_limit, n_jobs=settings.jobs).fit(
-        fold.X, fold.y
-    )
+    black_box = FrozenEstimator(fold.black_box)
+    discretizer = FCCADiscretizer(black_box, time_limit=settings.time_limit, n_jobs=settings.jobs).fit(fold.X, fold.y)
     seconds = perf_counter() - began
     for Q in chosen_levels("--q", settings.q):
-        discretizer.set_granularity(Q)
-        yield _with_best_tree(f"FCCA Q={Q:g}", discretizer, fold, settings, seconds, Q)
+        yield _with_best_tree(f"FCCA Q={Q:g}", discretizer.set_granularity(Q), fold, settings, seconds, Q=Q)
 
 
-def _gtre(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
+def _gtre(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     relearns = settings.model not in (TargetModel.xgb, TargetModel.catboost)
     if not relearns and Columns.of_table(fold.X).has_categories:
         raise UnsupportedModelError(
@@ -301,31 +262,18 @@ def _gtre(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
     yield _with_best_tree("GTRE", discretizer, fold, settings, perf_counter() - began)
 
 
-def _cart(fold: Fold, settings: Benchmark) -> Iterator[dict[str, Any]]:
+def _cart(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     began = perf_counter()
     tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.random_state)
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
     seconds = perf_counter() - began
-    read: Any = read_model(fitted)
-    asked = read.feature[read.feature >= 0]
+    asked = read_model(fitted).feature
+    n_columns, n_leaves = len(np.unique(asked[asked >= 0])), int((asked < 0).sum())
     predicted = np.asarray(fitted.predict(fold.X_test)).ravel()
-    yield _line(
-        "CART",
-        predicted,
-        fold.y_test,
-        fold.answers,
-        columns=len(np.unique(asked)),
-        leaves=int((read.feature < 0).sum()),
-        seconds=seconds,
-    )
+    yield fold.line("CART", predicted, columns=n_columns, leaves=n_leaves, seconds=seconds)
 
 
-METHOD: dict[str, Callable[[Fold, Benchmark], Iterator[dict[str, Any]]]] = {
-    "fcca": _fcca,
-    "gtre": _gtre,
-    "cart": _cart,
-}
-TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
+METHOD: dict[str, Callable[[Fold, Benchmark], Iterator[Line]]] = {"fcca": _fcca, "gtre": _gtre, "cart": _cart}
 
 
 # --- printed -------------------------------------------------------------------------------------------------------------
@@ -335,41 +283,38 @@ TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
 class _Lines:
     """One table where it fits, else two below each other: nothing is cut off."""
 
-    compared: Comparison
+    frame: pd.DataFrame
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        whole = _table(self.compared, (*HOW_GOOD, *HOW_LARGE))
+        whole = _table(self.frame, (*HOW_GOOD, *HOW_LARGE))
         if console.measure(whole, options=options.update(width=1000)).maximum <= options.max_width:
             yield whole
         else:
-            yield _table(self.compared, HOW_GOOD)
-            yield Text()
-            yield _table(self.compared, HOW_LARGE)
+            yield from (_table(self.frame, HOW_GOOD), Text(), _table(self.frame, HOW_LARGE))
 
 
-def _table(compared: Comparison, columns: tuple[str, ...]) -> Table:
+def _table(frame: pd.DataFrame, columns: tuple[str, ...]) -> Table:
     table = plain_table(padding=(0, 1, 0, 0))
     table.add_column("method", no_wrap=True)
     add_numbers(table, *columns)
-    for line in compared.frame().to_dict("records"):
-        cells = _cells({str(name): value for name, value in line.items()})
+    for _, line in frame.iterrows():
+        cells = _cells(line)
         style = "dim" if line["method"] in (BLACK_BOX, BASELINE) else ""
         table.add_row(Text(str(line["method"])), *(cells[name] for name in columns), style=style)
     return table
 
 
-def _cells(line: dict[str, Any]) -> dict[str, str]:
-    black_box = line["method"] == BLACK_BOX
+def _cells(line: pd.Series[Any]) -> dict[str, str]:
+    def shown(value: float, form: str = "{:.1f}", missing: str = "–") -> str:
+        return missing if np.isnan(value) else form.format(value)
+
+    is_black_box = line["method"] == BLACK_BOX
     return {
-        "accuracy": f"{percent(line['accuracy'])} ± {_or_dash(100 * line['accuracy_se'], '{:.1f}')}",
-        "fidelity": "–" if black_box else percent(line["fidelity"]),
+        "accuracy": f"{percent(line['accuracy'])} ± {shown(100 * line['accuracy_se'])}",
+        "fidelity": "–" if is_black_box else percent(line["fidelity"]),
         "seconds": f"{line['seconds']:.2f}",
-        "thresholds": "–" if black_box else _or_dash(line["thresholds"], "{:.1f}", "all"),
-        "columns": _or_dash(line["columns"], "{:.1f}"),
-        "leaves": _or_dash(line["leaves"], "{:.1f}"),
-        "proven": "–" if line["optimal"] != line["optimal"] else percent(line["optimal"], 0),
+        "thresholds": "–" if is_black_box else shown(line["thresholds"], missing="all"),
+        "columns": shown(line["columns"]),
+        "leaves": shown(line["leaves"]),
+        "proven": "–" if np.isnan(line["optimal"]) else percent(line["optimal"], 0),
     }
-
-
-def _or_dash(value: Any, form: str, dash: str = "–") -> str:
-    return dash if value != value else form.format(value)

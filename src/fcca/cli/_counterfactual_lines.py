@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from fcca.cli._distillation_result import lines_of
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers import DigitCounts, medians
 
 RowNumbers = NDArray[np.int64]
-
-COSTS_AT_A_TIME = 1_000_000
 
 
 class CounterfactualLines:
@@ -66,16 +63,9 @@ class CounterfactualLines:
             self._writer.write_table(pa.Table.from_pandas(lines, self._schema, preserve_index=False))
 
     def median_cost(self) -> float:
-        """Of the proven counterfactuals, found out in a few passes over the costs."""
-
-        def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
-            self._costs.seek(0)
-            count = DigitCounts.of([np.empty(0)], prefix, at)
-            while costs := self._costs.read(8 * COSTS_AT_A_TIME):
-                count += DigitCounts.of([np.frombuffer(costs, dtype=np.float64)], prefix, at)
-            return count
-
-        return medians([0], one_pass)[0]
+        """The median cost of the proven counterfactuals; sorts them in their file."""
+        self._costs.flush()
+        return float(np.median(np.memmap(self._costs, dtype=np.float64), overwrite_input=True))
 
 
 def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:

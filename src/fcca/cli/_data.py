@@ -32,8 +32,8 @@ DAMAGED = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error
 )  # fmt: skip
 COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
-#: What pandas takes for missing, but for None: that is the name of a category as often as not.
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+#: What pandas takes for missing, but for None: that is the name of a category as often as not.
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
 # A Parquet file is there as Arrow's numbers, as pandas' and as those of the searches while one is made of the other.
@@ -143,10 +143,9 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
     """
     with step("Reading the data"):
         frame = _read_frame(path, as_text)
-    name = label_among([str(column) for column in frame.columns], label, path.name, len(frame))
-    y = labels_of(frame[name])
-    features = frame.drop(columns=name)
-    data = Dataset(path.name, features, y, name, from_text=table_format(path) != ".parquet")
+    name = label_among(list(frame.columns), label, path.name, len(frame))
+    from_text = table_format(path) != ".parquet"
+    data = Dataset(path.name, frame.drop(columns=name), labels_of(frame[name]), name, from_text=from_text)
     if to_learn_from:
         check_classes(data.class_counts(), name)
     return data
@@ -164,27 +163,41 @@ def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: i
     return name
 
 
-def check_order(columns: Sequence[str], known: Sequence[str] | None, table: str, model: str) -> None:
-    """Refuse a table that has a model's columns in another order, with the order that the model needs."""
-    if known is not None and list(columns) != list(known) and sorted(columns) == sorted(known):
-        at = next(j for j, (given, expected) in enumerate(zip(columns, known, strict=True)) if given != expected)
-        raise InvalidInputError(
-            f"{table} has the right columns in another order: column {at + 1} is {columns[at]!r}, but the model in {model} "
-            f"was fitted on {known[at]!r} there. Write {table} with its columns in this order, a label anywhere among them: "
-            f"{listed(known, most=COLUMNS_IN_ORDER)}."
-        )
+@dataclass(frozen=True)
+class ModelColumns:
+    """The columns that a model from a file was fitted on.
+
+    Attributes
+    ----------
+    file : str
+        Name of the model's file.
+    names : list of str or None
+        None where the model has seen no names.
+    n : int
+        How many columns these are.
+    columns : Columns or None
+        What the model knows of them; None where they are plain numbers.
+    """
+
+    file: str
+    names: list[str] | None
+    n: int
+    columns: Columns | None
+
+    def check(self, given: list[str], table: str) -> None:
+        """Check that a table has these columns in this order."""
+        names = self.names
+        if names is not None and given != names and sorted(given) == sorted(names):
+            at = next(j for j, (name, expected) in enumerate(zip(given, names, strict=True)) if name != expected)
+            raise InvalidInputError(
+                f"{table} has the right columns in another order: column {at + 1} is {given[at]!r}, but the model in "
+                f"{self.file} was fitted on {names[at]!r} there. Write {table} with its columns in this order, a label "
+                f"anywhere among them: {listed(names, most=COLUMNS_IN_ORDER)}."
+            )
+        check_columns(given, len(given), names, self.n, table=table, knower=f"the model in {self.file} was fitted on")
 
 
-def read_features(
-    path: Path,
-    label: str | None,
-    known: Sequence[str] | None,
-    n_known: int,
-    model: str,
-    *,
-    columns: Columns | None = None,
-    has_label: bool,
-) -> pd.DataFrame:
+def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
     """The columns of a table that a model was fitted on; a label column beside them is left out.
 
     Parameters
@@ -192,35 +205,26 @@ def read_features(
     path : Path
     label : str or None
         The label column. None: the one that is named like a label, where the model does not know it.
-    known : sequence of str or None
-        The model's columns, None where it has seen no names.
-    n_known : int
-        How many these are.
-    model : str
-        The name of the model's file, for messages.
-    columns : Columns or None
-        What the model knows of its columns; None where they are plain numbers.
+    model : ModelColumns
     has_label : bool
         Whether a label column that is named must be there.
     """
     frame = _read_frame(path)
-    given = [str(column) for column in frame.columns]
+    given = list(frame.columns)
     if label is not None:
         frame = frame.drop(columns=[_label_name(given, label)] if has_label or label in given else [])
-    elif len(given) == n_known + 1:
-        unknown = [name for name in given if known is None or name not in known]
-        found = [name for name in unknown if name.strip().lower() in LABEL_NAMES]
+    elif len(given) == model.n + 1:
+        found = [name for name in given if name.strip().lower() in LABEL_NAMES and name not in (model.names or ())]
         frame = frame.drop(columns=found if len(found) == 1 else [])
-    names = [str(column) for column in frame.columns]
-    hint = "" if label is not None else " Is one of them the label? Name it with --label."
-    check_order(names, known, path.name, model)
+    names = list(frame.columns)
     try:
-        check_columns(names, len(names), known, n_known, table=path.name, knower=f"the model in {model} was fitted on")
+        model.check(names, path.name)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{error}{hint if len(names) > n_known else ''}") from error
+        hint = " Is one of them the label? Name it with --label." if label is None and len(names) > model.n else ""
+        raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows.")
-    return as_known(frame, columns)
+    return as_known(frame, model.columns)
 
 
 def n_values(path: Path) -> int:
@@ -340,21 +344,12 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
         return found[0]
     if found:
         raise InvalidInputError(f"Several columns could be the label: {listed(found)}. Name one with --label.")
-    hint = ""
-    if sum(_is_number(name) for name in columns) > len(columns) / 2:
-        hint = " The first line must hold column names."
+    n_numbers = pd.to_numeric(pd.Series(columns, dtype=object), errors="coerce").notna().sum()
+    hint = " The first line must hold column names." if n_numbers > len(columns) / 2 else ""
     raise InvalidInputError(
         f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label; "
         f"the columns are {listed(columns)}.{hint}"
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:

@@ -1,9 +1,8 @@
 """``fcca distill``."""
 
-import errno
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fcca.cli import _options as options, interrupts_deferred
@@ -23,13 +22,13 @@ from fcca.cli._options import (
     model_option,
     search_option,
 )
-from fcca.cli._running import EXIT_UNVERIFIED, Output, open_in_browser
+from fcca.cli._running import Output, open_in_browser
 from fcca.exceptions import InvalidInputError
-from fcca.utils import AtomicOutputs, atomic_outputs
+from fcca.utils import AtomicOutputs
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
-    from fcca.cli._distillation_result import Distillation
+    from fcca.cli._summary import DistillResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +76,7 @@ class Distill(options.DistillSettings):
     """
 
     epilog: ClassVar[str] = EPILOG
+    last_file: ClassVar[str] = CERTIFICATE
 
     data: options.Table = None
     label: options.Label = None
@@ -123,6 +123,7 @@ class Distill(options.DistillSettings):
         model_option(metavar="FILE", help=f"A fitted model to distill as it is: {options.MODEL_FILES}."),
         options.IS_MODEL_FILE,
     ] = None
+    trust_model_file: options.TrustModelFile = False
     save_model: Annotated[
         bool,
         model_option(
@@ -187,90 +188,64 @@ class Distill(options.DistillSettings):
                     f"leave {option} out, or read all rows with --no-stream."
                 )
 
-    def run(self, output: Output) -> int:
-        """Read, compute, write and print; returns the exit code."""
-        found: Distillation | None = None
-        failure: OSError | None = None
-        try:
-            with atomic_outputs(self.out, last=CERTIFICATE) as outputs:
-                with interrupts_deferred():
-                    from fcca.cli._data import n_values
-                    from fcca.cli._summary import distill_document, summary
+    @cached_property
+    def streamed(self) -> bool:
+        """Whether the table is read in pieces."""
+        if self.stream is not None or self.data is None:
+            return bool(self.stream)
+        with interrupts_deferred():
+            from fcca.cli._data import n_values
+        return n_values(self.data) >= STREAMED_FROM
 
-                streamed = bool(self.stream)
-                if self.data is not None and self.stream is None and n_values(self.data) >= STREAMED_FROM:
-                    streamed = True
-                    self._check_streamed(f"for {self.data.name}, which is so large that it is read in pieces")
-                names = self._names(streamed)
-                for name in names:
-                    outputs.path(name)  # checks every target before any work
-                with output.progress():
-                    found = self._computed(outputs, streamed)
-                    found = self._written(found, outputs)
-                found = self._with_notes_on_files(found)
-        except OSError as error:
-            if found is None:
-                if error.errno != errno.ENOSPC:
-                    raise
-                return output.cannot_write(self.out, error)  # counterfactuals go to their file while they are computed
-            failure = error  # the result is still worth printing
+    def targets(self) -> tuple[Path, list[str]]:
+        """Directory and names of the files to write."""
+        if self.streamed and self.stream is None and self.data is not None:
+            self._check_streamed(f"for {self.data.name}, which is so large that it is read in pieces")
+        wanted = {
+            REPORT: not (self.streamed or self.no_report),
+            COUNTERFACTUALS: self.counterfactuals,
+            CERTIFICATE: self.counterfactuals and not self.streamed,
+            SAVED_MODEL: self.save_model,
+        }
+        return self.out, [name for name in (REPORT, *OUTPUT_NAMES, SAVED_MODEL) if wanted.get(name, True)]
 
-        written = [] if failure else [self.out / name for name in names]
-        output.result(lambda: summary(found, written), lambda: distill_document(found, written), found.notes)
-        if failure is not None:
-            return output.cannot_write(self.out, failure)
-        if found.n_unverified:
-            output.error(found.on_unverified(where=COUNTERFACTUALS if self.counterfactuals else ""))
-        if self.open_report:
-            open_in_browser(self.out / REPORT, output)
-        return EXIT_UNVERIFIED if found.n_unverified else 0
-
-    def _names(self, streamed: bool) -> tuple[str, ...]:
-        """Names of the files to write."""
-        left_out = () if self.counterfactuals else (CERTIFICATE, COUNTERFACTUALS)
-        left_out = (*left_out, CERTIFICATE) if streamed else left_out
-        names = [name for name in OUTPUT_NAMES if name not in left_out]
-        page = () if streamed or self.no_report else (REPORT,)
-        return (*page, *names, *([SAVED_MODEL] if self.save_model else []))
-
-    def _computed(self, outputs: AtomicOutputs, streamed: bool) -> "Distillation":
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "DistillResult":
+        """Read the table and distill."""
         with interrupts_deferred():
             from fcca.cli._data import bundled_data, read_data
             from fcca.cli._distillation import distillation
             from fcca.cli._sources import MemorySource, ParquetSource
+            from fcca.cli._summary import DistillResult
 
         if self.data is None:
-            return distillation(MemorySource(bundled_data()), self)
-        if streamed:
-            return distillation(ParquetSource(self.data, self.label, outputs), self)
-        return distillation(MemorySource(read_data(self.data, self.label, self.categorical)), self)
+            found = distillation(MemorySource(bundled_data()), self)
+        elif self.streamed:
+            assert outputs is not None
+            found = distillation(ParquetSource(self.data, self.label, outputs), self)
+        else:
+            found = distillation(MemorySource(read_data(self.data, self.label, self.categorical)), self)
+        return DistillResult(found, (*found.notes, *self._notes_on_files()), self)
 
-    def _written(self, found: "Distillation", outputs: AtomicOutputs) -> "Distillation":
-        """Write the files; returns the result with the seconds that this took."""
-        from fcca.cli._page import write_page
-
-        began = perf_counter()
-        found.write(outputs, counterfactuals=self.counterfactuals, save_model=self.save_model)
-        found = found.with_seconds(files=perf_counter() - began, report=0.0)
-        if found.streamed or self.no_report:
-            return found
-        return found.with_seconds(report=write_page(found, self, outputs.path(REPORT), title=self.title))
-
-    def _with_notes_on_files(self, found: "Distillation") -> "Distillation":
-        """The result, with notes on files that are not written."""
-        earlier = (self.out / REPORT).exists()
-        if found.streamed and not self.no_report:
-            found = found.with_note(
+    def _notes_on_files(self) -> list[str]:
+        """Notes on files that are not written."""
+        _, names = self.targets()
+        earlier = {name: self.out / name for name in (REPORT, *OUTPUT_NAMES) if (self.out / name).exists()}
+        notes = []
+        if self.streamed and not self.no_report:
+            notes.append(
                 f"A table that is read in pieces gets no {REPORT}, which shows single rows. For one, use --no-stream, or "
                 f"fcca report with a model and some of the rows. Nor does it get a {CERTIFICATE}, which has every "
-                "counterfactual." + (f" {self.out / REPORT} is of an earlier run." if earlier else "")
+                f"counterfactual.{f' {earlier[REPORT]} is of an earlier run.' if REPORT in earlier else ''}"
             )
-        elif earlier and self.no_report:
-            found = found.with_note(f"{self.out / REPORT} is of an earlier run: --no-report leaves it as it is.")
-        if not self.counterfactuals and (self.out / COUNTERFACTUALS).exists():
-            found = found.with_note(
-                f"{self.out / COUNTERFACTUALS} is of an earlier run: --no-counterfactuals leaves it as it is."
-            )
-        if (found.streamed or not self.counterfactuals) and (self.out / CERTIFICATE).exists():
-            found = found.with_note(f"{self.out / CERTIFICATE} is of an earlier run: this one wrote none.")
-        return found
+        elif self.no_report and REPORT in earlier:
+            notes.append(f"{earlier[REPORT]} is of an earlier run: --no-report leaves it as it is.")
+        if COUNTERFACTUALS in earlier and COUNTERFACTUALS not in names:
+            notes.append(f"{earlier[COUNTERFACTUALS]} is of an earlier run: --no-counterfactuals leaves it as it is.")
+        if CERTIFICATE in earlier and CERTIFICATE not in names:
+            notes.append(f"{earlier[CERTIFICATE]} is of an earlier run: this one wrote none.")
+        return notes
+
+    def show(self, output: Output) -> None:
+        """Open the report, where that was asked for."""
+        if self.open_report:
+            open_in_browser(self.out / REPORT, output)

@@ -46,7 +46,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     split = _split(source, labels, settings)
     sample = None
     if loaded is None:
-        sample = split.sample(source.sample_size(settings))
+        sample = split.sample(settings.sample or source.default_sample)
         rows = split.training_rows() if sample is None else None
         black_box = fitted_black_box(
             *source.read(sample), rows, settings, rules, from_text=source.from_text, stopwatch=source.stopwatch
@@ -73,11 +73,11 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         n_to_learn_from=split.n_training,
         target=black_box.classifier,
         classifier=classifier,
-        median_cost=source.median_cost(classifier),
+        median_cost=source.median_cost,
         commonest=commonest,
         training=scores,
         held_out=held_out_scores,
-        seconds=source.stopwatch.seconds,
+        stopwatch=source.stopwatch,
         notes=(
             *black_box.notes,
             *(note for note in notes if note not in black_box.notes),
@@ -91,7 +91,7 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
     if settings.model_file is None:
         return None
     with step("Loading the black box"), source.stopwatch.time("target"):
-        return model_from_file(settings.model_file)
+        return model_from_file(settings.model_file, trusted=settings.trust_model_file)
 
 
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
@@ -101,7 +101,10 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
     if len(counts) > 2 and settings.decision_threshold is not None:
         raise InvalidInputError(f"There are {len(counts)} classes; --decision-threshold is for two. Leave it out.")
     split = Split.of(labels.y, counts, source.label, test_size, random_state)
-    check_learned(counts, labels.learnable, source.label, test_size, random_state)
+    learned = labels.learned
+    if labels.y is not None:
+        learned = set(np.unique(labels.y[split.training_rows()]).tolist())
+    check_learned(counts, learned, source.label, test_size, random_state)
     return split
 
 

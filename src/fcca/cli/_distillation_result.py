@@ -16,6 +16,7 @@ from fcca.classifier import FCCAClassifier
 from fcca.cli._columns import as_json, one_type_per_column
 from fcca.cli._data import TableFacts
 from fcca.cli._options import CERTIFICATE, COUNTERFACTUALS, SAVED_MODEL, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE
+from fcca.cli._timing import Stopwatch
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.export import to_json
@@ -95,7 +96,7 @@ class Distillation:
     commonest: Any  # class of the training rows
     training: Scores
     held_out: Scores | None
-    seconds: dict[str, float]  # of each step
+    stopwatch: Stopwatch  # seconds of each step
     notes: tuple[str, ...]
 
     @property
@@ -113,27 +114,6 @@ class Distillation:
     def statuses(self) -> dict[str, int]:
         """How many counterfactuals there are of each status."""
         return self.discretizer.statuses_
-
-    @property
-    def n_unverified(self) -> int:
-        """Number of counterfactuals that do not flip the black box."""
-        return self.statuses.get("unverified", 0)
-
-    def with_note(self, note: str) -> Distillation:
-        """The same result with one more note."""
-        return replace(self, notes=(*self.notes, note))
-
-    def with_seconds(self, **seconds: float) -> Distillation:
-        """The same result with more times."""
-        return replace(self, seconds=self.seconds | seconds)
-
-    def on_unverified(self, *, where: str = "") -> str:
-        """The message about unverified counterfactuals."""
-        marked = f"marked 'unverified' in {where} and " if where else ""
-        return (
-            f"{self.n_unverified} of {sum(self.statuses.values())} counterfactuals do not flip the model's own "
-            f"predict; they are {marked}left out of all counts."
-        )
 
     def shown_columns(self) -> Columns | None:
         """The columns, with missing values only where the file has any: some models allow them everywhere."""

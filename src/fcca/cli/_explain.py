@@ -12,6 +12,7 @@ from fcca.cli._checks import accepted_by, chosen_rows, expects, expects_name
 from fcca.cli._command import EPILOG
 from fcca.cli._options import data_option
 from fcca.cli._running import Output
+from fcca.utils import AtomicOutputs
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Explain(options.Costs, options.Limits):
         ),
         options.IS_TABLE,
     ]
+    trust_model_file: options.TrustModelFile = False
     rows: Annotated[
         str | None,
         question(metavar="ROWS", help="Rows of DATA to explain, the first is 0, such as 0,5,10-20. Without it: all."),
@@ -102,10 +104,9 @@ class Explain(options.Costs, options.Limits):
         options.IS_TIME,
     ] = None
 
-    def compute(self, output: Output) -> "Explanation":
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Explanation":
         """Load, read and explain."""
         with interrupts_deferred():
             from fcca.cli._explanation import explanation
 
-        with output.progress():
-            return explanation(self)
+        return explanation(self)

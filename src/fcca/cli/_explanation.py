@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -21,14 +20,14 @@ from fcca.cli._columns import listed, one_type_per_column
 from fcca.cli._command import Result
 from fcca.cli._data import read_features
 from fcca.cli._explain import Explain
-from fcca.cli._models import columns_of, decision, described, labels_note, model_from_file
+from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
 from fcca.cli._notes import collected_notes
 from fcca.cli._rules import read_rules
 from fcca.cli._running import EXIT_UNVERIFIED
 from fcca.cli._words import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
-from fcca.utils import step
+from fcca.utils import AtomicOutputs, step
 
 ANSWERS_SHOWN = 20
 STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
@@ -51,9 +50,8 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
 class Explanation(Result):
     """The result of ``fcca explain``."""
 
+    settings: Explain
     model: Any
-    model_file: Path
-    data_file: Path
     shape: tuple[int, int]
     found: Explanations  # its rows are called by their numbers in the file
     seconds: float
@@ -71,15 +69,16 @@ class Explanation(Result):
             return 0, ""
         return EXIT_UNVERIFIED, f"{n} of {len(self.found)} answers are not confirmed by the model's own predict."
 
-    def write(self, path: Path, name: str) -> None:
-        """Write one line per move to ``path``, in the format that the final name asks for."""
-        frame = one_type_per_column(self.found.to_frame())
-        if name.lower().endswith(".parquet"):
-            frame.to_parquet(path, index=False)
+    def write(self, outputs: AtomicOutputs) -> None:
+        """Write one line per move, in the format that the name of the file asks for."""
+        out, frame = self.settings.out, one_type_per_column(self.found.to_frame())
+        assert out is not None
+        if out.name.lower().endswith(".parquet"):
+            frame.to_parquet(outputs.path(out.name), index=False)
         else:
-            frame.to_csv(path, index=False, lineterminator="\n")
+            frame.to_csv(outputs.path(out.name), index=False, lineterminator="\n")
 
-    def summary(self, written: Path | None) -> RenderableType:
+    def summary(self, written: Sequence[Path]) -> RenderableType:
         """The answers as a table and in words, and the file that they were written to."""
         return Group(
             panel("fcca explain", self._facts()),
@@ -92,18 +91,18 @@ class Explanation(Result):
     def _facts(self) -> list[tuple[str, str]]:
         n_rows, n_columns = self.shape
         return [
-            ("Model", f"{printable(self.model_file.name)}: {described(self.model)}"),
-            ("Data", f"{printable(self.data_file.name)}: {number(n_rows)} rows × {number(n_columns)} columns"),
+            ("Model", f"{printable(self.settings.model_file.name)}: {described(self.model)}"),
+            ("Data", f"{printable(self.settings.data.name)}: {number(n_rows)} rows × {number(n_columns)} columns"),
             *([] if self.decision is None else [("Decision", printable(self.decision))]),
             ("Counterfactuals", _counts(self.found)),
             ("Time", seconds(self.seconds)),
         ]
 
-    def document(self) -> dict[str, Any]:
+    def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Everything as one JSON document; numbers that JSON does not have are null."""
         return {
-            "model": str(self.model_file),
-            "data": str(self.data_file),
+            "model": str(self.settings.model_file),
+            "data": str(self.settings.data),
             "classes": self.found.classes.tolist(),
             "target_probability": self.found.target_probability,
             "decision": self.decision,
@@ -155,20 +154,15 @@ def _json_number(x: float) -> float | None:
 
 def explanation(settings: Explain) -> Explanation:
     """Load, read and explain."""
-    model_file, data_file = settings.model_file, settings.data
+    model_file = settings.model_file
     with step("Loading the model"):
-        model = model_from_file(model_file)
-        names, n_features, columns = columns_of(model)
+        model = model_from_file(model_file, trusted=settings.trust_model_file)
+        columns = columns_of(model, model_file)
     rules = read_rules(settings.rules)
     with step("Reading the data"):
-        alone = settings.reference is None
-
-        def read(path: Path, has_label: bool) -> pd.DataFrame:
-            model_name = model_file.name
-            return read_features(path, settings.label, names, n_features, model_name, columns=columns, has_label=has_label)
-
-        X = read(data_file, alone)
-        reference = X if settings.reference is None else read(settings.reference, False)
+        X = reference = read_features(settings.data, settings.label, columns, has_label=settings.reference is None)
+        if settings.reference is not None:
+            reference = read_features(settings.reference, settings.label, columns, has_label=False)
     rows = _rows(settings.rows, len(X))
     with collected_notes() as notes:
         explainer = CounterfactualExplainer(
@@ -188,9 +182,8 @@ def explanation(settings: Explain) -> Explanation:
         began = perf_counter()
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
-    about_labels = labels_note(model, model_file)
-    every_note = (*([] if about_labels is None else [about_labels]), *notes, *found.notes)
-    return Explanation(explainer.classifier, model_file, data_file, X.shape, found, duration, every_note)
+    every_note = (*notes_on_labels(model, model_file), *notes, *found.notes)
+    return Explanation(settings, explainer.classifier, X.shape, found, duration, every_note)
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -19,43 +19,50 @@ from sklearn.svm import LinearSVC
 
 from fcca.cli._checks import not_installed
 from fcca.cli._columns import listed
-from fcca.cli._data import Dataset, check_order
+from fcca.cli._data import ModelColumns
 from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
 from fcca.exceptions import InvalidInputError
-from fcca.models import DecidedAt, LightGBMBooster, TableCoder, TreeEnsemble, prepared, read_model, unwrapped
-from fcca.tables import Columns, PowerOfTwoScaler, check_columns
+from fcca.models import (
+    DecidedAt,
+    LightGBMBooster,
+    TableCoder,
+    TreeEnsemble,
+    load_model,
+    prepared,
+    read_model,
+    unwrapped,
+)
+from fcca.tables import Columns, PowerOfTwoScaler
 
-Floats = NDArray[np.float64]
-
-SMALLEST_WIDTH = 1e-20
+SMALLEST_RANGE = 1e-20
 
 # --- by name ------------------------------------------------------------------------------------------------------------
 
 
-def target_model(model: TargetModel, random_state: int, columns: Columns | None = None, widths: Floats | None = None) -> Any:
+def target_model(model: TargetModel, random_state: int, X: pd.DataFrame) -> Any:
     """The classifier of that name, unfitted; the same for the same random_state.
 
     Parameters
     ----------
     model : TargetModel
     random_state : int
-    columns : Columns, optional
-        What the training table is made of; None for plain numbers.
-    widths : ndarray, optional
-        The ranges of its columns of numbers.
+    X : DataFrame
+        The rows that it is to be fitted on.
     """
+    columns = Columns.of_table(X)
+    classifier = MAKERS[model](random_state)
     if model.is_linear:
-        estimator = make_pipeline(PowerOfTwoScaler(), StandardScaler(), MAKERS[model](random_state))
-    elif columns is not None and columns.has_categories and model.takes_categories and _are_usual(widths):
-        estimator = MAKERS[model](random_state)  # behind a scaler it could not be told which columns hold categories
-    else:
-        estimator = make_pipeline(PowerOfTwoScaler(), MAKERS[model](random_state))
-    return estimator if columns is None else prepared(estimator, columns)
+        return prepared(make_pipeline(PowerOfTwoScaler(), StandardScaler(), classifier), columns)
+    if columns.has_categories and model.takes_categories and _has_usual_ranges(X):
+        return prepared(classifier, columns)  # behind a scaler it could not be told which columns hold categories
+    return prepared(make_pipeline(PowerOfTwoScaler(), classifier), columns)
 
 
-def _are_usual(widths: Floats | None) -> bool:
-    """Whether the libraries' float32 tells the values of columns with such ranges apart."""
-    return widths is None or bool(np.all((widths == 0) | ((widths >= SMALLEST_WIDTH) & (widths <= 1 / SMALLEST_WIDTH))))
+def _has_usual_ranges(X: pd.DataFrame) -> bool:
+    """Whether float32, which the libraries use, tells the values of every column of numbers apart."""
+    numbers = X.select_dtypes("float64")
+    ranges = numbers.max() - numbers.min()
+    return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
 
 
 def _xgboost(random_state: int) -> Any:
@@ -107,56 +114,54 @@ def _library(name: str) -> Any:
 # --- from files ---------------------------------------------------------------------------------------------------------
 
 
-def model_from_file(path: Path) -> Any:
-    """The fitted classifier in a file, one that can be read."""
-    from fcca.models import load_model
+def model_from_file(path: Path, *, trusted: bool) -> Any:
+    """The fitted classifier in a file, one that can be read.
 
-    classifier = load_model(path)
+    Parameters
+    ----------
+    path : Path
+    trusted : bool
+        Whether to skip the trial in a child process.
+    """
+    classifier = load_model(path, trusted=trusted)
     read_model(classifier)
     return classifier
 
 
-def columns_of(classifier: Any) -> tuple[list[str] | None, int, Columns | None]:
-    """Names of the columns that a fitted classifier knows, None where it has seen none; how many; and what they hold."""
-    names = getattr(classifier, "feature_names_in_", None)
-    model = read_model(classifier)
-    return None if names is None else [str(name) for name in names], model.n_features, model.columns
-
-
-def fitting(data: Dataset, classifier: Any, source: Path) -> Dataset:
-    """The data as a classifier knows them; refused if it was fitted on other columns or other labels than they have."""
-    columns = [str(name) for name in data.X.columns]
-    return data.as_known(known_columns(columns, data.class_counts(), data.label, data.name, classifier, source))
+def columns_of(classifier: Any, source: Path) -> ModelColumns:
+    """The columns that a fitted classifier from a file knows."""
+    names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
+    return ModelColumns(
+        source.name, None if names is None else [str(name) for name in names], model.n_features, model.columns
+    )
 
 
 def known_columns(
-    columns: list[str], counts: dict[Any, int], label: str, table: str, classifier: Any, source: Path
+    names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """What a classifier knows of the columns of a table; refused if it was fitted on others, or on other labels.
+    """What a classifier from a file knows of a table's columns; checks that it was fitted on these, and on its labels.
 
     Parameters
     ----------
-    columns : list of str
-        The table's own.
-    counts : dict
-        Rows of each of its classes.
+    names : list of str
+        Columns of the table.
+    labels : collection
+        Its classes.
     label, table : str
         Names of the label column and of the table.
     classifier : fitted classifier
     source : Path
         Its file.
     """
-    names, n_features, known = columns_of(classifier)
-    check_order(columns, names, table, source.name)
-    check_columns(columns, len(columns), names, n_features, table=table, knower=f"the model in {source.name} was fitted on")
-    classes, labels = classifier.classes_.tolist(), list(counts)
-    unknown = [label for label in labels if label not in classes]
-    if len(unknown) == len(labels):
+    known = columns_of(classifier, source)
+    known.check(names, table)
+    classes = classifier.classes_.tolist()
+    if not set(classes) & set(labels):
         raise InvalidInputError(
             f"The model in {source.name} answers {listed(classes)}, but the label column {label!r} of {table} "
-            f"holds {listed(labels)}. Write the labels as the model knows them, or choose another column with --label."
+            f"holds {listed(list(labels))}. Write the labels as the model knows them, or choose another column with --label."
         )
-    return known
+    return known.columns
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
@@ -221,12 +226,12 @@ def _decision(label: Any, of: str, threshold: float) -> str | None:
     return None if threshold == usual else f"{label} where its {of} is at least {threshold:.4g}, instead of {usual:g}"
 
 
-def labels_note(classifier: Any, source: Path) -> str | None:
-    """What to know about the classes of a model from a file that does not keep their names."""
+def notes_on_labels(classifier: Any, source: Path) -> list[str]:
+    """Notes on a model from a file that does not keep the names of its classes."""
     if not isinstance(classifier, LightGBMBooster):
-        return None
-    classes = classifier.classes_.tolist()
-    return (
-        f"{source.name} is a file of LightGBM, which keeps no labels: its classes are called {listed(classes)}, in the "
-        "sorted order of the labels that the model was trained on. Saved as .skops, an LGBMClassifier keeps them."
-    )
+        return []
+    return [
+        f"{source.name} is a file of LightGBM, which keeps no labels: its classes are called "
+        f"{listed(classifier.classes_.tolist())}, in the sorted order of the labels that the model was trained on. Saved as "
+        ".skops, an LGBMClassifier keeps them."
+    ]

@@ -102,6 +102,14 @@ Table = Annotated[
     IS_TABLE,
 ]
 ModelArgument = Annotated[Path, argument(metavar="MODEL", help=f"The fitted classifier: {MODEL_FILES}."), IS_MODEL_FILE]
+TrustModelFile = Annotated[
+    bool,
+    data_option(
+        "--trust-model-file",
+        help="Load the model file at once. Without it, a child process loads the file first, in some seconds, because a "
+        "damaged file may end the process.",
+    ),
+]
 Label = Annotated[
     str | None,
     data_option(metavar="COL", help="Label column. Without it: the column named label, target, class or y."),
@@ -217,6 +225,7 @@ class _OtherSettings:
     q: float
     categorical: tuple[str, ...] = ()
     test_size: float = 0.0
+    trust_model_file: bool = False
     sample: int | None = None  # rows to fit the black box on; None: all in memory, LARGEST_SAMPLE of a streamed table
 
     @property

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fcca.cli import _options as options, interrupts_deferred
 from fcca.cli._checks import Check, chosen_levels, expects_name
 from fcca.cli._command import EPILOG
 from fcca.cli._options import STREAMED_FROM, data_option, search_option
-from fcca.cli._running import EXIT_UNVERIFIED, Output, open_in_browser
-from fcca.utils import atomic_outputs
+from fcca.cli._running import Output, open_in_browser
+from fcca.utils import AtomicOutputs
+
+# What computes is imported once the arguments are known to be good.
+if TYPE_CHECKING:
+    from fcca.cli._summary import ReportResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,7 @@ class Report(options.DistillSettings):
         ),
         options.IS_TABLE,
     ]
+    trust_model_file: options.TrustModelFile = False
     label: options.Label = None
     test: Annotated[
         Path | None,
@@ -76,32 +81,25 @@ class Report(options.DistillSettings):
     ] = None
     random_state: int = field(default=0, init=False)
 
-    def run(self, output: Output) -> int:
-        """Read, compute, write and print; returns the exit code."""
-        with atomic_outputs(self.out.parent) as outputs:
-            path = outputs.path(self.out.name)  # checks the target before any work
-            with interrupts_deferred():
-                from fcca.cli._data import n_values, read_data
-                from fcca.cli._distillation import distillation
-                from fcca.cli._page import write_page
-                from fcca.cli._sources import MemorySource
-                from fcca.cli._summary import report_summary
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "ReportResult":
+        """Read the tables and distill."""
+        with interrupts_deferred():
+            from fcca.cli._data import n_values, read_data
+            from fcca.cli._distillation import distillation
+            from fcca.cli._sources import MemorySource
+            from fcca.cli._summary import ReportResult
 
-            if n_values(self.data) >= STREAMED_FROM:
-                output.note(
-                    f"A report needs all of {self.data.name} in memory, and a tree for every step of the slider. A sample "
-                    "of the rows, in a file of its own, makes a page that is as good to look at."
-                )
-            with output.progress():
-                data = read_data(self.data, self.label)
-                held_out = None if self.test is None else read_data(self.test, data.label, to_learn_from=False)
-                found = distillation(MemorySource(data, held_out), self)
-                levels = None if self.levels is None else chosen_levels("--levels", self.levels)
-                write_page(found, self, path, title=self.title, levels=levels)
+        if n_values(self.data) >= STREAMED_FROM:
+            output.note(
+                f"A report needs all of {self.data.name} in memory, and a tree for every step of the slider. A sample "
+                "of the rows, in a file of its own, makes a page that is as good to look at."
+            )
+        data = read_data(self.data, self.label)
+        held_out = None if self.test is None else read_data(self.test, data.label, to_learn_from=False)
+        found = distillation(MemorySource(data, held_out), self)
+        return ReportResult(found, found.notes, self)
 
-        output.result(lambda: report_summary(found, self.out), dict, found.notes)
-        if found.n_unverified:
-            output.error(found.on_unverified())
+    def show(self, output: Output) -> None:
+        """Open the report, where that was asked for."""
         if self.open_report:
             open_in_browser(self.out, output)
-        return EXIT_UNVERIFIED if found.n_unverified else 0

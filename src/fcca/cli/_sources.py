@@ -2,7 +2,7 @@
 
 Both sources have the same methods. The steps of :func:`fcca.cli._distillation.distillation` call them in this order:
 ``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``, and then
-what is printed.
+``left_out`` and ``facts``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fcca.cli._columns import as_known
 from fcca.cli._counterfactual_lines import CounterfactualLines
 from fcca.cli._data import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._distillation_result import RowsInMemory
-from fcca.cli._models import fitting
+from fcca.cli._models import known_columns
 from fcca.cli._notes import LeftOutRows
 from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
 from fcca.cli._split import MOST_STRATIFIED, Split
@@ -48,7 +48,7 @@ class TableLabels(NamedTuple):
 
     y: Labels | None  # of all rows; None where these are too many
     counts: dict[Any, int]  # rows of each class
-    learnable: set[Any]  # classes of the training rows
+    learned: frozenset[Any] = frozenset()  # classes of the training rows, where y is None
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
@@ -117,6 +117,7 @@ class MemorySource:
         self.data, self.test = data, test
         self.name, self.label, self.from_text = data.name, data.label, data.from_text
         self.names = [str(name) for name in data.X.columns]
+        self.default_sample: int | None = None  # all rows
         self.stopwatch = Stopwatch("target")
         self.rows_in_memory: RowsInMemory | None = None
         self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
@@ -126,12 +127,7 @@ class MemorySource:
 
     def labels(self, settings: DistillSettings) -> TableLabels:
         """The labels of the table."""
-        counts = self.data.class_counts()
-        return TableLabels(self.data.y, counts, set(counts))
-
-    def sample_size(self, settings: DistillSettings) -> int | None:
-        """``--sample``, or all rows."""
-        return settings.sample
+        return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
         """Some rows, and their labels."""
@@ -140,7 +136,11 @@ class MemorySource:
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
         """Take the rows as the black box knows them."""
         if self.test is not None and settings.model_file is not None:
-            self.test = fitting(self.test, black_box.classifier, settings.model_file)
+            test, counts = self.test, self.test.class_counts()
+            names = [str(name) for name in test.X.columns]
+            self.test = test.as_known(
+                known_columns(names, counts, test.label, test.name, black_box.classifier, settings.model_file)
+            )
         self.split, self.categorical = split, settings.categorical
         self.training_rows = split.training_rows()
         if black_box.table is not None:  # it was fitted on all rows
@@ -165,6 +165,8 @@ class MemorySource:
         bounded = "; --time-limit bounds them" if settings.time_limit is None else ""
         with step(f"Thresholds and tree{bounded}"), self.stopwatch.time("fcca"):
             fitted: FCCAClassifier = _with_selection(classifier, settings, X, y).fit(X, y)
+        found = fitted.discretizer_.counterfactuals_
+        self.median_cost = float(np.median(found.cost[found.is_status("optimal")]))
         return fitted
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
@@ -178,11 +180,6 @@ class MemorySource:
         training = (self.data.X.iloc[self.training_rows], self.data.y[self.training_rows])
         binary_rows = classifier.discretizer_.binary_rows
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
-
-    def median_cost(self, classifier: FCCAClassifier) -> float:
-        """The median cost of the proven counterfactuals."""
-        found = classifier.discretizer_.counterfactuals_
-        return float(np.median(found.cost[found.is_status("optimal")]))
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
         """Training rows and held-out rows that the black box cannot predict."""
@@ -217,6 +214,7 @@ class ParquetSource:
         self.table = ParquetTable(path, label_among(names, label, path.name, n_rows))
         self.outputs = outputs
         self.name, self.label, self.names = path.name, self.table.label, self.table.columns
+        self.default_sample: int | None = LARGEST_SAMPLE
         self.stopwatch = Stopwatch("labels", "sample", "target")
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
@@ -235,10 +233,6 @@ class ParquetSource:
         """Read the labels of all rows, and keep them where they are few."""
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
-
-    def sample_size(self, settings: DistillSettings) -> int | None:
-        """``--sample``, or as many rows as fit into memory with ease."""
-        return LARGEST_SAMPLE if settings.sample is None else settings.sample
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
         """Read some rows, all where None, and their labels."""
@@ -269,7 +263,7 @@ class ParquetSource:
             with whole.time("fcca"):
                 self._found = self._distilled(classifier, lines)
             with whole.time("rates"):
-                self._median_cost = lines.median_cost()
+                self.median_cost = lines.median_cost()
         seconds = self.stopwatch.seconds
         passes = sum(seconds.values()) - sum(earlier.values())
         seconds |= {"tree": whole.seconds["fcca"] - passes} | whole.seconds
@@ -295,10 +289,6 @@ class ParquetSource:
         held_out = self._found.held_out
         return self._found.training, held_out if len(held_out.y) else None
 
-    def median_cost(self, classifier: FCCAClassifier) -> float:
-        """The median cost of the proven counterfactuals."""
-        return self._median_cost
-
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
         """Training rows and held-out rows that the black box cannot predict."""
         return self.rows.left_out, self.rows.held_out_left_out
@@ -312,7 +302,7 @@ class ParquetSource:
 def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
     kept: list[pd.Series[Any]] = []
     counts: Counter[Any] = Counter()
-    learnable: set[Any] = set()
+    learned: set[Any] = set()
     by_row = Split(table.n_rows, settings.test_size, settings.random_state)
     missing = LeftOutRows()
     few = table.n_rows <= MOST_STRATIFIED
@@ -325,16 +315,15 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
             elif missing.n == 0:
                 labels, end = labels_of(column), int(frame.index[-1]) + 1
                 counts.update(counts_of(labels))
-                learnable.update(labels[~by_row.held_out(end - len(labels), end)].tolist())
+                learned.update(labels[~by_row.held_out(end - len(labels), end)].tolist())
             if progress is not None:
                 progress(int(frame.index[-1]) + 1)
     if missing.n:
         raise missing_labels(table.label, missing.n, missing.first[0])
     if not few:
-        return TableLabels(None, dict(sorted(counts.items())), learnable)
+        return TableLabels(None, dict(sorted(counts.items())), frozenset(learned))
     labels = labels_of(pd.concat(kept))
-    counts.update(counts_of(labels))
-    return TableLabels(labels, dict(counts), set(counts))
+    return TableLabels(labels, counts_of(labels))
 
 
 class _KnownRows:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from fcca.cli._data import check_learned, check_split
+from fcca.cli._data import check_split
 
 RowNumbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -50,8 +50,7 @@ class Split:
         Parameters
         ----------
         labels : ndarray or None
-            Of all rows. None beyond MOST_STRATIFIED rows only: it is for the caller, then, to see that rows of every class
-            are left to learn from.
+            Of all rows; None beyond MOST_STRATIFIED rows only.
         counts : dict
             Rows of each class.
         label : str
@@ -66,11 +65,7 @@ class Split:
         drawn = None
         if n_rows <= MOST_STRATIFIED:
             drawn, _ = train_test_split(np.arange(n_rows), test_size=test_size, stratify=labels, random_state=random_state)
-        split = cls(n_rows, test_size, random_state, drawn)
-        if labels is not None:
-            learned = set(np.unique(labels[split.training_rows()]).tolist())
-            check_learned(counts, learned, label, test_size, random_state)
-        return split
+        return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
         """Which rows of a stretch are held out."""

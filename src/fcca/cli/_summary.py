@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,14 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from fcca.cli._checks import chosen_levels
+from fcca.cli._command import Result
+from fcca.cli._distill import Distill
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
-from fcca.cli._running import file_link
+from fcca.cli._report import Report
+from fcca.cli._running import EXIT_UNVERIFIED, file_link
 from fcca.cli._words import (
     add_numbers,
     classes_in_words,
@@ -29,32 +33,109 @@ from fcca.cli._words import (
     status_counts,
 )
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
-from fcca.utils import proof_in_words
+from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
 
+TREE_SECONDS = 10.0  # for the tree of each step of the slider, unless less was allowed
 THRESHOLDS_SHOWN = 10
 SMALL_TREE = 2  # leaves up to which it is said why there are not more
 
 
-def summary(found: Distillation, written: Sequence[Path]) -> RenderableType:
-    """Everything that was found, and the files that were written."""
-    parts: list[RenderableType] = [
-        panel("fcca distill", facts(found)),
-        _scores_table(found),
-        Text(),
-        _thresholds_table(found),
-        Text(),
-        tree_of_rules(found),
-        *_price_of_a_leaf(found),
-    ]
-    if written:
-        parts += [Text(), _written(written)]
-    parts += [line for path in written if path.name == REPORT for line in (Text(), _report_line(path))]
-    return Group(*parts)
+@dataclass(frozen=True)
+class _Distilled(Result):
+    """A distillation, and the command that asked for it."""
+
+    found: Distillation
+    notes: tuple[str, ...]
+    settings: Any
+
+    def verdict(self) -> tuple[int, str]:
+        """Whether the black box confirms all counterfactuals."""
+        statuses = self.found.statuses
+        n = statuses.get("unverified", 0)
+        if n == 0:
+            return 0, ""
+        marked = f"marked 'unverified' in {COUNTERFACTUALS} and " if COUNTERFACTUALS in self.settings.targets()[1] else ""
+        return EXIT_UNVERIFIED, (
+            f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's own predict; they are {marked}left "
+            "out of all counts."
+        )
+
+    def _write_page(self, path: Path, levels: Sequence[float] | None = None) -> None:
+        """Write the report."""
+        from fcca import report
+
+        found, limit, rows = self.found, self.settings.time_limit, self.found.in_memory
+        assert rows is not None
+        X_test, y_test = rows.test or (None, None)
+        with progress_bar("Report", None, shown=False) as progress:
+            text = report.page(
+                found.classifier,
+                X_test=X_test,
+                y_test=y_test,
+                Q=levels,
+                title=self.settings.title or f"{found.data.name}: a small tree in place of a black box",
+                row_numbers=rows.training_rows,
+                facts=[*facts_of_data(found), ("Row numbers", "rows of the table, the first is 0")],
+                notes=found.notes,
+                time_limit=TREE_SECONDS if limit is None else min(TREE_SECONDS, limit),
+                progress=progress,
+            )
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def report_summary(found: Distillation, path: Path) -> RenderableType:
-    """What a report is about, and where it is."""
-    return Group(panel("fcca report", facts(found)), _scores_table(found), Text(), _report_line(path))
+@dataclass(frozen=True)
+class DistillResult(_Distilled):
+    """The result of ``fcca distill``."""
+
+    settings: Distill
+
+    def write(self, outputs: AtomicOutputs) -> None:
+        """Write the files, and take the time that this takes."""
+        found, settings, stopwatch = self.found, self.settings, self.found.stopwatch
+        with stopwatch.time("files"):
+            found.write(outputs, counterfactuals=settings.counterfactuals, save_model=settings.save_model)
+        with stopwatch.time("report"):
+            if not (found.streamed or settings.no_report):
+                self._write_page(outputs.path(REPORT))
+
+    def summary(self, written: Sequence[Path]) -> RenderableType:
+        """Everything that was found, and the files that were written."""
+        found = self.found
+        parts: list[RenderableType] = [
+            panel("fcca distill", facts(found)),
+            _scores_table(found),
+            Text(),
+            _thresholds_table(found),
+            Text(),
+            tree_of_rules(found),
+            *_price_of_a_leaf(found),
+        ]
+        if written:
+            parts += [Text(), _written(written)]
+        parts += [line for path in written if path.name == REPORT for line in (Text(), _report_line(path))]
+        return Group(*parts)
+
+    def document(self, written: Sequence[Path]) -> dict[str, Any]:
+        """Everything that was found, as JSON has it."""
+        files = {path.name: str(path) for path in written}
+        return _document(self.found) | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class ReportResult(_Distilled):
+    """The result of ``fcca report``."""
+
+    settings: Report
+
+    def write(self, outputs: AtomicOutputs) -> None:
+        """Write the page."""
+        levels = None if self.settings.levels is None else chosen_levels("--levels", self.settings.levels)
+        self._write_page(outputs.path(self.settings.out.name), levels)
+
+    def summary(self, written: Sequence[Path]) -> RenderableType:
+        """What the report is about, and where it is."""
+        lines = [line for path in written for line in (Text(), _report_line(path))]
+        return Group(panel("fcca report", facts(self.found)), _scores_table(self.found), *lines)
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
@@ -77,7 +158,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
     """Titles and texts on everything."""
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     n_columns = found.data.n_columns
-    target = f"{seconds(found.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
+    target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
         (title, f"{data}, {'read in pieces' if found.streamed else 'read whole'}"),
@@ -89,7 +170,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
         ),
         *_selection(found),
         ("Tree", _certificate(found)),
-        ("Time", f"{target}, {seconds(found.seconds['fcca'])} for all that fcca adds"),
+        ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for all that fcca adds"),
     ]
 
 
@@ -236,8 +317,7 @@ def _report_line(path: Path) -> Text:
 # --- JSON ----------------------------------------------------------------------------------------------------------------
 
 
-def distill_document(found: Distillation, written: Sequence[Path]) -> dict[str, Any]:
-    """Everything that was found, as JSON has it."""
+def _document(found: Distillation) -> dict[str, Any]:
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     classifier, statuses = found.classifier, found.statuses
     nodes = classifier.structure_
@@ -280,9 +360,6 @@ def distill_document(found: Distillation, written: Sequence[Path]) -> dict[str, 
             "rules": nodes.rules(kept.feature_names, np.asarray(classifier.classes_, dtype=object), found.shown_columns()),
         },
         "certificate": asdict(as_distilled(classifier).certificate),
-        "files": {path.name: str(path) for path in written},
-        "seconds": found.seconds,
-        "notes": list(found.notes),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -51,7 +52,7 @@ class Verified(Result):
     seconds: float
     notes: tuple[str, ...]
 
-    def summary(self, written: Path | None) -> RenderableType:
+    def summary(self, written: Sequence[Path]) -> RenderableType:
         """The claims of the certificate, every check, and the verdict."""
         stated, result = self.stated, self.result
         proof = stated.proof
@@ -78,7 +79,7 @@ class Verified(Result):
         verdict = Text(printable(result.in_words()), style="bold green" if result.accepted else "bold red")
         return Group(panel("fcca verify", facts), table, Text(), verdict)
 
-    def document(self) -> dict[str, Any]:
+    def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Everything as JSON has it."""
         files = {"certificate": str(self.certificate), "data": self.data, "model": str(self.model)}
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
@@ -97,7 +98,7 @@ def verification(settings: Verify) -> Verified:
     except InvalidInputError as error:
         raise InvalidInputError(f"{certificate}: {error}") from error
     with step("Loading the black box"):
-        black_box = model_from_file(model)
+        black_box = model_from_file(model, trusted=settings.trust_model_file)
     table = _table(stated, data, settings.label)
     rows = np.arange(len(table.y))
     if stated.read is not None:

@@ -13,6 +13,7 @@ from fcca.cli._checks import expects, file_of
 from fcca.cli._command import Command
 from fcca.cli._options import data_option
 from fcca.cli._running import Output
+from fcca.utils import AtomicOutputs
 
 if TYPE_CHECKING:
     from fcca.cli._verification import Verified
@@ -65,6 +66,7 @@ class Verify(Command):
         ),
         options.IS_MODEL_FILE,
     ]
+    trust_model_file: options.TrustModelFile = False
     data: Annotated[
         Path | None,
         data_option(
@@ -111,10 +113,9 @@ class Verify(Command):
         int, proof_option(help="Threads, -1 for all cores; the result does not depend on it."), options.IS_THREADS
     ] = -1
 
-    def compute(self, output: Output) -> "Verified":
+    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Verified":
         """Read, and check all that the certificate says."""
         with interrupts_deferred():
             from fcca.cli._verification import verification
 
-        with output.progress():
-            return verification(self)
+        return verification(self)

@@ -52,9 +52,11 @@ def add_numbers(table: Table, *names: str) -> None:
         table.add_column(name, justify="right", no_wrap=True)
 
 
-def written_to(path: Path | None) -> list[Text]:
-    """Lines that name the file that was written, if any."""
-    return [] if path is None else [Text(), Text("Written to ", style="bold").append(printable(path), style="not bold")]
+def written_to(paths: Sequence[Path]) -> list[Text]:
+    """Lines that name the files that were written, if any."""
+    return [
+        line for path in paths for line in (Text(), Text("Written to ", style="bold").append(printable(path), "not bold"))
+    ]
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:

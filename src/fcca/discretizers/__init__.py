@@ -12,7 +12,7 @@ from fcca.discretizers._counted_rows import (
 from fcca.discretizers._crossings import Gaps as Gaps, crossings as crossings, deciding_gaps as deciding_gaps
 from fcca.discretizers._fcca import FCCADiscretizer as FCCADiscretizer
 from fcca.discretizers._gtre import GTREDiscretizer as GTREDiscretizer
-from fcca.discretizers._medians import DigitCounts as DigitCounts, medians as medians
+from fcca.discretizers._medians import medians as medians
 from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscretizer
 from fcca.discretizers._pieces import LocalPieces as LocalPieces, Pieces as Pieces, summed as summed
 from fcca.discretizers._pipeline import FoundThresholds as FoundThresholds, check_same_rows as check_same_rows
