@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from command_line import FILES, check_refused, columns, distill, explain, files_in, table
+from command_line import FILES, check_refused, columns, distill, explain, files_in, run, table
 from fcca.cli._models import decision, described
 from fcca.models import decide_at
 from real_data import imported
@@ -86,6 +86,26 @@ def test_a_fitted_model_is_distilled_as_it_is(model, csv, out, tmp_path):
     table().assign(label=(table()["label"] == "yes").astype(int)).to_csv(tmp_path / "coded.csv", index=False)
     refused = distill(tmp_path / "coded.csv", "--model-file", model, "--out", tmp_path / "no")
     check_refused(refused, "answers 'no', 'yes'", "holds 0, 1")
+
+
+def test_a_trusted_model_file_is_loaded_without_a_child_process(model, csv, out, tmp_path, monkeypatch):
+    expected = explain(model, csv, "--rows", "0-5", "--out", tmp_path / "expected.csv")
+    assert expected.exit_code == 0, expected.stderr
+    trials = []
+    monkeypatch.setattr("fcca.models.files._load_model.try_in_child", lambda *args: trials.append(args))
+    trusted = (
+        explain(model, csv, "--rows", "0-5", "--out", tmp_path / "trusted.csv", "--trust-model-file"),
+        distill(csv, "--model-file", model, "--out", out, "--trust-model-file"),
+        run("report", model, csv, "--out", tmp_path / "r.html", "--levels", "0.5", "--trust-model-file"),
+        run("verify", out / "certificate.json", "--data", csv, "--model", model, "--sample", 2, "--trust-model-file"),
+    )
+    assert [result.exit_code for result in trusted] == [0, 0, 0, 0]
+    assert trials == []
+    both = [pd.read_csv(tmp_path / name).drop(columns="seconds") for name in ("expected.csv", "trusted.csv")]
+    pd.testing.assert_frame_equal(*both)
+    assert distill(csv, "--model-file", model, "--out", out).exit_code == 0
+    assert len(trials) == 1
+    check_refused(distill(csv, "--out", out, "--trust-model-file"), "--trust-model-file", "without --model-file")
 
 
 def test_a_booster_from_its_own_file_is_distilled_and_explained(tmp_path, out):
