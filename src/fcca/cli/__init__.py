@@ -17,7 +17,7 @@ OUT_OF_MEMORY = (
     "There is not enough memory{limit}. Nothing was left half-written. Give it more, or use fewer rows, --jobs 1, or a "
     "Parquet file with --stream."
 )
-# What the loader of libraries and the starter of threads say instead of a MemoryError.
+# Messages of the loader of libraries and of new threads, instead of a MemoryError.
 SAID_OUT_OF_MEMORY = ("failed to map segment", "cannot allocate memory", "start new thread")
 
 # All that computes imports these; each takes less than half a second.
@@ -37,9 +37,10 @@ FRUGAL = {
 
 @contextmanager
 def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
-    """Let Ctrl-C wait for the end of a block of imports: in their midst it may get lost, or look like a broken library.
+    """Delay Ctrl-C to the end of a block of imports.
 
-    What takes longest to import comes first, in pieces, between which Ctrl-C is heard.
+    During an import it may get lost, or look like a broken library. The largest libraries are imported first, one by one,
+    and Ctrl-C works between them.
     """
     for name in LIBRARIES if libraries else ():
         with interrupts_deferred(libraries=False):
@@ -64,7 +65,7 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error, or one that it came of, means that there is no memory."""
+    """True if an error, or one of its causes, means a lack of memory."""
     while error is not None:
         said = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
         if isinstance(error, MemoryError) or any(words in said for words in SAID_OUT_OF_MEMORY):
@@ -74,13 +75,13 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def out_of_memory() -> str:
-    """What to say where there is no memory."""
+    """The message about a lack of memory."""
     limit = memory_limit()
     return OUT_OF_MEMORY.format(limit="" if limit is None else f": the limit (ulimit -v) is {limit >> 20:,} MB")
 
 
 def memory_limit() -> int | None:
-    """How many bytes of addresses the process may have, None for any number."""
+    """The limit of the process's address space in bytes; None without one."""
     try:
         import resource
     except ImportError:  # Windows
@@ -90,15 +91,15 @@ def memory_limit() -> int | None:
 
 
 def memory_is_scarce() -> bool:
-    """Whether the process may have little memory only."""
+    """True if the limit of memory is low."""
     limit = memory_limit()
     return limit is not None and limit < SCARCE_MEMORY
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError where so many bytes more are beyond a limit that is low.
+    """Raise a MemoryError if a low limit leaves fewer bytes than needed.
 
-    Said before the work, because libraries whose threads, or whose variables of a thread, find no memory end the process.
+    This comes before the work: libraries whose threads find no memory end the process.
     """
     limit, used = memory_limit(), Path("/proc/self/statm")
     if limit is not None and memory_is_scarce() and used.exists():

@@ -42,7 +42,7 @@ COPIES_WHILE_READING, ROOM_WHILE_READING = 4, 48 * 2**20
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What is printed of a table, in memory or not.
+    """Facts about a table, in memory or not, for the summary.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def facts(self) -> TableFacts:
-        """What is printed of it."""
+        """Facts for the summary."""
         return TableFacts(
             self.name, self.label, len(self.y), self.X.shape[1], self.class_counts(), tuple(self.X.isna().any().tolist())
         )
@@ -317,7 +317,7 @@ def _check_separator(names: Sequence[str], path: Path) -> None:
 
 
 def check_header(names: Sequence[str]) -> None:
-    """Refuse columns without a name, or with the same one."""
+    """Check that every column has a name of its own."""
     nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
     if nameless:
         raise InvalidInputError(
@@ -375,7 +375,7 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
 
 
 def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
-    """What to say where rows have no label."""
+    """The error for rows without a label."""
     return InvalidInputError(
         f"The label column {label!r} has {n} missing value(s), first in row {first} (the first is 0). "
         "Remove those rows (empty fields, NA, None and null count as missing)."
@@ -386,7 +386,7 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
 
 
 def check_classes(counts: dict[Any, int], label: str) -> None:
-    """Refuse labels from which nothing can be learned.
+    """Check that there are several classes, with two rows each on average.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
 
 
 def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, random_state: int) -> None:
-    """Refuse a split that holds out all rows of a class.
+    """Check that a split leaves rows of every class to learn from.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
-    """Refuse a split that would leave one of its sides without a class."""
+    """Check that both sides of a split can have rows of every class."""
     n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:

@@ -123,7 +123,7 @@ class Distill(options.DistillSettings):
         model_option(metavar="FILE", help=f"A fitted model to distill as it is: {options.MODEL_FILES}."),
         options.IS_MODEL_FILE,
     ] = None
-    trust_model_file: options.TrustModelFile = False
+    trust_model_file: Annotated[bool, model_option("--trust-model-file", help=options.TRUSTED)] = False
     save_model: Annotated[
         bool,
         model_option(
@@ -144,7 +144,7 @@ class Distill(options.DistillSettings):
 
     @property
     def counterfactuals(self) -> bool:
-        """Whether to write the counterfactuals."""
+        """True if the counterfactuals are to be written."""
         return not self.no_counterfactuals
 
     def check(self) -> None:
@@ -155,6 +155,8 @@ class Distill(options.DistillSettings):
             raise InvalidInputError("--open was given with --no-report. There would be no report to open.")
         if self.model_file is not None:
             self._check_goes_with_model_file()
+        elif self.trust_model_file:
+            raise InvalidInputError("--trust-model-file was given without --model-file. There is no file to trust.")
         if self.save_model:
             check_installed("skops")
         if self.stream:
@@ -190,7 +192,7 @@ class Distill(options.DistillSettings):
 
     @cached_property
     def streamed(self) -> bool:
-        """Whether the table is read in pieces."""
+        """True if the table is read in pieces."""
         if self.stream is not None or self.data is None:
             return bool(self.stream)
         with interrupts_deferred():

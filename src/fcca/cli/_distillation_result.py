@@ -101,7 +101,7 @@ class Distillation:
 
     @property
     def streamed(self) -> bool:
-        """Whether the rows were read in pieces."""
+        """True if the rows were read in pieces."""
         return self.in_memory is None
 
     @property
@@ -112,7 +112,7 @@ class Distillation:
 
     @property
     def statuses(self) -> dict[str, int]:
-        """How many counterfactuals there are of each status."""
+        """Number of counterfactuals by status."""
         return self.discretizer.statuses_
 
     def shown_columns(self) -> Columns | None:

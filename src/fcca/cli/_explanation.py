@@ -59,11 +59,11 @@ class Explanation(Result):
 
     @property
     def decision(self) -> str | None:
-        """Where the model decides, in words; None where that is at even odds."""
+        """The model's decision threshold in words; None at even odds."""
         return decision(self.model)
 
     def verdict(self) -> tuple[int, str]:
-        """Whether the classifier's own predict confirms all answers."""
+        """An error where the classifier's predict does not confirm an answer."""
         n = int(self.found.is_status("unverified").sum())
         if n == 0:
             return 0, ""
@@ -140,7 +140,7 @@ class Explanation(Result):
             }
 
     def _value(self, move: int, code: float) -> Any:
-        """Where a move starts or ends: a number, a category's label, or null for a missing value."""
+        """Start or end of a move: a number, a category, or None if missing."""
         columns = self.found.columns
         value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
         if isinstance(value, np.generic):
@@ -200,18 +200,18 @@ def _class_named(text: str | None, classes: list[Any]) -> Any:
 
 
 def _is_there(found: Explanations) -> NDArray[np.bool_]:
-    """Whether a row is answered as asked for without any change."""
+    """Answers of rows that need no change."""
     is_moved = np.isin(np.arange(len(found)), found.moves.point)
     return found.is_status("optimal") & ~is_moved
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Whether an answer says that after the ones before it there is none."""
+    """Answers that say that there is no further one."""
     return found.is_status("infeasible") & (found.answer > 1)
 
 
 def _counts(found: Explanations) -> str:
-    """How many rows were asked about, and what came out: changes, rows that need none, and ends of the search."""
+    """Number of rows, and of answers by status."""
     there, no_other = _is_there(found), _is_no_other(found)
     n_rows, n_changes = len(np.unique(found.rows)), int((~there & ~no_other).sum())
     statuses = found.status[~there & ~no_other].tolist()

@@ -156,7 +156,7 @@ def _check_options(form: str, options: dict[str, Any]) -> None:
 
 
 def _content(path: Path, form: str, options: dict[str, Any]) -> bytes:
-    """What is written; texts as UTF-8 whatever the terminal, for they may go into a file."""
+    """The exported tree; texts as UTF-8, because they may go into a file."""
     with interrupts_deferred():
         from fcca.export import from_json
     try:

@@ -59,7 +59,7 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame) -> Any:
 
 
 def _has_usual_ranges(X: pd.DataFrame) -> bool:
-    """Whether float32, which the libraries use, tells the values of every column of numbers apart."""
+    """True if float32, which the libraries use, separates the values of every column."""
     numbers = X.select_dtypes("float64")
     ranges = numbers.max() - numbers.min()
     return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
@@ -139,7 +139,7 @@ def columns_of(classifier: Any, source: Path) -> ModelColumns:
 def known_columns(
     names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """What a classifier from a file knows of a table's columns; checks that it was fitted on these, and on its labels.
+    """The columns that a classifier from a file knows, checked against a table.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def known_columns(
 
 
 def described(classifier: Any) -> str:
-    """What a fitted classifier is called, its scalers included, how large it is and where it decides."""
+    """Name, size and decision threshold of a fitted classifier."""
     if isinstance(classifier, DecidedAt):
         return f"{described(classifier.estimator)}, deciding at {classifier.threshold:g}"
     size = _size(classifier)
@@ -186,7 +186,7 @@ def _name(classifier: Any) -> str:
 
 
 def _size(classifier: Any) -> str:
-    """How many trees of which depth; nothing for models of other kinds, and for curves, which are only read as trees."""
+    """Number and depth of the trees; empty for linear models and for curves."""
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -200,7 +200,7 @@ def _size(classifier: Any) -> str:
 
 
 def decision(classifier: Any) -> str | None:
-    """Where a classifier of two classes decides, in words; None where that is at even odds."""
+    """The decision threshold of a classifier in words; None at even odds."""
     if isinstance(classifier, DecidedAt):
         return _decision(classifier.classes_[1], "probability", classifier.threshold)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):

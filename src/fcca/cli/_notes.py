@@ -63,13 +63,11 @@ def notes_on_unknown(training: LeftOutRows, held_out: LeftOutRows, *, by: str) -
         What is wrong with them, such as "that the black box does not know".
     """
     notes = []
-    if training.n:
-        have, they = ("row to learn from has a category or a gap", "is")
-        if training.n > 1:
-            have, they = "rows to learn from have categories or gaps", "are"
-        notes.append(f"{training.n:,} {have} {by}, and {they} left out: {training.described()}.")
-    if held_out.n:
-        one = held_out.n == 1
-        have, count = ("row has a category or a gap", "counts") if one else ("rows have categories or gaps", "count")
-        notes.append(f"{held_out.n:,} held-out {have} {by}, and {count} for no rate: {held_out.described()}.")
+    for left_out, kind, of, ending in (
+        (training, "row", " to learn from", ("is left out", "are left out")),
+        (held_out, "held-out row", "", ("counts for no rate", "count for no rate")),
+    ):
+        if left_out.n:
+            have = f"{kind}{of} has a category or a gap" if left_out.n == 1 else f"{kind}s{of} have categories or gaps"
+            notes.append(f"{left_out.n:,} {have} {by}, and {ending[left_out.n > 1]}: {left_out.described()}.")
     return tuple(notes)

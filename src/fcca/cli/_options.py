@@ -27,6 +27,10 @@ STREAMED_FROM = 50_000_000  # values, rows × columns, in a Parquet file
 LARGEST_SAMPLE = 100_000  # rows that a black box is fitted on where a table is streamed and nobody says how many
 MOST_JOBS = 1024
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
+TRUSTED = (
+    "Load the model file at once. Without it, a child process loads the file first, in some seconds, because a damaged file "
+    "may end the process."
+)
 MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost"
 
 
@@ -44,12 +48,12 @@ class TargetModel(StrEnum):
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a linear model, which wants its columns scaled."""
+        """True for linear models, whose columns are scaled."""
         return self in (TargetModel.svm, TargetModel.logistic)
 
     @property
     def takes_categories(self) -> bool:
-        """Whether it splits by category itself."""
+        """True if it splits by category itself."""
         return self in (TargetModel.hgb, TargetModel.xgb, TargetModel.lgbm, TargetModel.catboost)
 
     @property
@@ -59,7 +63,7 @@ class TargetModel(StrEnum):
 
 
 class FitTo(StrEnum):
-    """What the tree learns."""
+    """Targets of the tree."""
 
     labels = "labels"
     target = "target"
@@ -102,14 +106,7 @@ Table = Annotated[
     IS_TABLE,
 ]
 ModelArgument = Annotated[Path, argument(metavar="MODEL", help=f"The fitted classifier: {MODEL_FILES}."), IS_MODEL_FILE]
-TrustModelFile = Annotated[
-    bool,
-    data_option(
-        "--trust-model-file",
-        help="Load the model file at once. Without it, a child process loads the file first, in some seconds, because a "
-        "damaged file may end the process.",
-    ),
-]
+TrustModelFile = Annotated[bool, data_option("--trust-model-file", help=TRUSTED)]
 Label = Annotated[
     str | None,
     data_option(metavar="COL", help="Label column. Without it: the column named label, target, class or y."),
@@ -171,7 +168,7 @@ class Costs(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Merging(Command):
-    """How thresholds are merged and rounded."""
+    """Merging and rounding of thresholds."""
 
     merge_tolerance: Annotated[
         str,
@@ -182,7 +179,7 @@ class Merging(Command):
 
     @property
     def round_thresholds(self) -> bool:
-        """Whether thresholds are rounded."""
+        """True if thresholds are rounded."""
         return not self.no_round
 
     def tolerance(self) -> float | str:
@@ -235,7 +232,7 @@ class _OtherSettings:
 
     @property
     def counterfactuals(self) -> bool:
-        """Whether to write the counterfactuals."""
+        """True if the counterfactuals are to be written."""
         return True
 
 

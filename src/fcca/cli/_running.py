@@ -1,4 +1,4 @@
-"""How every command runs: its consoles, its messages, its progress and its exit codes."""
+"""Consoles, messages, progress and exit codes of all commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the rows of ``fcca distill`` come from: a table in memory, or a Parquet file that is read in pieces.
+"""Sources of rows for ``fcca distill``: a table in memory, or a Parquet file that is read in pieces.
 
 Both sources have the same methods. The steps of :func:`fcca.cli._distillation.distillation` call them in this order:
 ``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``, and then

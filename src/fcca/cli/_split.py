@@ -1,4 +1,4 @@
-"""Which rows of a table are held out, and which of the others a black box is fitted on: the same however it is read."""
+"""Rows that are held out, and the sample that a black box is fitted on, in memory and in pieces alike."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Split:
         return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
-        """Which rows of a stretch are held out."""
+        """A mask of the rows held out from ``begin`` to ``end``."""
         if self.test_size == 0:
             return np.zeros(end - begin, dtype=bool)
         if self._is_held_out is not None:
@@ -90,7 +90,7 @@ class Split:
 
     @cached_property
     def n_training(self) -> int:
-        """How many rows there are to learn from."""
+        """Number of rows to learn from."""
         return sum(int((~held_out).sum()) for _, held_out in self._blocks())
 
     def training_rows(self) -> RowNumbers:
@@ -104,7 +104,7 @@ class Split:
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
     def sample(self, n: int | None) -> RowNumbers | None:
-        """So many of the rows to learn from, sorted; None where that is all of them."""
+        """A sorted sample of ``n`` rows to learn from; None where that is all."""
         if n is None or n >= self.n_training:
             return None
         random = np.random.default_rng(np.random.SeedSequence(self.random_state, spawn_key=(SAMPLE,)))

@@ -49,7 +49,7 @@ class _Distilled(Result):
     settings: Any
 
     def verdict(self) -> tuple[int, str]:
-        """Whether the black box confirms all counterfactuals."""
+        """An error where the black box does not confirm a counterfactual."""
         statuses = self.found.statuses
         n = statuses.get("unverified", 0)
         if n == 0:
@@ -133,7 +133,7 @@ class ReportResult(_Distilled):
         self._write_page(outputs.path(self.settings.out.name), levels)
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """What the report is about, and where it is."""
+        """Data and rates of the report, and its path."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         return Group(panel("fcca report", facts(self.found)), _scores_table(self.found), *lines)
 
@@ -175,7 +175,7 @@ def facts(found: Distillation) -> list[tuple[str, str]]:
 
 
 def _selection(found: Distillation) -> list[tuple[str, str]]:
-    """How good the thresholds are that were chosen, where a number of them was asked for."""
+    """Quality of the selection, where a number of thresholds was given."""
     chosen = getattr(found.discretizer, "selection_", None)
     if chosen is None:
         return []
@@ -264,7 +264,7 @@ def tree_of_rules(found: Distillation) -> Tree:
 
 
 def _price_of_a_leaf(found: Distillation) -> list[Text]:
-    """Why a tree is as small as it is, and what to do about it, where nobody has said what a leaf costs."""
+    """Advice on a very small tree, where --regularization was not given."""
     tree = found.classifier.tree_
     if tree.regularization is not None or tree.n_leaves_ > SMALL_TREE or found.training.tree_accuracy == 1:
         return []

@@ -85,7 +85,7 @@ class Verified(Result):
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
 
     def verdict(self) -> tuple[int, str]:
-        """Whether the certificate is accepted; the summary says why not."""
+        """The exit code; the summary says why a certificate is rejected."""
         return (0 if self.result.accepted else EXIT_REJECTED), ""
 
 
@@ -157,7 +157,7 @@ def _without_names(n: int) -> tuple[str, ...]:
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
-    """Whether the tree in a file, which may be in use somewhere, is the one that everything is claimed of."""
+    """A check that the tree in a file is the one of the certificate."""
     if path is None:
         return []
     try:
@@ -169,7 +169,7 @@ def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
 
 
 def _of_file(stated: CertificateDocument, table: Dataset) -> list[Check]:
-    """Whether all rows of the file are those that there were, whether or not anything is claimed of them."""
+    """A check that the file has the rows that the certificate was made from."""
     read = stated.read
     if read is None or read.fingerprint is None:
         return []

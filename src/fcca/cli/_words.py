@@ -87,7 +87,7 @@ def seconds(time: float) -> str:
 
 
 def status_counts(statuses: Mapping[str, int]) -> str:
-    """How many answers there are of each status."""
+    """Number of counterfactuals by status, in words."""
     counts = dict(statuses)
     parts = [f"{number(counts.pop('optimal', 0))} proven optimal", f"{number(counts.pop('infeasible', 0))} infeasible"]
     return ", ".join(parts + [f"{number(count)} {status}" for status, count in counts.items()])

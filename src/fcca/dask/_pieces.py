@@ -88,7 +88,7 @@ class DaskPieces(Pieces):
                     return dask.compute(total)[0]
             from distributed import as_completed
 
-            with _no_warning_about_size():
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}):  # of a large black box
                 *waiting, last = self.client.compute([*parts, total], retries=self.retries)
             with _released_on_error([*waiting, last]):
                 completed = as_completed(waiting, loop=self.client.loop)
@@ -134,13 +134,6 @@ def _released_on_error(futures: list[Any]) -> Iterator[None]:
         for future in futures:
             future.release()
         raise
-
-
-@contextmanager
-def _no_warning_about_size() -> Iterator[None]:
-    """Raise Dask's limit of 10 MB for graphs without a warning: a large black box takes that much."""
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}):
-        yield
 
 
 @contextmanager
