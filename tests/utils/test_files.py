@@ -19,6 +19,18 @@ def _names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
+def test_a_directory_that_another_process_removed_is_made_again(tmp_path):
+    folder = tmp_path / "new" / "out"
+    with pytest.raises(KeyboardInterrupt), atomic_outputs(folder) as first:
+        first.path("a.txt")
+        with atomic_outputs(folder) as second:
+            second.path("a.txt")
+            folder.rmdir()  # as the first one does after an error, while the second one computes
+            second.path("a.txt").write_text("complete")
+        raise KeyboardInterrupt
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("a.txt", "complete")]
+
+
 def test_files_appear_under_their_names_when_the_block_ends(tmp_path):
     with atomic_outputs(tmp_path / "a" / "b") as out:
         out.path("one.txt").write_text("1")
