@@ -92,7 +92,7 @@ class Benchmark(Command):
         """Check that a label column comes with a table."""
         options.check_label("fcca benchmark", self.data, self.label)
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Comparison":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "Comparison":
         """Read, fit and compare."""
         with interrupts_deferred():
             from fcca.cli._comparison import comparison

@@ -103,9 +103,10 @@ def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Seri
     _check_some_value(column, of)
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
+    texts = _texts(column)
     if not from_text:
-        return _texts(column)
-    numbers, is_other = _numbers_in(column)
+        return texts
+    numbers, is_other = _numbers_in(texts)
     n_numbers = int(numbers.notna().sum())
     if n_numbers and not is_other.any():
         return _finite(numbers)
@@ -115,7 +116,7 @@ def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Seri
             f"{_values_and_rows(column, is_other)}. Write numbers there, or nothing for a missing value; or, where all of "
             f"the column's values are categories, say so with --categorical {column.name!r}."
         )
-    return _texts(column)
+    return texts
 
 
 def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -124,9 +125,8 @@ def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(np.where(column.isna(), np.nan, texts), index=column.index, name=column.name, dtype=object)
 
 
-def _numbers_in(column: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
-    """The numbers of a column of texts, and which rows have neither a number nor a word for a missing value."""
-    texts = _texts(column)
+def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
+    """Numbers in texts, and a mask of the texts that mean neither a number nor a missing value."""
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
     return texts.map(numbers).astype(np.float64), texts.isin(others).to_numpy()
@@ -174,7 +174,7 @@ def as_known(frame: pd.DataFrame, columns: Columns | None) -> pd.DataFrame:
 def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
-    numbers, is_other = _numbers_in(column)
+    numbers, is_other = _numbers_in(_texts(column))
     if is_other.any():
         raise InvalidInputError(
             f"Column {column.name!r} holds other things than numbers, {_values_and_rows(column, is_other)}, but the model "

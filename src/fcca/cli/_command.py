@@ -80,30 +80,35 @@ class Command:
     def check(self) -> None:
         """Check what several options say together; each of them has been checked."""
 
-    def targets(self) -> tuple[Path, Sequence[str]] | None:
-        """Directory and names of the files to write; None where there are none."""
-        return None if self.out is None else (self.out.parent, [self.out.name])
+    def targets(self) -> tuple[Path, Sequence[str]]:
+        """Directory and names of the files to write."""
+        return (Path(), []) if self.out is None else (self.out.parent, [self.out.name])
 
     def run(self, output: Output) -> int:
         """Compute, write the files and print; returns the exit code."""
         result: Result | None = None
         failure: OSError | None = None
-        directory, names = self.targets() or (None, ())
+        directory, names = self.targets()
         try:
-            with nullcontext() if directory is None else atomic_outputs(directory, last=self.last_file) as outputs:
+            with (
+                atomic_outputs(directory, last=self.last_file)
+                if names
+                else nullcontext(AtomicOutputs(directory)) as outputs,
+                output.progress(),
+            ):
                 for name in names:
                     outputs.path(name)  # checks every target before any work
-                with output.progress():
-                    result = self.compute(output, outputs)
-                    if names:
-                        result.write(outputs)
+                result = self.compute(output, outputs)
+                if names:
+                    result.write(outputs)
         except OSError as error:
-            if result is None and error.errno != errno.ENOSPC:  # some results are written while they are computed
-                raise
-            failure = error
-        if result is not None:  # worth printing, whether or not it could be written
-            written = [] if failure else [directory / name for name in names]
-            output.result(lambda: result.summary(written), lambda: result.document(written), result.notes)
+            if result is None:
+                if error.errno != errno.ENOSPC:
+                    raise
+                return output.cannot_write(self.out, error)  # some results go to their files while they are computed
+            failure = error  # the result is still worth printing
+        written = [] if failure else [directory / name for name in names]
+        output.result(lambda: result.summary(written), lambda: result.document(written), result.notes)
         if failure is not None:
             return output.cannot_write(self.out, failure)
         code, message = result.verdict()
@@ -112,7 +117,7 @@ class Command:
         self.show(output)
         return code
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> Result:
+    def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
         """Do the work; for commands that do not override ``run``."""
         raise NotImplementedError
 

@@ -267,7 +267,8 @@ def _cart(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.random_state)
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
     seconds = perf_counter() - began
-    asked = read_model(fitted).feature
+    model: Any = read_model(fitted)
+    asked = model.feature
     n_columns, n_leaves = len(np.unique(asked[asked >= 0])), int((asked < 0).sum())
     predicted = np.asarray(fitted.predict(fold.X_test)).ravel()
     yield fold.line("CART", predicted, columns=n_columns, leaves=n_leaves, seconds=seconds)

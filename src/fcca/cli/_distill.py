@@ -211,7 +211,7 @@ class Distill(options.DistillSettings):
         }
         return self.out, [name for name in (REPORT, *OUTPUT_NAMES, SAVED_MODEL) if wanted.get(name, True)]
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "DistillResult":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "DistillResult":
         """Read the table and distill."""
         with interrupts_deferred():
             from fcca.cli._data import bundled_data, read_data
@@ -222,7 +222,6 @@ class Distill(options.DistillSettings):
         if self.data is None:
             found = distillation(MemorySource(bundled_data()), self)
         elif self.streamed:
-            assert outputs is not None
             found = distillation(ParquetSource(self.data, self.label, outputs), self)
         else:
             found = distillation(MemorySource(read_data(self.data, self.label, self.categorical)), self)

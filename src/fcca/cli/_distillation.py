@@ -101,9 +101,7 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
     if len(counts) > 2 and settings.decision_threshold is not None:
         raise InvalidInputError(f"There are {len(counts)} classes; --decision-threshold is for two. Leave it out.")
     split = Split.of(labels.y, counts, source.label, test_size, random_state)
-    learned = labels.learned
-    if labels.y is not None:
-        learned = set(np.unique(labels.y[split.training_rows()]).tolist())
+    learned = labels.learned if labels.y is None else np.unique(labels.y[split.training_rows()]).tolist()
     check_learned(counts, learned, source.label, test_size, random_state)
     return split
 

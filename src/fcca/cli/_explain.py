@@ -104,7 +104,7 @@ class Explain(options.Costs, options.Limits):
         options.IS_TIME,
     ] = None
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Explanation":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "Explanation":
         """Load, read and explain."""
         with interrupts_deferred():
             from fcca.cli._explanation import explanation

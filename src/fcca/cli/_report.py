@@ -81,7 +81,7 @@ class Report(options.DistillSettings):
     ] = None
     random_state: int = field(default=0, init=False)
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "ReportResult":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "ReportResult":
         """Read the tables and distill."""
         with interrupts_deferred():
             from fcca.cli._data import n_values, read_data

@@ -113,7 +113,7 @@ class Verify(Command):
         int, proof_option(help="Threads, -1 for all cores; the result does not depend on it."), options.IS_THREADS
     ] = -1
 
-    def compute(self, output: Output, outputs: AtomicOutputs | None) -> "Verified":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "Verified":
         """Read, and check all that the certificate says."""
         with interrupts_deferred():
             from fcca.cli._verification import verification

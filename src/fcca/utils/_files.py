@@ -86,7 +86,7 @@ class AtomicOutputs:
     def path(self, name: str) -> Path:
         """Temporary path for the file ``name``; raise InvalidInputError if no file can be written there."""
         _check_target(self.directory, name)
-        self.directory.mkdir(parents=True, exist_ok=True)  # another process that failed may have removed the empty directory
+        self.directory.mkdir(parents=True, exist_ok=True)  # another run may have removed it while it was empty
         unique = f".{name[:NAME_KEPT]}.{secrets.token_hex(4)}.tmp"
         return self._temporary.setdefault(name, self.directory / unique)
 
