@@ -43,10 +43,9 @@ STYLES = {"passed": "green", "failed": "bold red", "not checked": "yellow"}
 class Verified(Result):
     """The result of ``fcca verify``."""
 
-    certificate: Path
-    data: str
-    model: Path
-    described: str
+    settings: Verify
+    data: str  # name of the table
+    model: str  # the black box in words
     stated: CertificateDocument
     result: Verification
     seconds: float
@@ -56,14 +55,12 @@ class Verified(Result):
         """The claims of the certificate, every check, and the verdict."""
         stated, result = self.stated, self.result
         proof = stated.proof
+        version = stated.versions.get("fcca", "?")
         in_words = proof_in_words(proof.objective, proof.lower_bound, proof.optimal)
         facts = [
-            (
-                "Certificate",
-                f"{printable(self.certificate)}, by its own words of fcca {printable(stated.versions.get('fcca', '?'))}",
-            ),
+            ("Certificate", f"{printable(self.settings.certificate)}, by its own words of fcca {printable(version)}"),
             ("Data", printable(self.data)),
-            ("Black box", f"{printable(self.model)}: {printable(self.described)}"),
+            ("Black box", f"{printable(self.settings.model)}: {printable(self.model)}"),
             ("Counterfactuals", status_counts(stated.statuses)),
             ("Thresholds", f"{number(len(stated.kept))} kept of {number(len(stated.found))} found"),
             ("Tree", f"objective {percent(proof.objective, 2)}, {in_words}"),
@@ -81,7 +78,7 @@ class Verified(Result):
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Everything as JSON has it."""
-        files = {"certificate": str(self.certificate), "data": self.data, "model": str(self.model)}
+        files = {"certificate": str(self.settings.certificate), "data": self.data, "model": str(self.settings.model)}
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
 
     def verdict(self) -> tuple[int, str]:
@@ -91,15 +88,14 @@ class Verified(Result):
 
 def verification(settings: Verify) -> Verified:
     """Read, and check all that the certificate says."""
-    certificate, data, model = settings.certificate, settings.data, settings.model
     began = perf_counter()
     try:
-        stated = read_certificate(certificate.read_bytes())
+        stated = read_certificate(settings.certificate.read_bytes())
     except InvalidInputError as error:
-        raise InvalidInputError(f"{certificate}: {error}") from error
+        raise InvalidInputError(f"{settings.certificate}: {error}") from error
     with step("Loading the black box"):
-        black_box = model_from_file(model, trusted=settings.trust_model_file)
-    table = _table(stated, data, settings.label)
+        black_box = model_from_file(settings.model, trusted=settings.trust_model_file)
+    table = _table(stated, settings.data, settings.label)
     rows = np.arange(len(table.y))
     if stated.read is not None:
         rows = np.setdiff1d(rows, stated.read.left_out)
@@ -118,16 +114,8 @@ def verification(settings: Verify) -> Verified:
             n_jobs=settings.jobs,
         )
     result = Verification((*_of_file(stated, table), *_of_tree(stated, settings.tree), *result.checks))
-    return Verified(
-        certificate,
-        table.name if data is None else str(data),
-        model,
-        described(black_box),
-        stated,
-        result,
-        perf_counter() - began,
-        tuple(notes),
-    )
+    name = table.name if settings.data is None else str(settings.data)
+    return Verified(settings, name, described(black_box), stated, result, perf_counter() - began, tuple(notes))
 
 
 def _table(stated: CertificateDocument, path: Path | None, label: str | None) -> Dataset:
@@ -139,21 +127,16 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
     else:
         table = read_data(path, named, () if read is None else read.categorical, to_learn_from=False)
     missing = [name for name in stated.columns if name not in table.X.columns]
-    if missing and len(table.X.columns) == len(stated.columns) and stated.columns == _without_names(len(missing)):
-        missing = []  # nobody had named the columns of the array
-        chosen = table.X
-    elif missing:
+    if not missing:
+        chosen = table.X[list(stated.columns)]
+    elif list(stated.columns) == missing == [f"x{j}" for j in range(table.X.shape[1])]:
+        chosen = table.X  # the columns of the array had no names
+    else:
         raise InvalidInputError(
             f"{table.name} has no column {missing[0]!r}, which the certificate is about. The columns beside the label are "
             f"{listed(list(table.X.columns))}.{' Name another table with --data.' if path is None else ''}"
         )
-    else:
-        chosen = table.X[list(stated.columns)]
     return Dataset(table.name, as_known(chosen, stated.found.columns), table.y, table.label, table.from_text)
-
-
-def _without_names(n: int) -> tuple[str, ...]:
-    return tuple(f"x{j}" for j in range(n))
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
@@ -173,14 +156,14 @@ def _of_file(stated: CertificateDocument, table: Dataset) -> list[Check]:
     read = stated.read
     if read is None or read.fingerprint is None:
         return []
+    outcome, categories = FAILED, positions_of_categories(stated.found.columns)
     if len(table.y) != read.n_rows:
         words = f"{table.name} has {len(table.y):,} rows, and the certificate was made from a file with {read.n_rows:,}."
-        return [Check("file", FAILED, words)]
-    categories = positions_of_categories(stated.found.columns)
-    if data_fingerprint(table.X, table.y, categories=categories) != read.fingerprint:
+    elif data_fingerprint(table.X, table.y, categories=categories) != read.fingerprint:
         words = (
             f"{table.name} is not the table that the certificate was made from: a value, a label, a name or the order of "
             "its rows is another one."
         )
-        return [Check("file", FAILED, words)]
-    return [Check("file", PASSED, f"{table.name} has the rows that the certificate was made from, all {read.n_rows:,}.")]
+    else:
+        outcome, words = PASSED, f"{table.name} has the rows that the certificate was made from, all {read.n_rows:,}."
+    return [Check("file", outcome, words)]
