@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier
 from fcca.classifier import _classifier
 from fcca.discretizers import _base, _validation
 from fcca.selection import OptimalSelection
@@ -76,11 +77,17 @@ def counts(monkeypatch):
     return found
 
 
+# The default reference of GTREDiscretizer is no Pipeline for tables of numbers; predictions are counted by Pipeline.predict.
+PIPELINE = make_pipeline("passthrough", GradientBoostingClassifier(n_estimators=20, max_depth=1, random_state=0))
 CASES = {
     "numbers": {},
     "target": {"fit_to": "target"},
     "selection against the target": {"discretizer": FCCADiscretizer(selection=OptimalSelection(3, fit_to="target"))},
     "n_thresholds": {"n_thresholds": 3, "fit_to": "target"},
+    "boosting": {"discretizer": GTREDiscretizer(PIPELINE)},
+    "boosting, selection against the target": {
+        "discretizer": GTREDiscretizer(PIPELINE, selection=OptimalSelection(3, fit_to="target"))
+    },
 }
 
 
@@ -104,6 +111,45 @@ def test_a_frozen_black_box_with_other_codes_encodes_once(counts):
     whole = FCCAClassifier(FCCADiscretizer(FrozenEstimator(model))).fit(X, y)
     assert [counts["encoded"][row] for row in _keys(X)] == [1] * len(X)
     assert (whole.discretizer_.transform(X) == whole.discretizer_.binary_rows(X, y).B).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_the_reference_on_distinct_rows_leaves_the_tree_all_rows(weighted):
+    X, y = _numbers()
+    X, y = pd.concat([X, X[:50]]), np.concatenate([y, y[:50]])
+    weight = np.random.default_rng(2).integers(0, 3, len(y)) if weighted else None
+    found = FCCAClassifier(GTREDiscretizer()).fit(X, y, sample_weight=weight)
+    assert found.structure_.n_rows[0] == (len(y) if weight is None else (weight > 0).sum())
+    assert found.fidelity_ == found.fidelity(X, weight)
+    assert len(found.training_data().y) == found.structure_.n_rows[0]
+
+
+class _Coarse(FCCADiscretizer):
+    """A discretizer whose fit does more than that of FCCADiscretizer."""
+
+    def fit(self, X, y):
+        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        return super().fit(X, y).set_granularity(0.9)
+
+
+class _Unrelated(FCCADiscretizer):
+    """A discretizer whose fit shares nothing with that of FCCADiscretizer."""
+
+    def fit(self, X, y):
+        self.__dict__ |= vars(FCCADiscretizer(Q=0.9).fit(X, y)) | self.get_params(deep=False)
+        return self
+
+
+@pytest.mark.parametrize("discretizer", [_Coarse(), _Unrelated()], ids=["extended", "replaced"])
+def test_the_fit_of_a_subclass_is_called(discretizer):
+    X, y = _numbers()
+    found = FCCAClassifier(discretizer).fit(X, y)
+    expected = FCCAClassifier(FCCADiscretizer(Q=0.9)).fit(X, y)
+    assert found.discretizer_.thresholds_ == expected.discretizer_.thresholds_
+    assert len(found.discretizer_.thresholds_) < len(found.discretizer_.all_thresholds_)
+    assert found.rules() == expected.rules()
+    assert getattr(found.discretizer_, "n_fits_", 1) == 1
+    assert not any("training_rows" in name for name in vars(found.discretizer_))
 
 
 class _Halves(BaseEstimator):

@@ -16,7 +16,7 @@ from fcca.certificates._reading import CertificateDocument, Points
 from fcca.certificates._writing import WITHOUT_ANSWER
 from fcca.constraints import Limits, holds
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals, Moves
-from fcca.discretizers import Rules, ThresholdSearch
+from fcca.discretizers import ThresholdSearch
 from fcca.export import DistilledTree
 from fcca.models import LinearModel
 from fcca.tables import Columns, TrainingTable
@@ -126,7 +126,7 @@ class Material:
     @cached_property
     def columns(self) -> Columns:
         """The columns by name, as rules know them."""
-        return Rules.of((), self.search.columns, self.stated.columns).columns
+        return self.search.named_columns
 
     @cached_property
     def should_be_searched(self) -> Bools:
@@ -152,9 +152,7 @@ class Material:
     @cached_property
     def limits(self) -> Limits | None:
         """The rules, compiled for the certificate's points."""
-        return (
-            None if self.search.rules is None else self.search.rules.limits(self.engine, self.before, self.search.is_binary)
-        )
+        return self.search.limits(self.before)
 
     @cached_property
     def kept(self) -> ThresholdTable:
@@ -185,10 +183,7 @@ class Material:
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
         """The same; those that break a rule are unverified."""
-        found = self.solve(which, limits, time_limit)
-        if self.search.rules is None or limits is None:
-            return found
-        return self.search.rules.checked(self.table, found, limits.fillable)
+        return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
     # --- what the certificate says, by positions in the table ---------------------------------------------------------
 

@@ -252,8 +252,8 @@ def _usable(given: Material) -> list[str]:
     """Everything that later checks compute with is made here, so that what cannot be used is said once."""
     try:
         given.table  # noqa: B018
-        if given.stated.points is not None and given.search.rules is not None:
-            given.search.rules.limits(given.engine, given.table[:0], given.search.is_binary)
+        if given.stated.points is not None:
+            given.search.limits(given.table[:0])
         weight = _tree.row_weights(given)
         if (weight < 0).any() or not 0 < weight.sum() < np.inf:
             return ["the weights of the classes are below 0, too large, or leave no row any weight"]

@@ -29,7 +29,7 @@ from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 #: Branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
 
-#: The parts in place of None.
+#: Parts to use where None is given.
 DEFAULT_PARTS: dict[str, Callable[[], Any]] = {"discretizer": FCCADiscretizer, "tree": OptimalTreeClassifier}
 
 
@@ -148,7 +148,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         MetadataRouter
         """
         fit_to_fit = MethodMapping().add(caller="fit", callee="fit")
-        parts = {name: getattr(self, name) or default() for name, default in DEFAULT_PARTS.items()}
+        parts = {name: self._part(name) for name in DEFAULT_PARTS}
         return MetadataRouter(owner=self).add_self_request(self).add(**parts, method_mapping=fit_to_fit)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -313,7 +313,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
         """The classifier on a fitted discretizer that differs from its own in some parameters."""
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
-        other.discretizer = FCCADiscretizer() if self.discretizer is None else other.discretizer
+        other.discretizer = other._part("discretizer")
         known = other.discretizer.get_params(deep=False)
         other.discretizer.set_params(**{name: value for name, value in parameters.items() if name in known})
         _, tree = other.new_parts()
@@ -353,12 +353,16 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_training"}
 
+    def _part(self, name: str) -> Any:
+        """The discretizer or the tree that was given, or the default one."""
+        part = getattr(self, name)
+        return DEFAULT_PARTS[name]() if part is None else part
+
     def _new_discretizer(self) -> Any:
-        discretizer = FCCADiscretizer() if self.discretizer is None else clone(self.discretizer)
-        return discretizer.set_output(transform="default")
+        return clone(self._part("discretizer")).set_output(transform="default")
 
     def _new_tree(self) -> Any:
-        return OptimalTreeClassifier(max_depth=3) if self.tree is None else clone(self.tree)
+        return clone(self._part("tree"))
 
     @property
     def _structure(self) -> TreeStructure:
@@ -396,7 +400,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        inner = get_tags(FCCADiscretizer() if self.discretizer is None else self.discretizer).input_tags
+        inner = get_tags(self._part("discretizer")).input_tags
         for name in ("allow_nan", "string", "categorical"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
@@ -411,13 +415,11 @@ def _fit_discretizer(
     discretizer: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
 ) -> tuple[TrainingTable, BinaryRows]:
     """Fit a discretizer, and return the training rows as they were given and as binary columns."""
-    if hasattr(discretizer, "fit_encoded"):  # encodes and predicts each row once
-        rows = discretizer.fit_encoded(X, y, sample_weight, **metadata).binarized(discretizer.thresholds_)
-        return weighted_rows(X, y, sample_weight), rows
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    discretizer.fit(X, y, **weights, **metadata)
+    fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
+    fitted = fit(X, y, **weights, **metadata)
     table = weighted_rows(X, y, sample_weight)
-    return table, _binary_rows(discretizer, table)
+    return table, fitted if isinstance(fitted, BinaryRows) else _binary_rows(discretizer, table)
 
 
 def _binary_rows(discretizer: Any, rows: TrainingTable) -> BinaryRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,12 +14,11 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, column_or_1d
 
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, whole_numbers
-from fcca.tables import check_weights, known_rows
+from fcca.tables import known_rows, weighted_rows
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -61,11 +61,7 @@ class Fold(NamedTuple):
 
 def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
     """The folds of a cross-validation; rows of weight 0 are in none."""
-    y = column_or_1d(y)
-    weight = None if sample_weight is None else check_weights(sample_weight, _num_samples(X))
-    if weight is not None and not weight.all():
-        kept = np.flatnonzero(weight)
-        X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
+    X, y, weight, _ = weighted_rows(X, y, sample_weight)
     try:
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
     except ValueError as error:  # more folds than rows of a class
@@ -239,18 +235,18 @@ def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
     return close.sort_values([size, "accuracy"], ascending=[True, False], kind="stable").iloc[0]
 
 
-class CrossValidationMixin:
+class CrossValidationMixin(ABC):
     """Cross-validated paths of a classifier over granularities and numbers of thresholds."""
 
     fit_to: str
 
+    @abstractmethod
     def _new_discretizer(self) -> Any:
         """Make the discretizer, not fitted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _new_tree(self) -> Any:
         """Make the tree, not fitted."""
-        raise NotImplementedError
 
     def granularity_path(
         self,

@@ -29,7 +29,7 @@ from fcca.cli._notes import LeftOutRows
 from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
 from fcca.cli._split import MOST_STRATIFIED, Split
 from fcca.cli._timing import Stopwatch
-from fcca.discretizers import BinaryRows, LocalPieces, Rows, SearchResult, ThresholdSearch
+from fcca.discretizers import BinaryRows, LocalPieces, Rows, SearchResult
 from fcca.exceptions import InvalidInputError
 from fcca.models import LinearModel, OpenColumn, read_model
 from fcca.selection import OptimalSelection
@@ -270,13 +270,11 @@ class ParquetSource:
         return self._found.classifier
 
     def _distilled(self, classifier: FCCAClassifier, lines: CounterfactualLines) -> Distilled:
-        def before_search(search: ThresholdSearch) -> None:
-            self.rows.held_out_known = search.columns
-
         def keep(result: SearchResult) -> None:
+            self.rows.held_out_known = result.counterfactuals.columns  # later passes look at the rows held out
             lines.add(result.counterfactuals, self.rows.training_rows)
 
-        self.pieces.before_search, self.pieces.keep = before_search, keep
+        self.pieces.keep = keep
         try:
             return distilled(self.pieces, classifier, granularity="--q ")
         except InvalidInputError as error:

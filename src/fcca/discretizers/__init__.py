@@ -17,9 +17,6 @@ from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscreti
 from fcca.discretizers._pieces import LocalPieces as LocalPieces, Pieces as Pieces, summed as summed
 from fcca.discretizers._pipeline import FoundThresholds as FoundThresholds, check_same_rows as check_same_rows
 from fcca.discretizers._rows import BinaryRows as BinaryRows, EncodedRows as EncodedRows, Rows as Rows
-from fcca.discretizers._rules import (
-    Rules as Rules,
-)
 from fcca.discretizers._search_results import (
     CrossingCounts as CrossingCounts,
     OutOfTimeError as OutOfTimeError,

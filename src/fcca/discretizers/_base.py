@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, _safe_indexing
-from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted, validate_data
 
 from fcca.discretizers._rows import BinaryRows, EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on
 from fcca.selection import OptimalSelection, Selection
-from fcca.tables import check_column_names, check_weights
+from fcca.tables import check_column_names, weighted_rows
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -60,16 +60,11 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             against_target = selection.fit_to == "target"
             if X is None or (y is None and not against_target):
                 raise InvalidInputError("A selection is measured on rows: give X and y, those of fit as a rule.")
-            y = None if y is None else column_or_1d(y)
-            if y is not None and len(y) != _num_samples(X):
-                raise InvalidInputError(f"X and y must have the same number of rows ({_num_samples(X)} and {len(y)}).")
-            weight = check_weights(sample_weight, _num_samples(X))
-            if not weight.all():  # such rows may hold categories that no other row has
-                rows = np.flatnonzero(weight)
-                X, y, weight = _safe_indexing(X, rows), None if y is None else y[rows], weight[rows]
+            labels = np.empty(_num_samples(X)) if y is None else y  # not needed against the target
+            rows = weighted_rows(X, labels, sample_weight)
             candidates = self._candidates()
-            table = self.encode(X, asked_by=None if against_target else candidates)
-            chosen = self._chosen(selection, candidates, EncodedRows(table, y, weight))
+            table = self.encode(rows.X, asked_by=None if against_target else candidates)
+            chosen = self._chosen(selection, candidates, EncodedRows(table, rows.y, rows.sample_weight))
         return self.accept_selection(selection, chosen)
 
     def accept_selection(self, selection: OptimalSelection | None, chosen: Selection | None) -> Self:
@@ -107,7 +102,13 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """Keep the thresholds that the selection takes, measured on the training rows; all of them without a selection."""
+        """End ``fit``: keep the thresholds that the selection takes, all of them without a selection.
+
+        Parameters
+        ----------
+        rows : EncodedRows
+            The training rows.
+        """
         selection = self.selection
         self._keep(None if selection is None else self._chosen(selection, self._candidates(), rows))
 
@@ -190,6 +191,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
     """A threshold transformer that takes its thresholds from a classifier, ``estimator_``, and so needs labels."""
 
     estimator_: Any
+    _training_rows: EncodedRows | None  # only during fit_binary_rows
 
     def predict_target(self, X: Any) -> NDArray[np.generic]:
         """Predict with the black box.
@@ -203,7 +205,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         ndarray of shape (n_rows,)
         """
         self._check_fitted()
-        return self._predictions(self.encode(X))
+        return self._predicted(EncodedRows(self.encode(X), np.empty(0)))
 
     def binary_rows(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BinaryRows:
         """Rows as binary columns with the predictions of the black box, encoded once for both.
@@ -219,17 +221,48 @@ class TargetThresholdTransformer(ThresholdTransformer):
         BinaryRows
         """
         self._check_fitted()
-        table = self.encode(X)
-        return EncodedRows(table, y, sample_weight, self._predictions(table)).binarized(self.thresholds_)
+        return self._binarized(EncodedRows(self.encode(X), y, sample_weight))
 
-    def _predictions(self, table: Floats) -> NDArray[np.generic]:
-        given = as_fitted_on(self.estimator_, table, columns=self.all_thresholds_.columns)
+    def fit_binary_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> BinaryRows | None:
+        """Call ``fit``, and return the training rows as binary columns; ``fit`` encodes and predicts each row once.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **metadata : as in fit
+
+        Returns
+        -------
+        BinaryRows or None
+            Without the rows of weight 0. None where the ``fit`` of a subclass does not end in ``_choose``.
+        """
+        self._training_rows = None
+        try:
+            self.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}), **metadata)
+            return None if self._training_rows is None else self._binarized(self._training_rows)
+        finally:
+            del self._training_rows
+
+    def _choose(self, rows: EncodedRows) -> None:
+        if self.selection is not None and self.selection.fit_to == "target":
+            rows = replace(rows, predictions=self._predicted(rows))
+        super()._choose(rows)
+        if hasattr(self, "_training_rows"):
+            self._training_rows = rows
+
+    def _binarized(self, rows: EncodedRows) -> BinaryRows:
+        return BinaryRows(self.thresholds_.binarize(rows.X), rows.y, self._predicted(rows), rows.weight)
+
+    def _predicted(self, rows: EncodedRows) -> NDArray[np.generic]:
+        """Predictions of the black box, computed where the rows do not have them."""
+        if rows.predictions is not None:
+            return rows.predictions
+        given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)
         # CatBoost gives many classes as a column.
         return np.asarray(self.estimator_.predict(given)).ravel()
 
     def _chosen(self, selection: OptimalSelection, candidates: ThresholdTable, rows: EncodedRows) -> Selection:
         if selection.fit_to == "target":
-            rows = replace(rows, y=self._predictions(rows.X) if rows.predictions is None else rows.predictions)
+            rows = replace(rows, y=self._predicted(rows))
         return super()._chosen(selection, candidates, rows)
 
     def __sklearn_tags__(self) -> Tags:

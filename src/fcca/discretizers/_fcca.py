@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -21,7 +21,7 @@ from fcca.discretizers._partial_fit import PartialFitTransformer
 from fcca.discretizers._pieces import MemoryPieces, Pieces
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._rows import EncodedRows
-from fcca.discretizers._threshold_search import problem_of
+from fcca.discretizers._threshold_search import ThresholdSearch, problem_of
 from fcca.discretizers._validation import (
     TrainingData,
     check_training_data,
@@ -205,22 +205,6 @@ class FCCADiscretizer(PartialFitTransformer):
         -------
         self
         """
-        self.fit_encoded(X, y, sample_weight, **metadata)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit_encoded(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any) -> EncodedRows:
-        """Fit, and return the encoded training rows with the predictions of the black box.
-
-        Parameters
-        ----------
-        X, y, sample_weight, **metadata : as in fit
-
-        Returns
-        -------
-        EncodedRows
-            Without the rows of weight 0.
-        """
         self.check_parameters()
         _raise_for_params(metadata, self, "fit")
         self._begin()
@@ -229,16 +213,13 @@ class FCCADiscretizer(PartialFitTransformer):
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
         pieces = MemoryPieces(rows)
-        found = find_thresholds(pieces, search)
-        self._accept(found.search, found.counts)
-        self.all_thresholds_ = found.thresholds
+        found = self._find_thresholds(pieces, search)
         result = pieces.results[0]
         self._keep_crossings(result.crossings.point, found.position[result.condition])
         # From here on rows are rows of the caller's X, those of weight 0 included.
         self.counterfactuals_ = replace(result.counterfactuals, rows=data.rows[result.counterfactuals.rows])
-        rows = replace(rows, predictions=result.predictions)
-        self._choose(rows)
-        return rows
+        self._choose(replace(rows, predictions=result.predictions))
+        return self
 
     def fit_pieces(self, pieces: Pieces) -> FoundThresholds:
         """Fit on a table that comes in pieces: the same thresholds as on the whole table.
@@ -252,10 +233,14 @@ class FCCADiscretizer(PartialFitTransformer):
         -------
         FoundThresholds
         """
-        found = find_thresholds(pieces, self._search_for_pieces(pieces.first()))
+        found = self._find_thresholds(pieces, self._search_for_pieces(pieces.first()))
+        self._keep(None)
+        return found
+
+    def _find_thresholds(self, pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
+        found = find_thresholds(pieces, search)
         self._accept(found.search, found.counts)
         self.all_thresholds_ = found.thresholds
-        self._keep(None)
         return found
 
     def check_parameters(self) -> None:

@@ -185,13 +185,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = int(check_random_state(seed).randint(np.iinfo(np.int32).max))
-        if self.estimator is None:
-            data = _counted(self, data)
-        self.estimator_ = self._fit_reference(data, seed)
+        learned = _counted(self, data) if self.estimator is None else data
+        self.estimator_ = self._fit_reference(learned, seed)
 
         names = [str(name) for name in _check_feature_names_in(self)]
-        model = self._model(data.given)
-        X = table_for(model, data)
+        model = self._model(learned.given)
+        X = table_for(model, learned)
         columns = columns_for(model, np.isnan(X).any(axis=0).tolist())
         table = self._splits(model, X, columns, names)
         if len(table) == 0:
@@ -208,11 +207,12 @@ class GTREDiscretizer(TargetThresholdTransformer):
                 f"{type(refitter).__name__} has no feature_importances_, by which the least important threshold is dropped. "
                 "Use scikit-learn's GradientBoostingClassifier or a random forest."
             )
-        kept, importance = self._eliminate(_refits(refitter, B, data.y, data.weight), len(table))
+        kept, importance = self._eliminate(_refits(refitter, B, learned.y, learned.weight), len(table))
         table = replace(table.select(np.isin(np.arange(len(table)), kept)), count=importance)
         table = _with_values_around(X, table)
         self.all_thresholds_ = table.rounded()[0] if self.round_thresholds else table
-        self._choose(EncodedRows(X, data.y, data.weight))
+        rows = X if learned.X is data.X else table_for(model, data)
+        self._choose(EncodedRows(rows, data.y, data.weight))
         return self
 
     def _fit_reference(self, data: TrainingData, seed: int) -> Any:

@@ -14,11 +14,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
-from fcca.constraints import Constraint
+from fcca.constraints import Constraint, check_rules
 from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._rows import Rows, encoded_rows, n_rows_of
-from fcca.discretizers._rules import check_for_pieces
-from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts
+from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._stages import as_fitted_table, count_crossings
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import check_same_columns
@@ -41,7 +40,7 @@ class PartialFit:
     Attributes
     ----------
     search : ThresholdSearch
-    statistics : ColumnStatistics
+    statistics : TableStatistics
         Of the pieces that were observed or, without any, of those that were fitted.
     counts : CrossingCounts or None
         Of the pieces that were fitted; None before the first.
@@ -50,7 +49,7 @@ class PartialFit:
     """
 
     search: ThresholdSearch
-    statistics: ColumnStatistics
+    statistics: TableStatistics
     counts: CrossingCounts | None = None
     observed: bool = False
 
@@ -239,7 +238,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         validate_data(self, like, skip_check_array=True)  # notes the columns
         self.estimator_ = self._decided(self.estimator)
         search = self._new_search(as_fitted_table(like))
-        check_for_pieces(self.constraints or (), search.names, is_linear=not search.engine.has_cuts)
+        _check_rules(self.constraints or (), search)
         return search
 
     def _new_search(self, like: Any) -> ThresholdSearch:
@@ -271,6 +270,18 @@ class PartialFitTransformer(TargetThresholdTransformer):
         for name in OF_ONE_FIT:
             if hasattr(self, name):
                 delattr(self, name)
+
+
+def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
+    """Check, before any search, that no rule needs all rows at once or names an unknown column."""
+    for rule in check_rules(constraints):
+        if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
+            raise InvalidInputError(
+                f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
+                "implications, one-hot groups) do. Leave it out, or use fit."
+            )
+        if unknown := [name for name in rule.columns if name not in search.names]:
+            raise InvalidInputError(f"The rule {rule!r} names {unknown[0]!r}, but the columns are {search.names}.")
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from fcca.discretizers._rows import EncodedRows, Rows, n_rows_of
 from fcca.discretizers._search_results import SearchResult
-from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.exceptions import InvalidInputError
 from fcca.utils import progress_bar
 
@@ -22,14 +21,11 @@ class Pieces(ABC):
     ----------
     in_memory : EncodedRows or None
         All rows, where the table is one piece in memory.
-    before_search : callable or None
-        Takes the search once it knows the columns of all rows.
     keep : callable or None
         Takes the result of the search of each piece, where pieces are searched in this process and in order.
     """
 
     in_memory: EncodedRows | None = None
-    before_search: Callable[[ThresholdSearch], None] | None = None
     keep: Callable[[SearchResult], None] | None = None
 
     @abstractmethod
@@ -50,41 +46,12 @@ class Pieces(ABC):
         """
 
 
-class MemoryPieces(Pieces):
-    """A table in memory: one piece, whose search results are kept.
-
-    Parameters
-    ----------
-    rows : EncodedRows
-
-    Attributes
-    ----------
-    results : list of SearchResult
-        One entry, once the rows have been searched.
-    """
-
-    in_memory: EncodedRows
-
-    def __init__(self, rows: EncodedRows) -> None:
-        self.in_memory = rows
-        self.results: list[SearchResult] = []
-        self.keep = self.results.append
-
-    def first(self) -> Any:
-        """The encoded rows."""
-        return self.in_memory.X
-
-    def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to the rows."""
-        return _some(stage(self.in_memory, *given))
-
-
 class LocalPieces(Pieces):
     """A table in pieces that are read one after the other in this process.
 
     Parameters
     ----------
-    source : iterable of Rows
+    source : iterable of Rows or EncodedRows
         Starts again each time it is iterated over.
     n_rows : int or None
         Number of rows for the progress bar, where it is known.
@@ -92,7 +59,7 @@ class LocalPieces(Pieces):
         Whether to show one.
     """
 
-    def __init__(self, source: Iterable[Rows], n_rows: int | None, *, verbose: bool = False) -> None:
+    def __init__(self, source: Iterable[Rows | EncodedRows], n_rows: int | None, *, verbose: bool = False) -> None:
         self.source, self.n_rows, self.verbose = source, n_rows, verbose
 
     def first(self) -> Any:
@@ -114,6 +81,26 @@ class LocalPieces(Pieces):
                         yield result
 
         return _some(summed(results()))
+
+
+class MemoryPieces(LocalPieces):
+    """A table in memory: one piece, whose search results are kept.
+
+    Parameters
+    ----------
+    rows : EncodedRows
+
+    Attributes
+    ----------
+    results : list of SearchResult
+        One entry, once the rows have been searched.
+    """
+
+    def __init__(self, rows: EncodedRows) -> None:
+        super().__init__([rows], len(rows))
+        self.in_memory = rows
+        self.results: list[SearchResult] = []
+        self.keep = self.results.append
 
 
 def _some(result: T | None) -> T:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from fcca.discretizers import _stages as stages
 from fcca.discretizers._medians import N_PASSES, DigitCounts, medians
 from fcca.discretizers._pieces import Pieces
-from fcca.discretizers._search_results import CrossingCounts
+from fcca.discretizers._search_results import CrossingCounts, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
+from fcca.discretizers._validation import check_classes
 from fcca.discretizers._warnings import warn_constant_features
 from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
@@ -37,7 +38,7 @@ class FoundThresholds:
     """
 
     search: ThresholdSearch
-    statistics: stages.TableStatistics
+    statistics: TableStatistics
     counts: CrossingCounts
     thresholds: ThresholdTable
     position: NDArray[np.int64]
@@ -55,8 +56,6 @@ def find_thresholds(pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
     """
     search, statistics = observe(pieces, search)
     warn_constant_features(search.constant_features())
-    if pieces.before_search is not None:
-        pieces.before_search(search)
     counts = pieces.sum("Counterfactuals", stages.count_crossings, search, pieces.keep)
     check_same_rows(counts.n_rows, statistics)
     search.warn_uncounted(counts)
@@ -66,7 +65,7 @@ def find_thresholds(pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
     return FoundThresholds(search, statistics, counts, thresholds, rounded[position])
 
 
-def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, stages.TableStatistics]:
+def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, TableStatistics]:
     """Collect the statistics of a table, and give them to the search.
 
     Parameters
@@ -80,19 +79,21 @@ def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, s
         categories = pieces.sum("Categories", stages.find_categories, search, columns)
         search = search.with_categories(categories.table(len(search.names)))
     statistics = pieces.sum("Ranges", stages.observe, search)
-    statistics.check()
-    ready = search.with_statistics(statistics.columns, rows=None if whole is None else whole.X)
+    if statistics.n_rows == 0:
+        raise InvalidInputError("There are no rows to learn from.")
+    check_classes(len(statistics.classes), statistics.n_rows)
+    ready = search.with_statistics(statistics, rows=None if whole is None else whole.X)
     ready.check_some_values()
     if whole is None and (columns := ready.columns_to_fill()):
 
         def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
             return pieces.sum(f"Medians, {at + 1} of {N_PASSES}", stages.count_digits, ready, columns, prefix, at)
 
-        return search.with_statistics(statistics.columns, medians=medians(columns, one_pass)), statistics
+        return search.with_statistics(statistics, medians=medians(columns, one_pass)), statistics
     return ready, statistics
 
 
-def check_same_rows(n_rows: int, statistics: stages.TableStatistics) -> None:
+def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
     """Check that a table has as many training rows as when it was first read.
 
     Parameters

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_y, _num_samples, column_or_1d
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.exceptions import InvalidInputError
 from fcca.tables import check_weights
-from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -72,11 +71,6 @@ class EncodedRows:
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
         """None: no row is held out."""
         return None
-
-    def binarized(self, thresholds: ThresholdTable) -> BinaryRows:
-        """The rows as binary columns; their predictions must be known."""
-        assert self.predictions is not None
-        return BinaryRows(thresholds.binarize(self.X), self.y, self.predictions, self.weight)
 
 
 class Rows(NamedTuple):

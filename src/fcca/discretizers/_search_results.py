@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from fcca.counterfactuals import STATUSES, Counterfactuals, Observations
 from fcca.discretizers._crossings import Crossings
-from fcca.exceptions import NoCounterfactualError
+from fcca.exceptions import InvalidInputError, NoCounterfactualError
 
 Bools = NDArray[np.bool_]
+Labels = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class ColumnStatistics:
-    """Statistics of the columns, collected before the search.
+class TableStatistics:
+    """Statistics of the training rows, collected before the search.
 
     Attributes
     ----------
@@ -27,16 +28,42 @@ class ColumnStatistics:
         Columns with missing values.
     is_binary : ndarray of shape (n_features,)
         Columns of 0 and 1 only; all True where there are no constraints.
+    n_rows : int
+    classes : ndarray
+        The labels, sorted.
+    all_classes : ndarray
+        The labels of the rows held out included.
     """
 
     observations: Observations
     has_missing: Bools
     is_binary: Bools
+    n_rows: int
+    classes: Labels
+    all_classes: Labels
 
-    def __add__(self, other: ColumnStatistics) -> ColumnStatistics:
-        return ColumnStatistics(
-            self.observations + other.observations, self.has_missing | other.has_missing, self.is_binary & other.is_binary
+    def __add__(self, other: TableStatistics) -> TableStatistics:
+        return TableStatistics(
+            self.observations + other.observations,
+            self.has_missing | other.has_missing,
+            self.is_binary & other.is_binary,
+            self.n_rows + other.n_rows,
+            _union(self.classes, other.classes),
+            _union(self.all_classes, other.all_classes),
         )
+
+
+def _union(labels: Labels, others: Labels) -> Labels:
+    """All labels, sorted; raises for labels of two types, which numpy would turn into one."""
+    if not len(labels) or not len(others):
+        return labels if len(labels) else others
+    for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
+        if isinstance(labels[0], types) != isinstance(others[0], types):
+            raise InvalidInputError(
+                f"The labels of one piece are {kind} and those of another are not: {labels[:3].tolist()} and "
+                f"{others[:3].tolist()}. Give labels of one type."
+            )
+    return np.union1d(labels, others)
 
 
 @dataclass(frozen=True)

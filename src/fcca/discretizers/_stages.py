@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fcca.cells import Cells
 from fcca.discretizers._counted_rows import CountedRows, DistinctRows, RowCoder
 from fcca.discretizers._medians import DigitCounts
 from fcca.discretizers._rows import EncodedRows, Rows, n_rows_of
-from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts, SearchResult
+from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import is_plain
 from fcca.exceptions import InvalidInputError
@@ -87,53 +87,6 @@ def as_fitted_table(X: Any) -> Any:
 # --- statistics ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableStatistics:
-    """Statistics of a table, collected before the search.
-
-    Attributes
-    ----------
-    columns : ColumnStatistics
-    n_rows : int
-        Number of training rows.
-    classes : ndarray
-        Their labels, sorted.
-    all_classes : ndarray
-        The labels of the rows held out included.
-    """
-
-    columns: ColumnStatistics
-    n_rows: int
-    classes: Labels
-    all_classes: Labels
-
-    def __add__(self, other: TableStatistics) -> TableStatistics:
-        return TableStatistics(
-            self.columns + other.columns,
-            self.n_rows + other.n_rows,
-            _union(self.classes, other.classes),
-            _union(self.all_classes, other.all_classes),
-        )
-
-    def check(self) -> None:
-        """Check that there are rows of two classes to learn from."""
-        if self.n_rows == 0:
-            raise InvalidInputError("There are no rows to learn from.")
-        if len(self.classes) < 2:
-            raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {self.n_rows} row(s).")
-
-
-def _union(labels: Labels, others: Labels) -> Labels:
-    """All labels, sorted; raises for labels of two types, which numpy would turn into one."""
-    for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
-        if len({isinstance(some[0], types) for some in (labels, others) if len(some)}) > 1:
-            raise InvalidInputError(
-                f"The labels of one piece are {kind} and those of another are not: {labels[:3].tolist()} and "
-                f"{others[:3].tolist()}. Give labels of one type."
-            )
-    return np.union1d(labels, others)
-
-
 def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
     """Collect statistics of columns and labels; None where there are no rows.
 
@@ -142,13 +95,13 @@ def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
     rows : Rows or EncodedRows
     search : ThresholdSearch
     """
-    training = rows.training(search)
-    classes = np.unique(training.y)
-    testing = rows.testing(search)
+    training, testing = rows.training(search), rows.testing(search)
     if not len(training) and (testing is None or not len(testing)):
         return None
-    every = classes if testing is None else np.union1d(classes, testing.y)
-    return TableStatistics(search.statistics(training.X), len(training), classes, every)
+    statistics = search.statistics(training.X, training.y)
+    if testing is None:
+        return statistics
+    return replace(statistics, all_classes=np.union1d(statistics.classes, testing.y))
 
 
 def count_digits(

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.cells import Cells
-from fcca.constraints import Limits
+from fcca.constraints import Constraint, Fillable, Limits, check_rules, compile_rules, holds
 from fcca.counterfactuals import (
     DEFAULT_MARGIN,
+    STATUSES,
     CounterfactualEngine,
     CounterfactualProblem,
     Counterfactuals,
@@ -25,8 +26,7 @@ from fcca.counterfactuals import (
 )
 from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, observed_cells, values_around
 from fcca.discretizers._landings import Landings
-from fcca.discretizers._rules import Rules
-from fcca.discretizers._search_results import ColumnStatistics, CrossingCounts, OutOfTimeError, SearchResult
+from fcca.discretizers._search_results import CrossingCounts, OutOfTimeError, SearchResult, TableStatistics
 from fcca.discretizers._validation import columns_for
 from fcca.discretizers._warnings import warn_caller
 from fcca.exceptions import (
@@ -74,7 +74,7 @@ class ThresholdSearch:
     engine : CounterfactualEngine
     columns : Columns or None
         None where all columns are plain numbers. Known after :meth:`with_statistics`, as are the next two.
-    rules : Rules or None
+    rules : tuple of rules
     in_memory : bool
         Whether all rows are in memory. If so, progress is shown row by row, and counts are not compacted.
     """
@@ -85,7 +85,7 @@ class ThresholdSearch:
         self.has_names = column_names(like) is not None
         self.engine = CounterfactualEngine(estimator, problem_of(self.parameters), like=like)
         self.columns: Columns | None = None
-        self.rules: Rules | None = None
+        self.rules: tuple[Constraint, ...] = ()
         self.in_memory = False
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
         self.is_binary: Bools = np.ones(len(self.names), dtype=bool)
@@ -150,13 +150,14 @@ class ThresholdSearch:
 
     # --- statistics ---------------------------------------------------------------------------------------------------
 
-    def statistics(self, X: Floats) -> ColumnStatistics:
-        """Collect the column statistics of encoded rows.
+    def statistics(self, X: Floats, y: Labels | None = None) -> TableStatistics:
+        """Collect the statistics of encoded rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
             There may be no rows.
+        y : ndarray of shape (n_rows,), optional
         """
         engine = self.engine.fresh()
         has_missing: Bools = np.zeros(len(self.names), dtype=bool)
@@ -167,16 +168,17 @@ class ThresholdSearch:
                 has_missing[:] = np.isnan(X).any(axis=0)
             if self.parameters.constraints:
                 is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T]
-        return ColumnStatistics(engine.observations(), has_missing, is_binary)
+        classes: Labels = np.empty(0) if y is None else np.unique(y)
+        return TableStatistics(engine.observations(), has_missing, is_binary, len(X), classes, classes)
 
     def with_statistics(
-        self, statistics: ColumnStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
+        self, statistics: TableStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> ThresholdSearch:
         """The same search, ready to search; without ``rows`` small enough to be sent to workers.
 
         Parameters
         ----------
-        statistics : ColumnStatistics
+        statistics : TableStatistics
             Of all rows.
         medians : mapping of int to float, optional
             Medians of :meth:`columns_to_fill`.
@@ -193,8 +195,14 @@ class ThresholdSearch:
             assert rows is not None  # discretizers do not accept such a margin for pieces
             margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
             other.engine.problem = replace(self.engine.problem, margin=margin)
-        other.rules = Rules.of(given.constraints, other.columns, self.names) if given.constraints else None
+        other.rules = check_rules(given.constraints or ())
         return other
+
+    @property
+    def named_columns(self) -> Columns:
+        """The columns by name, as rules know them."""
+        columns = self.columns or Columns.numbers(len(self.names))
+        return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
         """Columns of numbers with missing values."""
@@ -265,7 +273,7 @@ class ThresholdSearch:
     ) -> tuple[Counterfactuals, Gaps | None]:
         """Counterfactuals of some rows, and the missing values that decide by themselves."""
         engine, given = self.engine, self.parameters
-        limits = None if self.rules is None else self.rules.limits(engine, X[points], self.is_binary)
+        limits = self.limits(X[points])
         began = perf_counter() - self._seconds
 
         def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
@@ -281,7 +289,7 @@ class ThresholdSearch:
                 time_limit_per_row=given.time_limit_per_row,
                 progress=progress,
             )
-            return found if self.rules is None or limits is None else self.rules.checked(X, found, limits.fillable)
+            return self.checked(X, found, limits)
 
         bar: AbstractContextManager[Any] = nullcontext()
         if self.in_memory:
@@ -294,11 +302,46 @@ class ThresholdSearch:
             own_code=own_class,
             box=(engine.cells.box_low, engine.cells.box_high),
             has_cuts=engine.has_cuts,
-            exact=self.rules is not None,
+            exact=bool(self.rules),
         )
         gaps = None if self.columns is None else deciding_gaps(X, found, limits, solve)
         self._seconds = perf_counter() - began
         return found, gaps
+
+    def limits(self, rows: Floats) -> Limits | None:
+        """Compile the rules for some training rows; None without rules.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Encoded rows.
+        """
+        if not self.rules:
+            return None
+        low, high = self.engine.cells.box_low, self.engine.cells.box_high
+        return compile_rules(self.rules, self.named_columns, low, high, rows, is_binary=self.is_binary)
+
+    def checked(self, X: Floats, found: Counterfactuals, limits: Limits | None) -> Counterfactuals:
+        """Mark counterfactuals that break a rule as unverified, from the changed rows alone.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        found : Counterfactuals
+            Of some rows of X.
+        limits : Limits or None
+            Those of the search; they tell which missing values may be filled in.
+        """
+        answered = np.flatnonzero(found.is_status("optimal", "feasible"))
+        if not self.rules or limits is None or len(answered) == 0:
+            return found
+        columns, rules = self.named_columns, self.rules
+        if limits.fillable is not None and limits.fillable.any():
+            rules = (*rules, Fillable(*(columns.names[j] for j in np.flatnonzero(limits.fillable))))
+        kept = holds(rules, columns, X[found.rows[answered]], found.take(answered).changed_table(X))
+        status = found.status_code.copy()
+        status[answered[~kept]] = STATUSES.index("unverified")
+        return replace(found, status_code=status)
 
     def warn_uncounted(self, counts: CrossingCounts) -> None:
         """Warn about counterfactuals that are left out of all counts.

@@ -49,55 +49,47 @@ class TrainingData:
 
 
 def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-    """Table, labels and weights to learn a classifier from."""
+    """Check a table, labels and weights to learn a classifier from."""
     data = check_table(estimator, X, y, sample_weight, labels=True)
-    n_classes = len(pd.unique(data.y))  # by hashing: np.unique would sort all rows
-    if n_classes < 2:
-        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {len(data.X)} row(s).")
+    check_classes(len(pd.unique(data.y)), len(data.X))  # by hashing: np.unique would sort all rows
     return data
 
 
+def check_classes(n_classes: int, n_rows: int) -> None:
+    """Check that there are two classes to learn from."""
+    if n_classes < 2:
+        raise InvalidInputError(f"y must have at least two classes to learn from; got 1 class in {n_rows} row(s).")
+
+
 def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: bool) -> TrainingData:
-    """Table and weights, and labels where they are asked for; the estimator notes the columns' names and number."""
+    """Check a table and weights, and labels where they are asked for; the estimator notes the columns."""
     check_column_names(X)
-    if not is_plain(X):
-        return _check_mixed_table(estimator, X, y, sample_weight, labels)
-    finite = {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
-    if labels:
-        X, y = validate_data(estimator, X, y, **finite)
-        check_classification_targets(y)
-    else:
-        X, y = validate_data(estimator, X, **finite), None
-    rows, weight = _weighted_rows(sample_weight, len(X))
-    if len(rows) < len(X):
-        X, y = X[rows], None if y is None else y[rows]
-    given = as_fitted_on(estimator, X)
-    # The least of values one of which is missing is missing: one pass without a copy.
-    columns = _numbers_with_gaps(estimator, X) if np.isnan(X.min()) else None
-    return TrainingData(X, y, weight, rows, columns, given)
-
-
-def _check_mixed_table(estimator: Any, X: Any, y: Any, sample_weight: Any, labels: bool) -> TrainingData:
-    """A table in which some columns are not numbers by their type."""
-    validate_data(estimator, X, skip_check_array=True)  # notes the columns
-    n_rows = _num_samples(X)
-    if labels:
-        if y is None:
+    plain = is_plain(X)
+    if not plain:
+        validate_data(estimator, X, skip_check_array=True)  # notes the columns
+        if labels and y is None:
             raise InvalidInputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-        y = _check_y(y, estimator=estimator)
-        check_classification_targets(y)
+        y = _check_y(y, estimator=estimator) if labels else None
         check_consistent_length(X, y)
     else:
-        y = None
+        finite = {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
+        X, y = validate_data(estimator, X, y, **finite) if labels else (validate_data(estimator, X, **finite), None)
+    if labels:
+        check_classification_targets(y)
+    n_rows = _num_samples(X)
     rows, weight = _weighted_rows(sample_weight, n_rows)
     if len(rows) < n_rows:
         X, y = _safe_indexing(X, rows), None if y is None else y[rows]
+    if plain:
+        # The least of values one of which is missing is missing: one pass without a copy.
+        columns = _numbers_with_missing(estimator, X) if np.isnan(X.min()) else None
+        return TrainingData(X, y, weight, rows, columns, as_fitted_on(estimator, X))
     columns = Columns.of_table(X)
     _check_mixed_labels(X, columns)
     table = columns.encode(X)
     if not columns.has_categories:
-        given = as_fitted_on(estimator, table)
-        return TrainingData(table, y, weight, rows, columns if columns.may_miss.any() else None, given)
+        known = columns if columns.may_miss.any() else None
+        return TrainingData(table, y, weight, rows, known, as_fitted_on(estimator, table))
     # A data frame goes to the classifier as it is: its own steps may choose columns by their type.
     given = X if isinstance(X, pd.DataFrame) else columns.decode(table)
     return TrainingData(table, y, weight, rows, columns, given)
@@ -132,17 +124,17 @@ def is_plain(X: Any) -> bool:
     return table.dtype.kind not in "OUS" or table.ndim != 2
 
 
-def _numbers_with_gaps(estimator: Any, X: Floats) -> Columns:
-    gaps = np.isnan(X)
+def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
+    is_missing = np.isnan(X)
     names = getattr(estimator, "feature_names_in_", None)
-    empty = np.flatnonzero(gaps.all(axis=0))
+    empty = np.flatnonzero(is_missing.all(axis=0))
     if len(empty):
         shown = repr(str(names[empty[0]])) if names is not None else str(empty[0])
         raise InvalidInputError(f"X has no value at all in column {shown}. Leave the column out.")
     return Columns(
         tuple(
             Column(None if names is None else str(names[j]), missing=missing)
-            for j, missing in enumerate(np.any(gaps, axis=0).tolist())
+            for j, missing in enumerate(np.any(is_missing, axis=0).tolist())
         )
     )
 
@@ -221,13 +213,13 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
     return table
 
 
-def columns_for(model: Model, has_gaps: Sequence[bool]) -> Columns | None:
-    """The columns of a model, with gaps where the training table has some; None where all are plain numbers."""
+def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
+    """Columns of a model with the missing values of the training table; None where all are plain numbers."""
     known = model.columns
     if known is None or not _is_special(known):
         return None
-    # Some classifiers take gaps everywhere.
-    return Columns(tuple(replace(column, missing=gap) for column, gap in zip(known, has_gaps, strict=True)))
+    # Some classifiers take missing values everywhere.
+    return Columns(tuple(replace(column, missing=missing) for column, missing in zip(known, has_missing, strict=True)))
 
 
 def _is_special(columns: Columns) -> bool:

@@ -9,6 +9,6 @@ from fcca.selection._admissible import (
 from fcca.selection._frequency import most_frequent
 from fcca.selection._frontier import Frontier
 from fcca.selection._optimal import NUMBERS_OF_THRESHOLDS as NUMBERS_OF_THRESHOLDS, OptimalSelection
-from fcca.selection._result import Selection
+from fcca.selection._selection import Selection
 
 __all__ = ["Frontier", "OptimalSelection", "Selection", "most_frequent"]

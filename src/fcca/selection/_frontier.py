@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fcca.exceptions import InvalidInputError
-from fcca.selection._result import Selection
+from fcca.selection._selection import Selection
 from fcca.utils import html_table, paragraph, printable
 
 NAMES_SHOWN = 6

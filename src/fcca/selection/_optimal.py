@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.selection._admissible import Admissible, whole_numbers
 from fcca.selection._frontier import Frontier
-from fcca.selection._result import Selection
-from fcca.selection._rows import Clock, Rows
+from fcca.selection._measured_rows import Clock, MeasuredRows
+from fcca.selection._selection import Selection
 from fcca.thresholds import ThresholdTable
 from fcca.utils import limits_in_words, progress_bar, whole_number
 
@@ -128,7 +128,7 @@ class OptimalSelection(BaseEstimator):
         n = self.n_thresholds
         if n is not None and n < admissible.n_kept:
             raise InvalidInputError(f"keep names {admissible.n_kept} conditions, but n_thresholds={n}.")
-        rows = Rows.of(table, X, y, sample_weight, self.max_nodes)
+        rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         with progress_bar("Best thresholds", None, bool(self.verbose)):
             if n is not None:
                 selection = rows.best(admissible, min(n, admissible.most), clock.left())
@@ -172,7 +172,7 @@ class OptimalSelection(BaseEstimator):
                 f"k names fewer conditions than keep, which names {admissible.n_kept}. Expected at least one number from "
                 "that on."
             )
-        rows = Rows.of(table, X, y, sample_weight, self.max_nodes)
+        rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         selections = []
         with progress_bar("Best thresholds", len(numbers), bool(self.verbose)) as progress:
             for done, n in enumerate(numbers):

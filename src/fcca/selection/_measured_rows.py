@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples
 
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import inconsistency_rate
 from fcca.selection._admissible import FORBIDDEN, Admissible
-from fcca.selection._result import Selection
 from fcca.selection._search import Found, SelectionProblem
-from fcca.tables import check_columns, check_weights, column_names
+from fcca.selection._selection import Selection
+from fcca.tables import check_columns, check_weights, column_names, weighted_rows
 from fcca.thresholds import ThresholdTable
 from fcca.utils import plain
 
@@ -48,7 +47,7 @@ class Clock(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class MeasuredRows:
     """Rows on the conditions of a table."""
 
     table: ThresholdTable
@@ -59,22 +58,19 @@ class Rows:
     max_nodes: int | None
 
     @classmethod
-    def of(cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None) -> Rows:
+    def of(
+        cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None
+    ) -> MeasuredRows:
         """Checked, without the rows of weight 0; each search on them looks at so many branches at most."""
-        n_rows = _num_samples(X)
-        if n_rows == 0:
+        if _num_samples(X) == 0:
             raise InvalidInputError("X has no rows. Give at least one.")
         y = _check_y(y)
         check_classification_targets(y)
-        if n_rows != len(y):
-            raise InvalidInputError(f"X has {n_rows} rows and y has {len(y)}. Expected as many.")
         given, known = column_names(X), list(table.feature_names)
         if given is not None and known != [f"x{j}" for j in range(len(known))]:
             check_columns(given, len(given), known, len(known), knower="the conditions are on")
-        weight = check_weights(sample_weight, n_rows)
-        rows = np.flatnonzero(weight > 0)
-        if len(rows) < n_rows:  # the others may hold categories that no row has that counts
-            X, y, weight = _safe_indexing(X, rows), y[rows], weight[rows]
+        X, y, given_weight, _ = weighted_rows(X, y, sample_weight)
+        weight = check_weights(given_weight, len(y))
         encoded = table.encoded(X)
         return cls(table, encoded, y, weight, SelectionProblem.of(table, encoded, y, weight), max_nodes)
 
