@@ -313,7 +313,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
         """The classifier on a fitted discretizer that differs from its own in some parameters."""
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
-        other.discretizer = other._part("discretizer")
+        other.discretizer = clone(self._part("discretizer"))
         known = other.discretizer.get_params(deep=False)
         other.discretizer.set_params(**{name: value for name, value in parameters.items() if name in known})
         _, tree = other.new_parts()

@@ -10,11 +10,12 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from fcca import discretizers
 from fcca.classifier import FCCAClassifier
 from fcca.conditions import JSON_FORMAT, LARGEST
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals, Moves
-from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
+from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.export._json import FORMAT, LARGEST as LARGEST_TREE, to_json
 from fcca.export._reading import tree_in
@@ -42,7 +43,8 @@ __all__ = ["load", "save", "trusted_types"]
 FORMATS = "fcca's documents (.json) and skops (.skops), as fcca.export.save writes them"
 
 STORED = (
-    *(FCCAClassifier, FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer, OptimalTreeClassifier, OptimalSelection),
+    *(getattr(discretizers, name) for name in discretizers.__all__),
+    *(FCCAClassifier, OptimalTreeClassifier, OptimalSelection),
     *(ThresholdTable, TreeStructure, Counterfactuals, Moves, Selection, Column, Columns, DecidedAt),
     *Constraint.kinds.values(),
 )
