@@ -184,7 +184,17 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
+        tags.target_tags.required = self._needs_labels
         return tags
+
+    @property
+    def _needs_labels(self) -> bool:
+        """Whether ``fit`` needs y."""
+        return self.selection is not None
+
+    def _column_names(self) -> list[str]:
+        """Names of the columns that ``fit`` was given; ``x0``, ``x1``, … where they have none."""
+        return [str(name) for name in _check_feature_names_in(self)]
 
 
 class TargetThresholdTransformer(ThresholdTransformer):
@@ -265,7 +275,6 @@ class TargetThresholdTransformer(ThresholdTransformer):
             rows = replace(rows, y=self._predicted(rows))
         return super()._chosen(selection, candidates, rows)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+    @property
+    def _needs_labels(self) -> bool:
+        return True

@@ -15,7 +15,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import _check_feature_names_in
 
 from fcca.discretizers._base import TargetThresholdTransformer
 from fcca.discretizers._crossings import observed_cells, values_around
@@ -188,7 +187,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         learned = _counted(self, data) if self.estimator is None else data
         self.estimator_ = self._fit_reference(learned, seed)
 
-        names = [str(name) for name in _check_feature_names_in(self)]
+        names = self._column_names()
         model = self._model(learned.given)
         X = table_for(model, learned)
         columns = columns_for(model, np.isnan(X).any(axis=0).tolist())

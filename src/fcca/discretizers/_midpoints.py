@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_feature_names_in
 
 from fcca.discretizers._base import ThresholdTransformer
 from fcca.discretizers._rows import EncodedRows
@@ -114,7 +112,7 @@ class MidpointDiscretizer(ThresholdTransformer):
             reason = "boundary_only=True" if self.boundary_only else "A selection"
             raise InvalidInputError(f"{reason} requires y to be passed, but the target y is None.")
         data = check_table(self, X, y, sample_weight, labels=self._needs_labels)
-        names = [str(name) for name in _check_feature_names_in(self)]
+        names = self._column_names()
         self._note_constant_features(data, names)
         label = np.unique(data.y, return_inverse=True)[1] if self.boundary_only else None
         weight = np.ones(len(data.X)) if data.weight is None else data.weight
@@ -130,7 +128,7 @@ class MidpointDiscretizer(ThresholdTransformer):
 
     @property
     def _needs_labels(self) -> bool:
-        return bool(self.boundary_only) or self.selection is not None
+        return bool(self.boundary_only) or super()._needs_labels
 
     def _note_constant_features(self, data: TrainingData, names: list[str]) -> None:
         # A gap is a value of its own: the least of a column that has one is NaN, which equals nothing.
@@ -138,11 +136,6 @@ class MidpointDiscretizer(ThresholdTransformer):
         self.constant_features_ = [names[j] for j in constant]
         if len(self.constant_features_) < len(names):
             warn_constant_features(self.constant_features_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._needs_labels
-        return tags
 
 
 def _all_conditions(

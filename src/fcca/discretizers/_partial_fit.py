@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, validate_data
+from sklearn.utils.validation import validate_data
 
 from fcca.constraints import Constraint, check_rules
 from fcca.discretizers._base import TargetThresholdTransformer
@@ -243,8 +243,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
     def _new_search(self, like: Any) -> ThresholdSearch:
         """The search of the fitted black box, before any row."""
-        names = [str(name) for name in _check_feature_names_in(self)]
-        search = ThresholdSearch(self.get_params(deep=False), self.estimator_, names, like)
+        search = ThresholdSearch(self.get_params(deep=False), self.estimator_, self._column_names(), like)
         check_same_columns(self, self.estimator_, search.engine.model.n_features)
         self.classes_ = search.engine.model.classes
         return search
