@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 from fcca.utils import lazy_names
 
 if TYPE_CHECKING:
-    from fcca.classifier import FCCAClassifier
-    from fcca.counterfactuals import CounterfactualExplainer
-    from fcca.discretizers import FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer
-    from fcca.models import read_model
-    from fcca.thresholds import ThresholdTable
-    from fcca.trees import OptimalTreeClassifier
+    from fcca.classifier import FCCAClassifier as FCCAClassifier
+    from fcca.counterfactuals import CounterfactualExplainer as CounterfactualExplainer
+    from fcca.discretizers import (
+        FCCADiscretizer as FCCADiscretizer,
+        GTREDiscretizer as GTREDiscretizer,
+        MidpointDiscretizer as MidpointDiscretizer,
+    )
+    from fcca.models import read_model as read_model
+    from fcca.thresholds import ThresholdTable as ThresholdTable
+    from fcca.trees import OptimalTreeClassifier as OptimalTreeClassifier
 
-__all__ = [
-    "CounterfactualExplainer",
-    "FCCAClassifier",
-    "FCCADiscretizer",
-    "GTREDiscretizer",
-    "MidpointDiscretizer",
-    "OptimalTreeClassifier",
-    "ThresholdTable",
-    "read_model",
-]
+_ROOM_OF_NAME = {
+    "CounterfactualExplainer": "counterfactuals",
+    "FCCAClassifier": "classifier",
+    "FCCADiscretizer": "discretizers",
+    "GTREDiscretizer": "discretizers",
+    "MidpointDiscretizer": "discretizers",
+    "OptimalTreeClassifier": "trees",
+    "ThresholdTable": "thresholds",
+    "read_model": "models",
+}
+__all__ = list(_ROOM_OF_NAME)
 __version__ = version("fcca")
 
 # Rooms that `import fcca` makes available as fcca.report, fcca.stability, …
@@ -49,17 +54,4 @@ _ROOMS = (
 )
 
 # Imported when first used, so that `fcca --help` and Ctrl-C at the start need not wait for scikit-learn.
-__getattr__, __dir__ = lazy_names(
-    "fcca",
-    {
-        "CounterfactualExplainer": "counterfactuals",
-        "FCCAClassifier": "classifier",
-        "FCCADiscretizer": "discretizers",
-        "GTREDiscretizer": "discretizers",
-        "MidpointDiscretizer": "discretizers",
-        "OptimalTreeClassifier": "trees",
-        "ThresholdTable": "thresholds",
-        "read_model": "models",
-    }
-    | {room: room for room in _ROOMS},
-)
+__getattr__, __dir__ = lazy_names("fcca", _ROOM_OF_NAME | {room: room for room in _ROOMS})

@@ -13,7 +13,7 @@ from certificates.certified import Case
 from fcca import OptimalTreeClassifier
 from fcca.certificates import read_certificate
 from fcca.certificates._evidence import Material
-from fcca.discretizers import CrossingCounts, Gaps, crossings
+from fcca.discretizers import CrossingCounts, DecidingValues, crossings
 from fcca.export import Certificate, as_distilled, to_json
 from fcca.selection import most_frequent
 from fcca.tables import weighted_rows
@@ -54,7 +54,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     given = Material(read_certificate(json.dumps(document)), rows, rows.rows, one.model)
     answers, points, search = given.as_found(), given.points, given.search
     n = len(points.gap_row)
-    gaps = None if search.columns is None else Gaps(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
+    gaps = None if search.columns is None else DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
     crossed = crossings(given.engine, answers, search.columns, gaps)
     table, _ = crossed.table(list(given.stated.columns), given.weight[answers.rows[crossed.point]], search.columns)
     merged, _ = search.merged(CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0))

@@ -12,7 +12,7 @@ import numpy as np
 from fcca.certificates._evidence import NEAR, Bools, Longs, Material, NotChecked, is_near, named_rows, told_apart
 from fcca.constraints import Limits
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers import CrossingCounts, Gaps, crossings, deciding_gaps
+from fcca.discretizers import CrossingCounts, DecidingValues, crossings, find_deciding_values
 from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.selection import FORBIDDEN, KEPT, Admissible, OptimalSelection, most_frequent
@@ -38,7 +38,7 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
     def solve(which: Longs, limits: Limits) -> Counterfactuals:
         return given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
 
-    gaps: Gaps = deciding_gaps(given.table, found, given.limits, solve)
+    gaps: DecidingValues = find_deciding_values(given.table, found, given.limits, solve)
     if gaps.n_unfinished:
         raise NotChecked(f"The time limit ended {gaps.n_unfinished} of {gaps.n_searches} searches.")
     true = set(zip(points.row[gaps.point].tolist(), gaps.feature.tolist(), strict=True))
@@ -61,7 +61,9 @@ def found(given: Material) -> list[str]:
     answers = given.as_found()
     points = given.points
     n = len(points.gap_row)
-    gaps = None if given.search.columns is None else Gaps(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
+    gaps = (
+        None if given.search.columns is None else DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
+    )
     crossed = crossings(given.engine, answers, given.search.columns, gaps)
     weight = given.weight[answers.rows[crossed.point]]
     table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)

@@ -9,7 +9,11 @@ from fcca.discretizers._counted_rows import (
     RowCoder as RowCoder,
     TooManyRowsError as TooManyRowsError,
 )
-from fcca.discretizers._crossings import Gaps as Gaps, crossings as crossings, deciding_gaps as deciding_gaps
+from fcca.discretizers._crossings import (
+    DecidingValues as DecidingValues,
+    crossings as crossings,
+    find_deciding_values as find_deciding_values,
+)
 from fcca.discretizers._fcca import FCCADiscretizer as FCCADiscretizer
 from fcca.discretizers._gtre import GTREDiscretizer as GTREDiscretizer
 from fcca.discretizers._medians import medians as medians

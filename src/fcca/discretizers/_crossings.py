@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Points = NDArray[np.int64]
 
 
-class Gaps(NamedTuple):
+class DecidingValues(NamedTuple):
     """Missing values that decide: filling in one of them alone flips the black box."""
 
     point: Points  # position among the counterfactuals
@@ -49,7 +49,7 @@ def crossings(
     engine: CounterfactualEngine,
     found: Counterfactuals,
     columns: Columns | None,
-    gaps: Gaps | None,
+    deciding: DecidingValues | None,
 ) -> Crossings:
     """Find the conditions that proven moves cross: cuts, sets of categories, and missing values that decide.
 
@@ -59,7 +59,7 @@ def crossings(
     found : Counterfactuals
     columns : Columns or None
         None where all columns are plain numbers.
-    gaps : Gaps or None
+    deciding : DecidingValues or None
     """
     moves = found.moves
     counted = found.is_status("optimal")[moves.point]
@@ -69,8 +69,8 @@ def crossings(
         low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
         is_cut = (moves.landing > low) & (moves.landing < high)
     has_categories = columns is not None and columns.has_categories
-    n_gaps = 0 if gaps is None else len(gaps.point)
-    if columns is None or not (has_categories or n_gaps):
+    n_deciding = 0 if deciding is None else len(deciding.point)
+    if columns is None or not (has_categories or n_deciding):
         kept = np.flatnonzero(counted & is_cut & ~np.isnan(moves.origin))
         return Crossings(moves.point[kept], moves.feature[kept], moves.cut[kept], None, None)
     is_category = columns.is_category[moves.feature]
@@ -78,14 +78,14 @@ def crossings(
     point, feature, is_category = moves.point[kept], moves.feature[kept], is_category[kept]
     kind = np.where(is_category, "set", "cut").astype("U7")
     labels = _crossed_sets(engine, columns, feature, moves.origin[kept], moves.landing[kept], is_category)
-    if gaps is None:
+    if deciding is None:
         return Crossings(point, feature, moves.cut[kept], kind, labels)
     return Crossings(
-        np.concatenate([point, gaps.point]),
-        np.concatenate([feature, gaps.feature]),
-        np.concatenate([moves.cut[kept], np.full(n_gaps, np.nan)]),
-        np.concatenate([kind, np.full(n_gaps, "missing")]),
-        labels + [None] * n_gaps,
+        np.concatenate([point, deciding.point]),
+        np.concatenate([feature, deciding.feature]),
+        np.concatenate([moves.cut[kept], np.full(n_deciding, np.nan)]),
+        np.concatenate([kind, np.full(n_deciding, "missing")]),
+        labels + [None] * n_deciding,
     )
 
 
@@ -111,12 +111,12 @@ def _crossed_sets(
     return labels
 
 
-def deciding_gaps(
+def find_deciding_values(
     X: Floats,
     found: Counterfactuals,
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
-) -> Gaps:
+) -> DecidingValues:
     """Find missing values that decide: filling in one of them alone flips the black box.
 
     Parameters
@@ -131,11 +131,11 @@ def deciding_gaps(
 
     Returns
     -------
-    Gaps
+    DecidingValues
     """
     points, features = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
     if not np.isnan(X.min()):
-        return Gaps(points[0], features[0], 0, 0)
+        return DecidingValues(points[0], features[0], 0, 0)
     missing = np.isnan(X[found.rows])
     n_features = X.shape[1]
     n_unfinished = 0
@@ -152,7 +152,7 @@ def deciding_gaps(
         n_unfinished += int(filled.is_status("feasible", "unknown").sum())
         points.append(asked[turned])
         features.append(np.full(int(turned.sum()), j, dtype=np.int32))
-    return Gaps(np.concatenate(points), np.concatenate(features), int(missing.sum()), n_unfinished)
+    return DecidingValues(np.concatenate(points), np.concatenate(features), int(missing.sum()), n_unfinished)
 
 
 def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> ThresholdTable:

@@ -390,11 +390,8 @@ class FCCADiscretizer(PartialFitTransformer):
             Where those of each of ``all_thresholds_`` begin, and the end of the last.
         """
         self._check_fitted()
-        self._check_kept()
-        return self._crossing_points, self._first_crossing
-
-    def _check_kept(self) -> None:
         if not hasattr(self, "counterfactuals_"):
             raise InvalidInputError(
                 "The rows came in pieces, so it was not kept which row crosses which threshold. Use fit."
             )
+        return self._crossing_points, self._first_crossing

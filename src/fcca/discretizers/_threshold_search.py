@@ -24,7 +24,14 @@ from fcca.counterfactuals import (
     as_share,
     margin_of_share,
 )
-from fcca.discretizers._crossings import Gaps, Points, crossings, deciding_gaps, observed_cells, values_around
+from fcca.discretizers._crossings import (
+    DecidingValues,
+    Points,
+    crossings,
+    find_deciding_values,
+    observed_cells,
+    values_around,
+)
 from fcca.discretizers._landings import Landings
 from fcca.discretizers._search_results import CrossingCounts, OutOfTimeError, SearchResult, TableStatistics
 from fcca.discretizers._validation import columns_for
@@ -251,8 +258,8 @@ class ThresholdSearch:
         confidence = engine.model.confidence(engine.scores(X))
         least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
-        found, gaps = self._counterfactuals(X, points, engine.class_index(predictions[points]))
-        crossed = crossings(engine, found, self.columns, gaps)
+        found, deciding = self._counterfactuals(X, points, engine.class_index(predictions[points]))
+        crossed = crossings(engine, found, self.columns, deciding)
         weights = np.ones(len(crossed.point)) if weight is None else weight[found.rows[crossed.point]]
         table, condition = crossed.table(self.names, weights, self.columns)
         of_correct = confidence[correct]
@@ -263,14 +270,14 @@ class ThresholdSearch:
             n_correct=len(of_correct),
             least=float(of_correct.min(initial=np.inf)),
             most=float(of_correct.max(initial=-np.inf)),
-            n_fill_searches=0 if gaps is None else gaps.n_searches,
-            n_fill_unfinished=0 if gaps is None else gaps.n_unfinished,
+            n_fill_searches=0 if deciding is None else deciding.n_searches,
+            n_fill_unfinished=0 if deciding is None else deciding.n_unfinished,
         )
         return SearchResult(counts, found, crossed, condition, predictions)
 
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
-    ) -> tuple[Counterfactuals, Gaps | None]:
+    ) -> tuple[Counterfactuals, DecidingValues | None]:
         """Counterfactuals of some rows, and the missing values that decide by themselves."""
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points])
@@ -304,9 +311,9 @@ class ThresholdSearch:
             has_cuts=engine.has_cuts,
             exact=bool(self.rules),
         )
-        gaps = None if self.columns is None else deciding_gaps(X, found, limits, solve)
+        deciding = None if self.columns is None else find_deciding_values(X, found, limits, solve)
         self._seconds = perf_counter() - began
-        return found, gaps
+        return found, deciding
 
     def limits(self, rows: Floats) -> Limits | None:
         """Compile the rules for some training rows; None without rules.
