@@ -2,7 +2,7 @@
 
 
 class FCCAError(Exception):
-    """Base of all errors that fcca raises by itself."""
+    """Base of all errors of fcca."""
 
 
 class InvalidInputError(FCCAError, ValueError):
@@ -22,16 +22,19 @@ class WorkerDiedError(FCCAError, RuntimeError):
 
 
 class UnverifiedCounterfactualWarning(UserWarning):
-    """Some counterfactuals do not flip the model's own ``predict``; they were left out of all counts."""
+    """Some counterfactuals do not flip ``predict``, and were left out of all counts."""
 
 
 class UnfinishedSearchWarning(UserWarning):
-    """The time limit ended some searches before their proof; they were left out of all counts."""
+    """A limit ended some searches before their proof."""
 
 
 class ConstantFeatureWarning(UserWarning):
-    """Some columns have one value only; they cannot carry a threshold."""
+    """Some columns have one value only, so they carry no threshold."""
 
 
 class LightWeightsWarning(UserWarning):
-    """The sample weights sum to far less than the number of rows, which makes the default regularization harsh."""
+    """The sample weights sum to far less than the number of rows.
+
+    The default regularization is then harsh.
+    """

@@ -1,4 +1,4 @@
-"""How good a discretization is: the paper's two rates, and how faithful a surrogate is."""
+"""Metrics of discretizations and surrogates: compression, inconsistency and fidelity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def _row_groups(B: Any) -> NDArray[np.int64]:
 
 
 def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows saved by writing equal rows once: 1 − (distinct rows) / (rows).
+    """Share of rows saved by writing equal rows once.
+
+    It is 1 − (distinct rows) / (rows).
 
     Parameters
     ----------
@@ -51,7 +53,7 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
 
 
 def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows whose label is not the commonest among the rows equal to them.
+    """Share of rows whose label is not the commonest of their equals.
 
     No classifier that sees only B can be wrong on a smaller share of these rows.
 
@@ -60,7 +62,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     B : array-like of shape (n_rows, n_columns)
         A discretized table.
     y : array-like of shape (n_rows,)
-        Labels, or the answers of the target model.
+        Labels, or the predictions of the black box.
     sample_weight : array-like of shape (n_rows,), optional
         A weight of 2 is the same as the row twice.
 
@@ -86,7 +88,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
 
 
 def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows on which a surrogate answers as its target model does.
+    """Share of rows that a surrogate predicts as its black box does.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 
 @dataclass(frozen=True)
 class ThresholdTable:
-    """Conditions on single columns, each with how much weight of counterfactuals crossed it.
+    """Conditions on single columns, with the weight that crossed each.
 
     A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. A missing value makes
     every condition false but the last. Sorted by feature, then kind, then threshold or categories, without repetition, and
@@ -66,7 +66,7 @@ class ThresholdTable:
         The categories of a set, in the order of the column's; None for the others. A set and its complement make the same
         split: the one with fewer categories stands for it, of two equals the one without the column's first.
     columns : Columns or None
-        Categories and gaps of the columns; None where all are numbers.
+        Categories and missing values of the columns; None where all are numbers.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Codes of every set; refuses conditions that their column cannot have."""
+        """Codes of every set; raise an error for conditions that their column cannot have."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
             raise InvalidInputError("Every condition needs a kind, and every set its categories.")
         kinds = set(self.kind.tolist())
@@ -176,7 +176,7 @@ class ThresholdTable:
         labels: Sequence[Sequence[Any] | None] | None = None,
         columns: Columns | None = None,
     ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Sum counts by condition; also returns, per entry given, the condition it went to.
+        """Sum counts by condition; also return the condition of each entry.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class ThresholdTable:
 
     @classmethod
     def from_list(cls, conditions: Sequence[tuple[str, Any]], feature_names: Any) -> ThresholdTable:
-        """Make a table from a person's own list; every count is 1.
+        """Make a table from a list of conditions; every count is 1.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Make a table of ``(column number, categories)``, or None for ``is missing``; every count is 1."""
+        """Make a table of sets and, for None, of ``is missing``; every count is 1."""
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -258,11 +258,11 @@ class ThresholdTable:
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
-        """The same conditions on columns of other names."""
+        """Copy with other names of the columns."""
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:
-        """The same conditions with the model's own numbers and the training values next to them."""
+        """Copy with the model's numbers and the training values next to them."""
         return replace(self, cut=cut, below=below, above=above)
 
     # --- using it -----------------------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ class ThresholdTable:
         return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
 
     def names(self) -> list[str]:
-        """Conditions as text, ``"RM > 6.94"``, ``'purpose = "car"'`` or ``"income is missing"``."""
+        """Conditions as text, such as ``"RM > 6.94"`` or ``"income is missing"``."""
         return list(self._names)
 
     @property
@@ -301,11 +301,11 @@ class ThresholdTable:
 
     @property
     def codes(self) -> tuple[Codes | None, ...]:
-        """The categories of every set by their positions in the column's categories; None for the others."""
+        """Codes of the categories of every set; None for other conditions."""
         return self._codes
 
     def binarize(self, X: Any) -> NDArray[np.int8]:
-        """One 0/1 column per condition: 1 where it holds.
+        """Compute one binary column per condition: 1 where it holds.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class ThresholdTable:
         return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
 
     def encoded(self, X: Any) -> Floats:
-        """A table as numbers: categories as positions in their column's ``categories``, NaN for missing values."""
+        """Encode a table as numbers, with codes for categories and NaN for missing values."""
         check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
             X = self.columns.for_answers(self.feature.tolist()).encode(X)
@@ -330,7 +330,7 @@ class ThresholdTable:
         return table
 
     def select(self, keep: NDArray[np.bool_]) -> ThresholdTable:
-        """The conditions where ``keep`` is true."""
+        """Keep the conditions where ``keep`` is true."""
         arrays: dict[str, Any] = {name: getattr(self, name)[keep] for name in (*ARRAYS, "kind")}
         labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
         return replace(self, **arrays, labels=labels)
@@ -362,7 +362,7 @@ class ThresholdTable:
         return replace(merged, count=_sums(condition, self.count, len(kept))), condition
 
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Replace every threshold by the shortest decimal between the training values next to it.
+        """Replace every threshold by the shortest decimal between its training values.
 
         On training rows nothing changes. Conditions between the same two training values say the same of them and are
         joined; the most crossed one gives the ``cut`` and is the one that is rounded. Also returns, per condition, the one
@@ -382,7 +382,7 @@ class ThresholdTable:
     # --- in and out ---------------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per condition."""
+        """Make a frame with one line per condition."""
         return pd.DataFrame(
             {
                 "condition": self._names,
@@ -407,7 +407,7 @@ class ThresholdTable:
         return title + html_table(("condition", "crossed", ""), lines, numbers=(1,)) + more
 
     def to_json(self) -> str:
-        """A JSON document that :meth:`from_json` turns into an equal table."""
+        """Write a JSON document that :meth:`from_json` reads."""
         arrays = {name: getattr(self, name).tolist() for name in (*ARRAYS, "kind")}
         return written_document(self.feature_names, arrays, self.labels, self.columns)
 
@@ -441,7 +441,7 @@ def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
 def _sorted(
     feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The order of conditions, and which of them, in that order, is not the same as the one before."""
+    """Sort conditions; return the order, and which differ from the one before."""
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
         rank = np.select([kind == name for name in KINDS], [0, 1, 2])
@@ -463,7 +463,7 @@ def _joined(
     labels: Sequence[Labels | None],
     table_columns: Columns | None,
 ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Join equal conditions: counts add, neighbours tighten, the most crossed entry gives the cut."""
+    """Join equal conditions; the most crossed entry gives the cut."""
     table, condition = ThresholdTable.from_counts(
         feature_names,
         columns["feature"],

@@ -1,4 +1,4 @@
-"""FCCAClassifier: black box, bins and certified tree in one estimator, in raw units."""
+"""FCCAClassifier: black box, thresholds and certified tree in one estimator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ DEFAULT_PARTS: dict[str, Callable[[], Any]] = {"discretizer": FCCADiscretizer, "
 
 
 class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
-    """A small decision tree in place of a black box: provably the best one on the thresholds that the black box hangs on.
+    """A small decision tree in place of a black box.
+
+    It is provably the best tree on the thresholds behind the decisions of the black box.
 
     Parameters
     ----------
@@ -42,13 +44,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Finds the thresholds, or another one that takes them from a classifier, such as GTREDiscretizer; None is
         ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
-        The tree on the 0/1 columns; None is ``OptimalTreeClassifier(max_depth=3)``.
+        The tree on the binary columns; None is ``OptimalTreeClassifier(max_depth=3)``.
     fit_to : {"labels", "target"}, default="labels"
-        What the tree learns: the labels, or the answers of the black box.
+        What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int or "auto", default=None
-        Give the tree so many thresholds, those that tell best what it learns, with proof: an
-        :class:`~fcca.selection.OptimalSelection` of those that the discretizer finds. "auto" takes the smallest number up to
-        16 whose tree, by cross-validation, is within one standard error of the best. None gives it all.
+        Number of thresholds for the tree; None gives it all. An :class:`~fcca.selection.OptimalSelection` chooses the best
+        ones, with proof, among those that the discretizer finds. "auto" takes the smallest number up to
+        16 whose tree, by cross-validation, is within one standard error of the best.
         The search ends after 2,000 branches; for another limit, and for constraints, give the discretizer a selection
         that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
 
@@ -57,15 +59,15 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     discretizer_ : FCCADiscretizer
         Fitted; its ``estimator_`` is the black box.
     tree_ : OptimalTreeClassifier
-        Fitted on the 0/1 columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
+        Fitted on the binary columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
     structure_ : TreeStructure
         The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
     fidelity_ : float
-        Share of the training weight that the tree answers as the black box does.
+        Share of the training weight that the tree predicts as the black box does.
     n_thresholds_ : int
-        How many thresholds the tree was given.
+        Number of thresholds that the tree was given.
     selection_path_ : DataFrame
-        What :meth:`selection_path` found; only with ``n_thresholds="auto"``.
+        Result of :meth:`selection_path`; only with ``n_thresholds="auto"``.
     classes_ : ndarray
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -141,7 +143,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self.grow(discretizer, tree, rows, table, routed_metadata(self, "tree", metadata, X, sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing of this object: arguments of ``fit`` that the black box and the tree request.
+        """Get the metadata routing: arguments of ``fit`` for black box and tree.
 
         Returns
         -------
@@ -152,7 +154,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return MetadataRouter(owner=self).add_self_request(self).add(**parts, method_mapping=fit_to_fit)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, with those of the default discretizer and tree where none is given.
+        """Get the parameters, those of the default discretizer and tree included.
 
         Parameters
         ----------
@@ -184,7 +186,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self
 
     def new_parts(self) -> tuple[Any, Any]:
-        """Make the discretizer and the tree, neither of them fitted, and check the parameters.
+        """Check the parameters, and make the unfitted discretizer and tree.
 
         Returns
         -------
@@ -201,7 +203,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return discretizer, tree
 
     def _limits_of_selection(self, discretizer: Any) -> OptimalSelection:
-        """The selection to set ``n_thresholds`` in: the discretizer's, or a new one with a limit on its search."""
+        """The discretizer's selection, or a new one with a limit on its search."""
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:
@@ -263,9 +265,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def at_granularity(
         self, Q: float, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> FCCAClassifier:
-        """The classifier at another granularity: same black box, same counterfactuals, new tree.
+        """Grow a new tree at another granularity.
 
-        A selection is dropped: this is the paper's choice, by frequency.
+        Black box and counterfactuals stay the same. A selection is dropped: this is the paper's choice, by frequency.
 
         Parameters
         ----------
@@ -291,7 +293,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         y: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> FCCAClassifier:
-        """The classifier on other thresholds of its discretizer: same black box, same counterfactuals, new tree.
+        """Grow a new tree on other thresholds of the discretizer.
+
+        Black box and counterfactuals stay the same.
 
         Parameters
         ----------
@@ -311,7 +315,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._with(discretizer, rows, selection=selection)
 
     def _with(self, discretizer: Any, rows: TrainingTable, **parameters: Any) -> FCCAClassifier:
-        """The classifier on a fitted discretizer that differs from its own in some parameters."""
+        """Copy of the classifier with another fitted discretizer and a new tree."""
         other: FCCAClassifier = clone(self).set_params(n_thresholds=None)
         other.discretizer = clone(self._part("discretizer"))
         known = other.discretizer.get_params(deep=False)
@@ -320,10 +324,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return other.grow(discretizer, tree, _binary_rows(discretizer, rows), rows)
 
     def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
-        """The rows that it was fitted on, those of weight 0 left out.
+        """Get the training rows, without those of weight 0.
 
-        The classifier keeps them by reference, in memory only: a pickle or a copy does not hold them, and then they have to
-        be given again.
+        The classifier keeps them by reference, in memory only. A pickle or a copy does not hold them; give them again.
 
         Parameters
         ----------
@@ -354,7 +357,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return {name: value for name, value in state.items() if name != "_training"}
 
     def _part(self, name: str) -> Any:
-        """The discretizer or the tree that was given, or the default one."""
+        """The given discretizer or tree, or the default one."""
         part = getattr(self, name)
         return DEFAULT_PARTS[name]() if part is None else part
 
@@ -381,7 +384,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return self._columns.for_answers(asked[asked >= 0].tolist()).encode(X)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+        """Convert the tree to a fitted DecisionTreeClassifier, such as for ``plot_tree``.
 
         It takes X, in raw units, where all conditions of the tree are thresholds. scikit-learn's trees cast X to
         32-bit floats first; the thresholds are moved so that training rows end where they should, unless those floats
@@ -406,7 +409,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         return tags
 
     def fidelity(self, X: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows that the tree answers as the black box does."""
+        """Share of rows that the tree predicts as the black box does."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
 
@@ -414,7 +417,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 def _fit_discretizer(
     discretizer: Any, X: Any, y: Any, sample_weight: ArrayLike | None, metadata: Mapping[str, Any]
 ) -> tuple[TrainingTable, BinaryRows]:
-    """Fit a discretizer, and return the training rows as they were given and as binary columns."""
+    """Fit a discretizer; return the training rows as given and as binary columns."""
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
     fitted = fit(X, y, **weights, **metadata)
@@ -423,7 +426,7 @@ def _fit_discretizer(
 
 
 def _binary_rows(discretizer: Any, rows: TrainingTable) -> BinaryRows:
-    """Rows as a fitted discretizer sees them."""
+    """Binarize and predict rows by a fitted discretizer."""
     if hasattr(discretizer, "binary_rows"):
         found: BinaryRows = discretizer.binary_rows(rows.X, rows.y, rows.sample_weight)
         return found

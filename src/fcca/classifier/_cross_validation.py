@@ -1,4 +1,4 @@
-"""Cross-validated paths over granularities and numbers of thresholds, and ways to choose from them."""
+"""Cross-validated paths over granularities and numbers of thresholds."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ class Fold(NamedTuple):
 
     @property
     def weights(self) -> dict[str, Floats]:
-        """The weights as a parameter of ``fit``, where there are any."""
+        """The weights as an argument of ``fit``; empty without weights."""
         return {} if self.weight is None else {"sample_weight": self.weight}
 
     def answered_by(self, discretizer: Any) -> Fold:
-        """Without the held-out rows that have a category or a gap that no training row of the fold has."""
+        """Leave out held-out rows with an unknown category or a new missing value."""
         known = np.flatnonzero(known_rows(discretizer.thresholds_.columns, self.X_test))
         if len(known) == len(self.y_test):
             return self
         if len(known) == 0:
             raise InvalidInputError(
-                f"All held-out rows of fold {self.number} have a category or a gap that its training rows do not have. Give "
-                "fewer folds, or another splitter as cv."
+                f"All held-out rows of fold {self.number} have an unknown category, or a missing value where its training "
+                "rows have none. Give fewer folds, or another splitter as cv."
             )
         weight = None if self.test_weight is None else self.test_weight[known]
         return self._replace(X_test=_safe_indexing(self.X_test, known), y_test=self.y_test[known], test_weight=weight)
 
 
 def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[Fold]:
-    """The folds of a cross-validation; rows of weight 0 are in none."""
+    """Split rows of positive weight into the folds of a cross-validation."""
     X, y, weight, _ = weighted_rows(X, y, sample_weight)
     try:
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
@@ -75,13 +75,13 @@ def folds(X: Any, y: Any, sample_weight: ArrayLike | None, cv: Any) -> Iterator[
 
 
 class FoldTrees:
-    """Grows trees on the 0/1 columns of one fold.
+    """Trees on the binary columns of one fold.
 
     Parameters
     ----------
     fold : Fold
     new_tree : callable
-        Makes a tree that is not fitted yet.
+        Makes an unfitted tree.
     discretizer : discretizer
         Fitted on the fold.
     fit_to : {"labels", "target"}
@@ -94,7 +94,7 @@ class FoldTrees:
         self.learned = fold.y if fit_to == "labels" else discretizer.predict_target(fold.X)
 
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
-        """How a tree does on these columns."""
+        """Grow a tree on these columns, and measure it."""
         fold, weights = self.fold, self.fold.weights
         tree = self.new_tree().fit(B, self.learned, **weights)
         predicted = tree.predict(B_test)
@@ -118,7 +118,7 @@ def granularities_of_fold(
     levels: Sequence[float],
     lambda0: Sequence[float] | None,
 ) -> Iterator[dict[str, float]]:
-    """The trees at every level of granularity; the discretizer is not fitted yet."""
+    """Fit the discretizer on a fold, and measure trees at all levels of granularity."""
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(first)
     trees = FoldTrees(fold, new_tree, first, fit_to)
@@ -142,7 +142,7 @@ def selections_of_fold(
     numbers: Sequence[int],
     selection: OptimalSelection,
 ) -> Iterator[dict[str, float]]:
-    """The trees on the best so many thresholds; the discretizer is not fitted yet."""
+    """Fit the discretizer on a fold, and measure trees on the best thresholds."""
     discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(discretizer)
     trees = FoldTrees(fold, new_tree, discretizer, fit_to)
@@ -159,7 +159,7 @@ def selections_of_fold(
 
 
 def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
-    """One line per fold, or the means over folds with the standard error of the accuracy."""
+    """Make a frame of all folds, or of their means."""
     frame = pd.DataFrame(lines)
     if per_fold:
         first = [*keys, "fold"]
@@ -176,7 +176,7 @@ def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, 
     Parameters
     ----------
     path : DataFrame
-        What :meth:`FCCAClassifier.granularity_path` returns.
+        The result of :meth:`FCCAClassifier.granularity_path`.
     rule : {"best", "one_standard_error", "tradeoff"}, default="one_standard_error"
         The most accurate; the fewest thresholds within one standard error of the most accurate; or the trade-off of the
         paper's authors, the largest ``(1 - tradeoff) · compression - tradeoff · inconsistency``.
@@ -205,7 +205,7 @@ def choose_n_thresholds(path: pd.DataFrame, rule: str = "one_standard_error") ->
     Parameters
     ----------
     path : DataFrame
-        What :meth:`FCCAClassifier.selection_path` returns.
+        The result of :meth:`FCCAClassifier.selection_path`.
     rule : {"best", "one_standard_error"}, default="one_standard_error"
         The number with the most accurate tree, or the smallest within one standard error of it.
 
@@ -227,7 +227,7 @@ def _check_path(path: pd.DataFrame, maker: str, columns: Sequence[str]) -> None:
 
 
 def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
-    """The most accurate line, of equals the smallest; or the smallest within one standard error of it."""
+    """Choose the most accurate line, or the smallest within one standard error of it."""
     best = path.sort_values(["accuracy", size], ascending=[False, True], kind="stable").iloc[0]
     if rule == "best":
         return best
@@ -308,7 +308,7 @@ class CrossValidationMixin(ABC):
         sample_weight: ArrayLike | None = None,
         per_fold: bool = False,
     ) -> pd.DataFrame:
-        """Cross-validate the tree over numbers of thresholds, the best ones of each number.
+        """Cross-validate the tree over numbers of optimal thresholds.
 
         Black box and counterfactuals are computed once per fold.
 
@@ -360,6 +360,6 @@ class CrossValidationMixin(ABC):
 
 
 def check_selects(discretizer: Any) -> None:
-    """Raise where a discretizer cannot choose among its thresholds."""
+    """Check that a discretizer can choose among its thresholds."""
     if not hasattr(discretizer, "set_selection"):
         raise InvalidInputError(f"{type(discretizer).__name__} cannot choose among its thresholds: it has no set_selection.")

@@ -1,4 +1,4 @@
-"""Recognising the rows that a classifier was fitted on."""
+"""Recognition of the rows that a classifier was fitted on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Whether the leaves hold as many of these rows, and as much weight of each class, as in fit."""
+    """Whether rows and class weights of the leaves are those of ``fit``."""
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)
@@ -44,7 +44,7 @@ def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _start_the_counterfactuals(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Whether every move of a counterfactual starts at its row, so that the order of the rows is the same, too."""
+    """Whether every counterfactual starts at its row, so that the order is the same."""
     found = getattr(classifier.discretizer_, "counterfactuals_", None)
     if found is None:
         return True

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class ThresholdTransformer(TransformerMixin, BaseEstimator):
-    """A transformer whose ``fit`` ends in ``all_thresholds_``, and in the kept ones among them, ``thresholds_``."""
+    """Base of the discretizers: ``fit`` finds ``all_thresholds_`` and keeps ``thresholds_``."""
 
     selection: OptimalSelection | None
     thresholds_: ThresholdTable
@@ -68,7 +68,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.accept_selection(selection, chosen)
 
     def accept_selection(self, selection: OptimalSelection | None, chosen: Selection | None) -> Self:
-        """Keep the thresholds of a selection that was made elsewhere, such as on counted rows.
+        """Keep the thresholds of a selection made elsewhere, such as on counted rows.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.all_thresholds_
 
     def _choose(self, rows: EncodedRows) -> None:
-        """End ``fit``: keep the thresholds that the selection takes, all of them without a selection.
+        """Keep the selected thresholds, or all of them; the last step of ``fit``.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         self.thresholds_ = self._candidates() if chosen is None else chosen.thresholds
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """Binary columns: 1 where the value is above the threshold, in the set, or missing.
+        """Compute the binary columns, one per condition: 1 where it holds.
 
         Parameters
         ----------
@@ -139,7 +139,9 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.thresholds_.binarize(self.encode(X, asked_by=self.thresholds_))
 
     def encode(self, X: Any, *, asked_by: ThresholdTable | None = None) -> Floats:
-        """Encode X as float64: categories as positions in their column's ``categories``, NaN for missing values.
+        """Encode X as float64, with codes for categories and NaN for missing values.
+
+        The code of a category is its position in the ``categories`` of its column.
 
         Parameters
         ----------
@@ -163,7 +165,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return columns.encode(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the output columns, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
+        """Get the names of the output columns, such as ``"RM > 6.94"``.
 
         Parameters
         ----------
@@ -193,12 +195,12 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
         return self.selection is not None
 
     def _column_names(self) -> list[str]:
-        """Names of the columns that ``fit`` was given; ``x0``, ``x1``, … where they have none."""
+        """Names of the columns of ``fit``; ``x0``, ``x1``, … without names."""
         return [str(name) for name in _check_feature_names_in(self)]
 
 
 class TargetThresholdTransformer(ThresholdTransformer):
-    """A threshold transformer that takes its thresholds from a classifier, ``estimator_``, and so needs labels."""
+    """Base of the discretizers that take thresholds from a classifier, ``estimator_``."""
 
     estimator_: Any
     _training_rows: EncodedRows | None  # only during fit_binary_rows
@@ -218,7 +220,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return self._predicted(EncodedRows(self.encode(X), np.empty(0)))
 
     def binary_rows(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BinaryRows:
-        """Rows as binary columns with the predictions of the black box, encoded once for both.
+        """Binarize and predict rows, which are encoded once for both.
 
         Parameters
         ----------
@@ -234,7 +236,9 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return self._binarized(EncodedRows(self.encode(X), y, sample_weight))
 
     def fit_binary_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> BinaryRows | None:
-        """Call ``fit``, and return the training rows as binary columns; ``fit`` encodes and predicts each row once.
+        """Call ``fit``, and return the training rows as binary columns.
+
+        Each row is encoded and predicted once.
 
         Parameters
         ----------
@@ -263,7 +267,7 @@ class TargetThresholdTransformer(ThresholdTransformer):
         return BinaryRows(self.thresholds_.binarize(rows.X), rows.y, self._predicted(rows), rows.weight)
 
     def _predicted(self, rows: EncodedRows) -> NDArray[np.generic]:
-        """Predictions of the black box, computed where the rows do not have them."""
+        """Predictions of the black box, those of the rows where known."""
         if rows.predictions is not None:
             return rows.predictions
         given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)

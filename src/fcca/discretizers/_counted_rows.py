@@ -1,4 +1,4 @@
-"""Distinct rows with counts: all that a tree has to know of a table, however long that is."""
+"""Distinct rows with counts, which are all that a tree needs of a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS_OF_ERROR = 50_000
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Distinct keys, and the number and weight of the rows that have each; adds up in any order.
+    """Distinct keys with the number and weight of their rows; they add up.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class DistinctRows:
         return both.checked()
 
     def checked(self) -> DistinctRows:
-        """The same rows; raises where there are too many."""
+        """Return the rows; raise an error where there are too many."""
         if sum(rows.nbytes + len(rows) * self.n_conditions for rows in (self.training, self.held_out)) > MOST_BYTES:
             rows = self.training
             every = slice(0, None, -(-len(rows) // ROWS_OF_ERROR) or 1)
@@ -138,22 +138,24 @@ class Digit(NamedTuple):
     values: Floats  # one of each group
 
     def of(self, x: Floats) -> Codes:
-        """The groups of values of the column, in a table of codes."""
-        gaps = np.isnan(x)
-        any_gaps = bool(gaps.any())
+        """Find the group of each value of the column."""
+        is_missing = np.isnan(x)
+        any_missing = bool(is_missing.any())
         if self.cuts is not None:
             group = np.searchsorted(self.cuts, x)
         else:
             assert self.group_of_code is not None
-            group = self.group_of_code[np.where(gaps, 0, x).astype(np.intp) if any_gaps else x.astype(np.intp)]
-        if any_gaps:
-            group = np.where(gaps, self.missing, group)
+            group = self.group_of_code[np.where(is_missing, 0, x).astype(np.intp) if any_missing else x.astype(np.intp)]
+        if any_missing:
+            group = np.where(is_missing, self.missing, group)
         return group.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)
 class RowCoder:
-    """Turns rows, with label and prediction, into keys that are equal where no condition differs.
+    """Code rows, labels and predictions as keys.
+
+    Two keys are equal where all conditions, the labels and the predictions are.
 
     Attributes
     ----------
@@ -170,13 +172,13 @@ class RowCoder:
 
     @classmethod
     def of(cls, table: ThresholdTable, n_labels: int, n_predictions: int) -> RowCoder:
-        """The coder for the conditions of a table."""
+        """Make the coder for the conditions of a table."""
         used = [_digit(table, int(j)) for j in np.unique(table.feature)]
         return cls(len(table.feature_names), tuple(used), n_labels, n_predictions)
 
     @property
     def _words(self) -> list[list[int]]:
-        """Sizes of the digits, grouped so that each group's product is a word; label and prediction come first."""
+        """Sizes of the digits in each word; label and prediction come first."""
         words: list[list[int]] = [[]]
         product = 1
         for size in (self.n_labels, self.n_predictions, *(len(digit.values) for digit in self.digits)):
@@ -210,19 +212,22 @@ class RowCoder:
         return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64))
 
     def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
-        """The numbers of label and prediction of each distinct row."""
+        """Decode the numbers of label and prediction of each distinct row."""
         label, prediction, *_ = self._groups(rows.keys)
         return label, prediction
 
     def values(self, keys: Keys) -> Floats:
-        """Rows for keys: in every column a value of its group, 0 in columns without a condition."""
+        """Decode keys as rows with one value of each group.
+
+        Columns without a condition are 0.
+        """
         table = np.zeros((len(keys), self.n_features))
         for digit, group in zip(self.digits, self._groups(keys)[2:], strict=True):
             table[:, digit.feature] = digit.values[group]
         return table
 
     def binarized(self, rows: CountedRows, table: ThresholdTable) -> NDArray[np.int8]:
-        """The distinct rows as binary columns, for some of the conditions of the coder."""
+        """Binarize the distinct rows by some of the coder's conditions."""
         B = np.empty((len(rows), len(table)), dtype=np.int8)
         for begin in range(0, len(rows), ROWS_AT_A_TIME):
             piece = slice(begin, begin + ROWS_AT_A_TIME)

@@ -20,7 +20,7 @@ Points = NDArray[np.int64]
 
 
 class DecidingValues(NamedTuple):
-    """Missing values that decide: filling in one of them alone flips the black box."""
+    """Missing values, each of which flips the black box when filled in alone."""
 
     point: Points  # position among the counterfactuals
     feature: NDArray[np.int32]
@@ -38,7 +38,7 @@ class Crossings(NamedTuple):
     labels: list[tuple[Any, ...] | None] | None
 
     def table(self, names: list[str], weight: Floats, columns: Columns | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """The distinct conditions with the weight that crossed them, and per entry the one it went to."""
+        """Count the distinct conditions; also return the position of each entry's condition."""
         threshold = self.threshold + 0.0  # there is one zero: which of the two comes first depends on the order of the rows
         return ThresholdTable.from_counts(
             names, self.feature, threshold, weight, kind=self.kind, labels=self.labels, columns=columns
@@ -51,7 +51,9 @@ def crossings(
     columns: Columns | None,
     deciding: DecidingValues | None,
 ) -> Crossings:
-    """Find the conditions that proven moves cross: cuts, sets of categories, and missing values that decide.
+    """Find the conditions that proven counterfactuals cross.
+
+    These are cuts, sets of categories, and missing values that decide.
 
     Parameters
     ----------
@@ -117,7 +119,9 @@ def find_deciding_values(
     limits: Limits | None,
     solve: Callable[[Points, Limits], Counterfactuals],
 ) -> DecidingValues:
-    """Find missing values that decide: filling in one of them alone flips the black box.
+    """Find missing values that decide.
+
+    Filling in one of them alone flips the black box.
 
     Parameters
     ----------
@@ -156,7 +160,7 @@ def find_deciding_values(
 
 
 def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> ThresholdTable:
-    """The same table with the classifier's own numbers and the training values next to the thresholds.
+    """Add the classifier's cuts and the training values next to the thresholds.
 
     Parameters
     ----------
@@ -176,5 +180,5 @@ def values_around(cells: Cells, own: Floats, table: ThresholdTable) -> Threshold
 
 
 def observed_cells(X: Floats, feature: NDArray[np.int32], threshold: Floats) -> Cells:
-    """The cells between thresholds, with the values of X in them; missing values are in none."""
+    """Cells between thresholds, with the values of X in them."""
     return Cells.from_cuts([threshold[feature == j] for j in range(X.shape[1])]).observe(X)

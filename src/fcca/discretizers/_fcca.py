@@ -40,13 +40,13 @@ Floats = NDArray[np.float64]
 
 
 class FCCADiscretizer(PartialFitTransformer):
-    """Turn a table into the few 0/1 columns that a classifier's decisions hang on.
+    """Turn a table into the few binary columns behind a classifier's decisions.
 
-    The classifier is fitted (or taken as it is); for every row that it gets right with a confidence between ``p0`` and
-    ``p1``, the cheapest change that makes it answer otherwise is computed exactly; the thresholds those changes cross are
-    counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a change enters one of
-    the sets that the classifier itself tells apart, which becomes a column ``x in {…}``. Where filling in a missing value
-    alone makes the classifier answer otherwise, there is a column ``x is missing``.
+    The classifier is fitted, or taken as it is. For every row that it predicts correctly with a confidence between ``p0``
+    and ``p1``, the cheapest change that flips the prediction is computed exactly. The thresholds that these changes cross
+    are counted, and the most frequent ones become columns ``x > threshold``. In a column of categories, a change enters one
+    of the sets that the classifier distinguishes, which becomes a column ``x in {…}``. Where filling in a missing value
+    alone flips the prediction, there is a column ``x is missing``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.
     margin : float or str, default=1e-4
-        By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
+        By how much of its score the classifier must predict the other class; or a share of the range of its scores, such as
         ``"10%"`` (see :class:`CounterfactualExplainer`).
     decision_threshold : float, default=None
         For two classes: the black box predicts the second one where its probability is at least this. None leaves the
@@ -95,13 +95,13 @@ class FCCADiscretizer(PartialFitTransformer):
     thresholds_ : ThresholdTable
         The conditions kept: at ``Q``, and by the selection where there is one.
     all_thresholds_ : ThresholdTable
-        The conditions before any choice.
+        The conditions before ``Q`` and selection.
     selection_ : Selection
         The choice with its proof; only where there is a selection.
     counterfactuals_ : Counterfactuals
-        The certified answers, one per row that was asked for; not after :meth:`partial_fit`, which does not keep them.
+        One per row in the band, with proof; not after :meth:`partial_fit`, which does not keep them.
     statuses_ : dict of str to int
-        How many answers there are of each status.
+        Number of counterfactuals of each status.
     estimator_ : classifier
         The fitted classifier.
     classes_ : ndarray
@@ -222,7 +222,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self
 
     def fit_pieces(self, pieces: Pieces) -> FoundThresholds:
-        """Fit on a table that comes in pieces: the same thresholds as on the whole table.
+        """Fit on a table in pieces, with the thresholds of the whole table.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self._decided(fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing of this object: arguments of ``fit`` that the black box requests.
+        """Get the metadata routing: arguments of ``fit`` that the black box requests.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self._first_crossing = np.searchsorted(condition[order], np.arange(len(self.all_thresholds_) + 1))
 
     def set_granularity(self, Q: float) -> Self:
-        """Keep another share of the thresholds found, the most frequent ones, without a new fit.
+        """Keep another share of the most frequent thresholds, without a new fit.
 
         A selection is dropped: this is the paper's choice.
 
@@ -345,9 +345,10 @@ class FCCADiscretizer(PartialFitTransformer):
         return rows
 
     def crossed_by(self, row: int) -> list[str]:
-        """The thresholds that the counterfactual of a row crosses, kept at ``Q`` or not: the inverse of `rows_crossing`.
+        """Get the thresholds that the counterfactual of a row crosses.
 
-        A missing value of the row that decides by itself is among them.
+        This is the inverse of `rows_crossing`. Thresholds that ``Q`` leaves out, and missing values of the row that decide
+        by themselves, are among them.
 
         Parameters
         ----------
@@ -357,7 +358,7 @@ class FCCADiscretizer(PartialFitTransformer):
         Returns
         -------
         list of str
-            Names such as ``"RM > 6.94"``; none where no counterfactual was asked for, or proven.
+            Names such as ``"RM > 6.94"``; empty where the row has no proven counterfactual.
         """
         self._check_fitted()
         if not isinstance(row, Integral) or row < 0:
@@ -367,7 +368,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return [names[at] for at in conditions[rows == row].tolist()]
 
     def crossings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which row's counterfactual crosses which threshold, one entry per crossing.
+        """Get the rows and thresholds of all crossings.
 
         Returns
         -------
@@ -380,7 +381,7 @@ class FCCADiscretizer(PartialFitTransformer):
         return self.counterfactuals_.rows[points], np.repeat(np.arange(len(self.all_thresholds_)), np.diff(first))
 
     def crossing_points(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The counterfactuals that cross each threshold.
+        """Get the counterfactuals that cross each threshold.
 
         Returns
         -------

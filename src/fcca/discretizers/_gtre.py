@@ -43,7 +43,7 @@ SAME_SCORE = 1e-12
 
 
 class GTREDiscretizer(TargetThresholdTransformer):
-    """Guess thresholds by a reference ensemble: those a boosting splits at, without the ones it can do without.
+    """Guess thresholds by a reference ensemble.
 
     The ensemble is fitted, and every value it splits at becomes a 0/1 column; so does every set of categories that it tells
     apart, and ``is missing`` for a column with missing values that it splits. Then, as long as an ensemble that is fitted on
@@ -93,7 +93,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
     score_path_ : ndarray of shape (n_iterations + 1,)
         The same with all columns, after dropping one, two, …; only the last entry may lie below the first.
     n_iterations_ : int
-        How many times a column was dropped; the last one came back.
+        Number of columns dropped; the last one is put back.
     n_thresholds_reference_ : int
         Number of columns before any was dropped.
     n_features_in_ : int
@@ -110,8 +110,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
     Where two columns are equally good or equally unimportant, the order of columns and of rows decides, and so does
     scikit-learn's random number generator, as in gosdt. Where a row occurs twice or has a weight other than 1, the default
     ensemble is fitted on the sorted distinct rows with their weights, so that writing a row twice instead of weighting it
-    changes nothing; then gosdt, which fits rows as they come, may break a tie between equally good columns otherwise. An
-    ensemble that is given, ``GradientBoostingClassifier(max_depth=1)`` too, is always fitted on the rows as they come.
+    changes nothing. Then gosdt, which fits rows in the order given, may break ties between equally good columns in another
+    way. A given ensemble, ``GradientBoostingClassifier(max_depth=1)`` too, is fitted on the rows in the order given.
 
     scikit-learn's trees take values closer than 1e-7 for equal. Columns in such units need a scaler:
     ``GTREDiscretizer(make_pipeline(StandardScaler(), GradientBoostingClassifier(max_depth=1)))``; the thresholds stay in the
@@ -162,7 +162,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the ensemble, collect its thresholds, and drop those it can do without.
+        """Fit the ensemble, collect its thresholds, and drop those without effect.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
         return table if columns is None else table + _other_splits(model, X, columns, names)
 
     def _eliminate(self, refit: Callable[[NDArray[np.intp]], Refit], n_columns: int) -> tuple[NDArray[np.intp], Floats]:
-        """Drop the least important column until the score falls; which columns remain, and their importance."""
+        """Drop the least important column until the score falls; return the others with importances."""
         columns = np.arange(n_columns)
         kept, now = columns, refit(columns)
         before, path = now, [now.score]
@@ -269,7 +269,7 @@ class GTREDiscretizer(TargetThresholdTransformer):
 
 
 def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[str]) -> ThresholdTable:
-    """The sets of categories that an ensemble tells apart, and the gaps in columns that it splits."""
+    """Sets of categories that an ensemble distinguishes, and missing values of its columns."""
     asked: list[tuple[int, tuple[Any, ...] | None]] = []
     for node, codes in model.categories.items():
         j = int(model.feature[node])
@@ -282,10 +282,10 @@ def _other_splits(model: TreeEnsemble, X: Floats, columns: Columns, names: list[
 
 
 def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
-    """The sorted distinct rows with their weights; or the rows as they come, where each is there once.
+    """Sort and count equal rows; rows that are all distinct keep their order.
 
-    gosdt takes rows as they come, and where columns are equally good, their order decides. A row that is there twice has to
-    give what the row with weight 2 gives, which has no place in the order twice.
+    gosdt takes rows in the order given, which decides between columns that are equally good. A row that occurs twice must
+    give the same as one row of weight 2, which has one place in the order.
     """
     X, y, weight = distinct_rows(data.X, data.y, data.weight)
     if np.all(weight == 1):
@@ -294,7 +294,7 @@ def _counted(discretizer: Any, data: TrainingData) -> TrainingData:
 
 
 def _innermost(estimator: Any) -> Any:
-    """The fitted classifier inside pipelines, parameter searches and FrozenEstimator: 0/1 columns need no scaler."""
+    """The fitted classifier inside pipelines, parameter searches and FrozenEstimator."""
     if isinstance(estimator, Pipeline):
         return _innermost(estimator.steps[-1][1])
     if isinstance(estimator, FrozenEstimator):
@@ -310,7 +310,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
 
 
 def _is_plain_stumps(estimator: Any) -> bool:
-    """Whether this is what StumpBoosting does: all as scikit-learn has it by default, but for depth, length and rate."""
+    """Whether StumpBoosting computes the same: default parameters but depth, length and rate."""
     if type(estimator) is not GradientBoostingClassifier:
         return False
     free = ("n_estimators", "learning_rate", "random_state")
@@ -341,7 +341,7 @@ def _refits(
 
 
 def _with_values_around(X: Floats, table: ThresholdTable) -> ThresholdTable:
-    """The same table with the training values next to its thresholds."""
+    """Add the training values next to the thresholds."""
     is_cut = table.kind == "cut"
     cells = observed_cells(X, table.feature[is_cut], table.threshold[is_cut])
     return values_around(cells, table.cut[is_cut], table)

@@ -1,4 +1,7 @@
-"""Landings of the counterfactuals of a linear model, in little memory: almost every row lands somewhere else."""
+"""Landings of the counterfactuals of a linear model, in little memory.
+
+A linear model has no cuts, so almost every row lands on a different value.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Landings:
 
     @classmethod
     def of(cls, table: ThresholdTable) -> Landings:
-        """The same conditions."""
+        """Take the conditions of a table."""
         is_cut = table.kind == "cut"
         return cls(table.select(~is_cut), table.feature[is_cut], table.threshold[is_cut], table.count[is_cut])
 

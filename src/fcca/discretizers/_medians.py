@@ -1,4 +1,7 @@
-"""Exact medians of columns that are read in passes: each pass finds out more bits of the two values in the middle."""
+"""Exact medians of columns that are read in several passes.
+
+Each pass finds further bits of the two values in the middle.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Prefix = NDArray[np.uint64]
 
-BITS = 16  # found out by one pass
+BITS = 16  # found by one pass
 N_PASSES = 64 // BITS
 TOP = np.uint64(1) << np.uint64(63)
 
 
 @dataclass(frozen=True)
 class DigitCounts:
-    """How many values have which next digit, per column and middle value; adds up.
+    """Counts of the next digit, per column and middle value; they add up.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""MidpointDiscretizer: all thresholds that there are."""
+"""MidpointDiscretizer: a threshold between any two neighbouring values."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class MidpointDiscretizer(ThresholdTransformer):
         return bool(self.boundary_only) or super()._needs_labels
 
     def _note_constant_features(self, data: TrainingData, names: list[str]) -> None:
-        # A gap is a value of its own: the least of a column that has one is NaN, which equals nothing.
+        # A missing value counts as a value: the minimum of such a column is NaN, which equals nothing.
         constant = np.flatnonzero(data.X.min(axis=0) == data.X.max(axis=0))
         self.constant_features_ = [names[j] for j in constant]
         if len(self.constant_features_) < len(names):
@@ -141,7 +141,7 @@ class MidpointDiscretizer(ThresholdTransformer):
 def _all_conditions(
     data: TrainingData, names: list[str], label: NDArray[np.intp] | None, weight: Floats, at_most: int | None
 ) -> ThresholdTable:
-    """Every midpoint of numbers, every category, every gap."""
+    """All conditions: midpoints of numbers, categories, and missing values."""
     X, columns = data.X, data.columns
     is_category = np.zeros(len(names), dtype=bool) if columns is None else columns.is_category
     has_gaps = np.isnan(X.min(axis=0))
@@ -169,7 +169,10 @@ def _all_conditions(
 
 
 def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
-    """Codes of the categories to ask for: all that occur, one of two, the most even ones of too many."""
+    """Codes of the categories that get a condition.
+
+    All that occur, one of two, and of more than ``at_most`` those that divide the rows most evenly.
+    """
     seen = ~np.isnan(x)
     codes, which = np.unique(x[seen].astype(np.intp), return_inverse=True)
     if len(codes) <= 2:
@@ -181,7 +184,7 @@ def _categories(x: Floats, weight: Floats, at_most: int | None) -> list[int]:
 
 
 def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: int | None) -> tuple[Floats, Floats]:
-    """Neighbouring values of a column to put a threshold between: the lower ones and the upper ones."""
+    """Neighbouring values below and above each threshold of a column."""
     values, which = np.unique(x, return_inverse=True)
     kept = np.arange(len(values) - 1)
     if label is not None:
@@ -196,10 +199,10 @@ def _gaps(x: Floats, label: NDArray[np.intp] | None, weight: Floats, at_most: in
 
 
 def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
-    """Positions of n different entries of a rising row that lie close to 1/(n + 1), 2/(n + 1), …"""
+    """Positions of n different entries of an ascending array near 1/(n + 1), 2/(n + 1), …"""
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)
     nearest = np.where(wanted - share[right - 1] <= share[right] - wanted, right - 1, right)
-    # Two that want the same entry: the second takes the next one, unless this leaves too few for those after it.
+    # Where two want the same entry, the second takes the next one, unless too few would be left for those after it.
     rank = np.arange(n)
     return np.minimum(np.maximum.accumulate(nearest - rank) + rank, len(share) - n + rank)

@@ -35,7 +35,7 @@ OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "status
 
 @dataclass(frozen=True)
 class PartialFit:
-    """The pieces seen so far.
+    """State after the pieces so far.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is fitted: pieces of a table cannot fit it."""
+    """Check that the classifier is fitted, which pieces of a table cannot do."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
             "Rows in pieces need a classifier that is fitted already: give estimator as FrozenEstimator(classifier), got "
@@ -65,7 +65,7 @@ def _check_frozen(discretizer: Any) -> bool:
 
 
 class PartialFitTransformer(TargetThresholdTransformer):
-    """A discretizer whose black box is searched for one piece of a table after the other."""
+    """Base of a discretizer that can be fitted piece by piece."""
 
     estimator: Any
     decision_threshold: float | None
@@ -110,7 +110,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
     @available_if(_check_frozen)
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Compute the counterfactuals of more rows, and add the thresholds that they cross.
+        """Compute the counterfactuals of more rows, and add their thresholds.
 
         The classifier must be fitted already and come in a ``FrozenEstimator``. If all pieces have been given to
         :meth:`observe` before, the thresholds are those that :meth:`fit` finds on all of them. Otherwise each piece is
@@ -178,7 +178,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return self
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
-        """Check that there are thresholds, and explain why there are none after some pieces."""
+        """Check that there are thresholds; explain why some pieces gave none."""
         if hasattr(self, attribute) or not hasattr(self, "_partial_fit"):
             return super()._check_fitted(attribute)
         begun = self._partial_fit
@@ -194,7 +194,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return None
 
     def without_pieces(self) -> Self:
-        """A copy that cannot be fitted on further pieces, such as for a file."""
+        """Copy without the state of ``partial_fit``, such as for a file."""
         other = copy(self)
         other.__dict__.pop("_partial_fit", None)
         return other
@@ -202,7 +202,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     # --- start --------------------------------------------------------------------------------------------------------
 
     def _begun(self, X: Any) -> PartialFit:
-        """The pieces so far, with parameters that were changed since; or a new start."""
+        """The state so far, with the present parameters; or a new state."""
         if not hasattr(self, "_partial_fit"):
             search = self._search_for_pieces(X)
             return PartialFit(search, search.statistics(np.empty((0, len(search.names)))))
@@ -223,7 +223,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
     def _search_for_pieces(self, like: Any) -> ThresholdSearch:
-        """Check the parameters, note the columns of some raw rows and forget an earlier fit."""
+        """Forget an earlier fit, and make the search for pieces like some raw rows."""
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):
@@ -242,7 +242,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return search
 
     def _new_search(self, like: Any) -> ThresholdSearch:
-        """The search of the fitted black box, before any row."""
+        """Make the search of the fitted black box, before any row."""
         search = ThresholdSearch(self.get_params(deep=False), self.estimator_, self._column_names(), like)
         check_same_columns(self, self.estimator_, search.engine.model.n_features)
         self.classes_ = search.engine.model.classes
@@ -272,7 +272,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
 
 def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> None:
-    """Check, before any search, that no rule needs all rows at once or names an unknown column."""
+    """Check that no rule needs all rows at once or names an unknown column."""
     for rule in check_rules(constraints):
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
@@ -284,7 +284,7 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing: the median to fill it in with is not known from pieces."""
+    """Check that no number is missing: pieces do not tell the median to fill in."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
             f"Column {search.names[j]!r} has missing values. To search what filling them in would change, the median of "

@@ -1,4 +1,4 @@
-"""Tables in pieces: one piece in memory, or many that are read one after the other."""
+"""Tables in pieces: one piece in memory, or several that are read in turn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pieces(ABC):
 
 
 class LocalPieces(Pieces):
-    """A table in pieces that are read one after the other in this process.
+    """A table in pieces that this process reads in turn.
 
     Parameters
     ----------
@@ -111,7 +111,9 @@ def _some(result: T | None) -> T:
 
 
 def summed(parts: Iterator[T]) -> T | None:
-    """Add up parts in pairs of about the same size, so that sums that grow are not copied often.
+    """Add up parts in pairs of about the same size.
+
+    Sums that grow are then not copied often.
 
     Parameters
     ----------

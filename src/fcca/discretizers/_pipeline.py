@@ -94,7 +94,7 @@ def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, T
 
 
 def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
-    """Check that a table has as many training rows as when it was first read.
+    """Check that a table still has the same number of training rows.
 
     Parameters
     ----------

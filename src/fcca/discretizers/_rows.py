@@ -1,4 +1,4 @@
-"""Rows of a table: as they were given, encoded, and as binary columns."""
+"""Rows of a table: as given, encoded, and as binary columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class BinaryRows:
-    """Rows as the conditions see them; each may stand for many equal ones.
+    """Rows as binary columns; each may stand for many equal rows.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class EncodedRows:
         return len(self.X)
 
     def training(self, search: ThresholdSearch) -> EncodedRows:
-        """The rows themselves: a table in memory is one piece, and encoded already."""
+        """The rows themselves, which are encoded already."""
         return self
 
     def testing(self, search: ThresholdSearch) -> EncodedRows | None:
@@ -111,7 +111,7 @@ class Rows(NamedTuple):
 
 
 def encoded_rows(search: ThresholdSearch, X: Any, y: Any, sample_weight: ArrayLike | None) -> EncodedRows:
-    """Check and encode a piece of a table, without the rows of weight 0.
+    """Check and encode a piece, without the rows of weight 0.
 
     Parameters
     ----------

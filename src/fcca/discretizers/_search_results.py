@@ -1,4 +1,7 @@
-"""Results of observing and searching rows, which add up: ``a + b`` is the result for the rows of both."""
+"""Results of observing and searching rows, which add up.
+
+``a + b`` is the result for the rows of both.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class TableStatistics:
 
 
 def _union(labels: Labels, others: Labels) -> Labels:
-    """All labels, sorted; raises for labels of two types, which numpy would turn into one."""
+    """Join labels, sorted; raise an error for labels of two types."""
     if not len(labels) or not len(others):
         return labels if len(labels) else others
     for kind, types in (("texts", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
@@ -113,7 +116,7 @@ class CrossingCounts:
 
 
 class SearchResult(NamedTuple):
-    """The search of one piece of a table, row by row; only ``counts`` adds up."""
+    """The search of one piece, row by row; only ``counts`` adds up."""
 
     counts: CrossingCounts
     counterfactuals: Counterfactuals

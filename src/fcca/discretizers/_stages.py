@@ -1,4 +1,7 @@
-"""The stages of the pipeline: each takes one piece of a table, and its results add up to that of the whole table."""
+"""The stages of the pipeline, each for one piece of a table.
+
+Their results add up to the result for the whole table.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def find_categories(rows: Rows, search: ThresholdSearch, columns: list[int]) -> 
 
 
 def as_fitted_table(X: Any) -> Any:
-    """Rows as a classifier is fitted on them: numbers of any type as float64."""
+    """Convert plain numbers to float64, as a classifier is fitted on them."""
     if not is_plain(X):
         return X
     table, names = float_table(X), column_names(X)
@@ -130,7 +133,7 @@ def count_digits(
 def count_crossings(
     rows: AnyRows, search: ThresholdSearch, keep: Callable[[SearchResult], None] | None = None
 ) -> CrossingCounts | None:
-    """Compute the counterfactuals of the training rows, and count the conditions that they cross.
+    """Count the conditions that the counterfactuals of the training rows cross.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ def find_values_around(rows: AnyRows, search: ThresholdSearch, merged: Threshold
 
 
 def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes: Labels, n_conditions: int) -> DistinctRows:
-    """Count the distinct rows that the conditions tell apart, with their labels and predictions.
+    """Count the distinct binary rows, with their labels and predictions.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 At every stage, scikit-learn's ``GradientBoostingClassifier(max_depth=1)`` takes the column that explains the residuals best.
 On 0/1 columns that is one product of the table with the residuals, instead of a sort of every column. Where the best column
 leads by more than rounding can explain, scikit-learn chooses the same one; where it does not, scikit-learn's choice depends
-on its random numbers and on the order in which it adds, and nothing is answered here.
+on its random numbers and on the order in which it adds, and there is no result here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PIECE = 4096
 
 
 class Refit(NamedTuple):
-    """Result of a boosting for the elimination: share of correct rows, importance of each column."""
+    """A fitted boosting: share of correct rows, and importance of each column."""
 
     score: float
     importance: Floats
 
 
 class Stage(NamedTuple):
-    """One stump: its column, by how much it reduces the squared error, what it adds where the column is 0 and where 1."""
+    """One stump: column, reduction of the squared error, values added for 0 and 1."""
 
     column: int
     reduction: float
@@ -72,10 +72,10 @@ class StumpBoosting:
         self.stages: list[Stage] = []
 
     def fit(self, columns: NDArray[np.intp]) -> Refit | None:
-        """Boost on these columns; None where scikit-learn's answer hangs on rounding or on its random numbers.
+        """Boost on these columns; None where scikit-learn's result depends on rounding or chance.
 
-        Stages of the fit before stay as they are up to the first that used a column that is now gone: without it, the
-        others led by as much.
+        Stages of the previous fit are kept up to the first that used a column that is now gone: until there, the same
+        columns lead.
         """
         usable = np.zeros(self.B.shape[1], dtype=bool)
         usable[columns] = True
@@ -127,7 +127,7 @@ class StumpBoosting:
         return Stage(column, best, (self.learning_rate * float(steps[0]), self.learning_rate * float(steps[1])))
 
     def _sums(self, values: Floats) -> Floats:
-        """Per column, the sum of the values of the rows that have a 1, in pieces that stay in the cache."""
+        """Sum the values of the rows with a 1, per column, in pieces that fit the cache."""
         out = np.zeros(self.B.shape[1])
         for begin in range(0, len(values), PIECE):
             piece = slice(begin, begin + PIECE)
@@ -136,7 +136,7 @@ class StumpBoosting:
 
 
 def _has_clear_minimum(importance: Floats) -> bool:
-    """Whether rounding cannot make another column the first of the least important ones."""
+    """Whether the least important column is certain in spite of rounding."""
     if len(importance) < 2 or importance.min() == 0:  # a column that no stump uses has none, to the last bit
         return True
     least, second = np.partition(importance, 1)[:2]

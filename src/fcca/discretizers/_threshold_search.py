@@ -1,4 +1,4 @@
-"""The search for the thresholds of one fitted black box, over a table that comes at once or in pieces."""
+"""The search for the thresholds of one fitted black box."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ThresholdSearch:
         self._seconds = 0.0  # spent on searches
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> ThresholdSearch:
-        """The same search with other limits or threads; costs, margin and constraints stay.
+        """Copy with other limits or threads; costs, margin and constraints stay.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class ThresholdSearch:
         return other
 
     def with_categories(self, table: Any) -> ThresholdSearch:
-        """The same search, before any row, with the categories of a table.
+        """Copy, before any row, with the categories of a table.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class ThresholdSearch:
         return other
 
     def open_columns(self) -> list[int]:
-        """Columns whose categories the black box has not kept, so that the rows must tell them."""
+        """Columns whose categories the black box has not kept."""
         columns = self.engine.model.columns
         if columns is None or not columns.has_categories:
             return []
@@ -181,7 +181,7 @@ class ThresholdSearch:
     def with_statistics(
         self, statistics: TableStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
     ) -> ThresholdSearch:
-        """The same search, ready to search; without ``rows`` small enough to be sent to workers.
+        """Copy with statistics, ready to search; without ``rows`` small enough for workers.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class ThresholdSearch:
     # --- search -------------------------------------------------------------------------------------------------------
 
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
-        """Compute the counterfactuals of the rows in the band, and count the conditions that they cross.
+        """Count the conditions that the counterfactuals of rows in the band cross.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class ThresholdSearch:
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
     ) -> tuple[Counterfactuals, DecidingValues | None]:
-        """Counterfactuals of some rows, and the missing values that decide by themselves."""
+        """Counterfactuals of some rows, and missing values that decide."""
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points])
         began = perf_counter() - self._seconds
@@ -329,7 +329,7 @@ class ThresholdSearch:
         return compile_rules(self.rules, self.named_columns, low, high, rows, is_binary=self.is_binary)
 
     def checked(self, X: Floats, found: Counterfactuals, limits: Limits | None) -> Counterfactuals:
-        """Mark counterfactuals that break a rule as unverified, from the changed rows alone.
+        """Mark counterfactuals that break a rule as unverified.
 
         Parameters
         ----------
@@ -404,7 +404,7 @@ class ThresholdSearch:
 
     @property
     def needs_values_around(self) -> bool:
-        """Whether the values around the thresholds have to be collected from the rows; cells have those around cuts."""
+        """Whether the values around thresholds must be collected; cells have those around cuts."""
         return not self.engine.has_cuts
 
     def values_around(self, merged: ThresholdTable, X: Floats) -> Cells:
@@ -419,7 +419,7 @@ class ThresholdSearch:
         return observed_cells(X, merged.feature[is_cut], merged.threshold[is_cut])
 
     def finished(self, merged: ThresholdTable, around: Cells | None) -> tuple[ThresholdTable, NDArray[np.int64]]:
-        """Round the thresholds, if the parameters say so and the values around them are known.
+        """Round the thresholds, where asked for and the values around them are known.
 
         Parameters
         ----------

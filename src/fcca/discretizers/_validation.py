@@ -62,7 +62,7 @@ def check_classes(n_classes: int, n_rows: int) -> None:
 
 
 def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: bool) -> TrainingData:
-    """Check a table and weights, and labels where they are asked for; the estimator notes the columns."""
+    """Check a table, weights and, if asked for, labels; the estimator notes the columns."""
     check_column_names(X)
     plain = is_plain(X)
     if not plain:
@@ -96,7 +96,7 @@ def check_table(estimator: Any, X: Any, y: Any, sample_weight: Any, *, labels: b
 
 
 def _check_mixed_labels(X: Any, columns: Columns) -> None:
-    """Check that no column has texts among numbers: they are likelier to be mistakes than categories."""
+    """Check that no column has texts among numbers, which are likely mistakes."""
     for j, column in enumerate(columns):
         labels = column.categories or ()
         texts = [label for label in labels if isinstance(label, str)]
@@ -140,7 +140,7 @@ def _numbers_with_missing(estimator: Any, X: Floats) -> Columns:
 
 
 def decoded(estimator: Any, columns: Columns | None, X: Floats) -> Any:
-    """A table as a classifier is to be given it: with labels, or with the names that the estimator was fitted on."""
+    """Decode a table as a classifier is given it, with labels or column names."""
     return columns.decode(X) if columns is not None and columns.has_categories else as_fitted_on(estimator, X)
 
 
@@ -152,7 +152,7 @@ def fitted_through(
     weight: Floats | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Fit a classifier, behind steps that encode categories and missing values where it does not take them.
+    """Fit a classifier, behind encoders of categories and missing values where needed.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def fitted_through(
 
 
 def table_for(model: Model, data: TrainingData) -> Floats:
-    """The training table, encoded with the categories of a model."""
+    """Encode the training table with the categories of a model."""
     known = model.columns
     if known is None or not _is_special(known):
         if data.columns is not None:
@@ -187,10 +187,10 @@ def table_for(model: Model, data: TrainingData) -> Floats:
 
 
 def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
-    """An encoded table with other codes for the same categories; X itself where all codes are the same.
+    """Change the codes of an encoded table to those of other columns.
 
-    None where that does not do: for numbers that are categories, and for unknown categories or missing values, which
-    :meth:`Columns.encode` has messages for.
+    X itself where all codes are the same. None for numbers that are categories, and for unknown categories or missing
+    values, which :meth:`Columns.encode` has messages for.
     """
     if np.isnan(X[:, [not (column.missing or column.ignored) for column in known]]).any():
         return None
@@ -214,7 +214,7 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 
 
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
-    """Columns of a model with the missing values of the training table; None where all are plain numbers."""
+    """Columns of a model, with missing values; None where all are plain numbers."""
     known = model.columns
     if known is None or not _is_special(known):
         return None
@@ -223,12 +223,12 @@ def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
 
 
 def _is_special(columns: Columns) -> bool:
-    """Whether some are more than plain numbers."""
+    """Whether some columns are not plain numbers."""
     return columns.has_categories or bool(columns.may_miss.any()) or any(column.ignored for column in columns)
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:
-    """The rows whose weight is not 0, and their weights."""
+    """Positions and weights of the rows of positive weight."""
     if sample_weight is None:
         return np.arange(n_rows), None
     weight = check_weights(sample_weight, n_rows)
@@ -249,7 +249,10 @@ def check_same_columns(discretizer: Any, classifier: Any, n_features: int) -> No
 
 
 def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> tuple[Floats, NDArray[np.generic], Floats]:
-    """Every distinct (row, label) once, sorted, with the sum of its weights; missing values are equal to each other."""
+    """Sort rows with their labels, and sum the weights of equal ones.
+
+    Missing values are equal to each other.
+    """
     label = np.unique(y, return_inverse=True)[1]
     order = np.lexsort((label, *X.T[::-1]))
     X, y, label = X[order], y[order], label[order]

@@ -1,4 +1,4 @@
-"""Which conditions of a threshold table to keep."""
+"""Selection of the conditions of a threshold table to keep."""
 
 from fcca.selection._admissible import (
     FORBIDDEN as FORBIDDEN,

@@ -1,4 +1,4 @@
-"""Which sets of conditions may be taken: what has to be in, what may not, and how many of a column."""
+"""Admissible sets of conditions: kept, forbidden, and limits per column."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ KEPT, FORBIDDEN = 1, 2  # 0 is open
 
 @dataclass(frozen=True)
 class Admissible:
-    """The sets that may be taken, as the search wants them told.
+    """Admissible sets of conditions, as arrays for the search.
 
     Attributes
     ----------
     state : ndarray of shape (n_conditions,)
-        0 open, 1 to be kept, 2 forbidden.
+        0 open, 1 kept, 2 forbidden.
     per_feature : ndarray of shape (n_features,)
         Most conditions of each column.
     max_features : int
     largest : tuple of int
-        Sizes of the sets that nothing can be added to, ascending. Several where the number of columns is bounded.
+        Sizes of the sets that no condition can be added to, ascending. Several where the number of columns is bounded.
     """
 
     state: NDArray[np.int8]
@@ -45,7 +45,7 @@ class Admissible:
 
     @property
     def n_kept(self) -> int:
-        """How many conditions have to be in."""
+        """Number of conditions that must be kept."""
         return int((self.state == KEPT).sum())
 
     @property
@@ -55,7 +55,7 @@ class Admissible:
 
     @classmethod
     def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
-        """Find what was named in a table, and refuse what does not go together."""
+        """Find the named conditions in a table, and check that they fit together."""
         if len(table) == 0:
             raise InvalidInputError("The table has no conditions to choose from.")
         state = np.zeros(len(table), dtype=np.int8)
@@ -99,7 +99,7 @@ def _sums_of(sizes: list[int], n: int) -> list[int]:
 
 
 def whole_numbers(name: str, given: Any) -> list[int]:
-    """Numbers of conditions, each at least 1; at least one of them."""
+    """Check a list of whole numbers, each at least 1."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InvalidInputError(f"{name} must be numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}.")
     numbers = [whole_number(name, n) for n in given]
@@ -109,7 +109,7 @@ def whole_numbers(name: str, given: Any) -> list[int]:
 
 
 def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
-    """Most conditions of every column: as many as there are, where nothing else was said."""
+    """Largest number of conditions of every column; all without ``per_feature``."""
     caps = np.bincount(table.feature, minlength=len(table.feature_names)).astype(np.int32)
     if per_feature is None:
         return caps

@@ -12,7 +12,7 @@ from fcca.thresholds import ThresholdTable
 
 
 def most_frequent(table: ThresholdTable, Q: float) -> NDArray[np.bool_]:
-    """Which conditions have a count of at least the Q-quantile of all counts."""
+    """Mark the conditions whose count is at least the Q-quantile of all counts."""
     if not (isinstance(Q, Real) and 0 <= Q <= 1):
         raise InvalidInputError(f"Q must be between 0 and 1, got {Q!r}.")
     if len(table) == 0:

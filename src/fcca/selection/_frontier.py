@@ -1,4 +1,4 @@
-"""The least inconsistency of one condition, of two, of three, …"""
+"""Frontier: the least inconsistency of each number of conditions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NAMES_SHOWN = 6
 
 @dataclass(frozen=True, repr=False)
 class Frontier:
-    """The best conditions of every number asked for, beside what simpler choices of as many give.
+    """Best conditions of each number, beside simpler choices of as many.
 
     Attributes
     ----------
     selections : tuple of Selection
         One per number of conditions, ascending.
     frequency : tuple of float
-        The inconsistency of as many of the most frequent conditions; of equal ones the first. What has to be kept, is
-        forbidden or bounded plays no part in this, nor in the next.
+        The inconsistency of as many of the most frequent conditions; of equal ones the first. This and the next ignore
+        conditions to keep or forbid, and limits.
     greedy : tuple of float
         The inconsistency of as many conditions, taken one after the other, each the one that lowers it most; of equal ones
         the most frequent, then the first.
@@ -50,7 +50,7 @@ class Frontier:
         return tuple(selection.n_thresholds for selection in self.selections)
 
     def at(self, k: int) -> Selection:
-        """The best k conditions.
+        """Get the best k conditions.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Frontier:
         raise InvalidInputError(f"There is no selection of {k!r} conditions. Expected one of {numbers}.")
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per number of conditions.
+        """Make a frame with one line per number of conditions.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The rows that a selection is measured on, and the searches on them."""
+"""Rows that measure a selection, and the searches on them."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from fcca.utils import plain
 
 Floats = NDArray[np.float64]
 
-# Sums of weights may differ in their last digits; a set is not refused for these.
+# Sums of weights may differ in their last digits, which must not decide.
 SAME_SHARE = 1e-9
-TRIED = 3  # of the sizes of sets that nothing can be added to
+TRIED = 3  # of the sizes of the largest sets
 
 
 class Clock(NamedTuple):
-    """The time that is left of a whole call."""
+    """The remaining time of a call."""
 
     ends: float | None
 
     @classmethod
     def started(cls, limit: float | None) -> Clock:
-        """One that ends in so many seconds, or never."""
+        """Start a clock that ends after some seconds, or never."""
         return cls(None if limit is None else perf_counter() + limit)
 
     def left(self, *, shared_by: int = 1) -> float | None:
-        """Seconds, of which each of so many searches gets its share; None where there is no end."""
+        """Remaining seconds for each of some searches; None without a limit."""
         return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
 
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no time is left."""
         return self.left() == 0.0
 
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """Rows on the conditions of a table."""
+    """Rows that measure the inconsistency of conditions of a table."""
 
     table: ThresholdTable
     X: Floats
@@ -61,7 +61,7 @@ class MeasuredRows:
     def of(
         cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None
     ) -> MeasuredRows:
-        """Checked, without the rows of weight 0; each search on them looks at so many branches at most."""
+        """Check and encode rows, without those of weight 0."""
         if _num_samples(X) == 0:
             raise InvalidInputError("X has no rows. Give at least one.")
         y = _check_y(y)
@@ -86,11 +86,11 @@ class MeasuredRows:
         return inconsistency_rate(self.table.select(chosen).binarize(self.X), self.y, self.weight)
 
     def best(self, admissible: Admissible, n: int, time_limit: float | None) -> Selection:
-        """The best n conditions."""
+        """Find the best n conditions."""
         return self._selection(self._solved(admissible, n, None, time_limit), n)
 
     def fewest(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> Selection:
-        """The fewest conditions that are good enough, of these the best."""
+        """Find the fewest conditions that are good enough, of these the best."""
         ceiling = (max_inconsistency + SAME_SHARE) * self.total
         # No set is better than all conditions together.
         bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
@@ -118,7 +118,7 @@ class MeasuredRows:
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> Found:
-        """Few conditions that are good enough, without proof; where none are found, the best that there are."""
+        """Find few conditions that are good enough, or the best ones, without proof."""
         best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
             return best
@@ -134,7 +134,7 @@ class MeasuredRows:
         return best
 
     def _best_of_largest(self, admissible: Admissible) -> Found:
-        """The best that is quickly found among sets that nothing can be added to."""
+        """Find a good set among the largest ones, without proof."""
         largest = (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:])
         return min(largest, key=lambda found: found.cost)
 
@@ -158,7 +158,7 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """What to say where no admissible set is good enough; of_all is what all conditions together leave."""
+        """The error where no admissible set is good enough; ``of_all`` is the cost of all conditions."""
         best = self._best_of_largest(admissible)
         least = f"all together have {of_all / self.total:.6g}"
         if best.cost > of_all:

@@ -24,11 +24,11 @@ NUMBERS_OF_THRESHOLDS = range(1, 17)
 
 
 class OptimalSelection(BaseEstimator):
-    """Choose the conditions of least inconsistency, proven: the best k, or the fewest that are good enough.
+    """Choose the conditions of least inconsistency, with proof.
 
-    The inconsistency is the share of rows that no classifier can get right that sees these conditions only
-    (:func:`fcca.metrics.inconsistency_rate`). Of sets with the same inconsistency, the one whose conditions are crossed
-    most often is taken.
+    It finds the best k conditions, or the fewest that are good enough. The inconsistency is the share of rows that no
+    classifier on these conditions can predict correctly (:func:`fcca.metrics.inconsistency_rate`). Of sets with the same
+    inconsistency, the one whose conditions are crossed most often is taken.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class OptimalSelection(BaseEstimator):
         self.verbose = verbose
 
     def select(self, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Selection:
-        """The best conditions of a table.
+        """Find the best conditions of a table.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class OptimalSelection(BaseEstimator):
         X : array-like or data frame of shape (n_rows, n_features)
             With the table's columns.
         y : array-like of shape (n_rows,)
-            Labels, or the answers of a classifier.
+            Labels, or the predictions of a classifier.
         sample_weight : array-like of shape (n_rows,), optional
             Weight 2 is the same as the row twice, weight 0 as leaving it out.
 
@@ -150,7 +150,9 @@ class OptimalSelection(BaseEstimator):
         k: Iterable[int] = NUMBERS_OF_THRESHOLDS,
         sample_weight: ArrayLike | None = None,
     ) -> Frontier:
-        """The best one condition, the best two, and so on; ``n_thresholds`` and ``max_inconsistency`` play no part.
+        """Find the best one condition, the best two, and so on.
+
+        ``n_thresholds`` and ``max_inconsistency`` are ignored.
 
         Parameters
         ----------
@@ -194,7 +196,7 @@ class OptimalSelection(BaseEstimator):
         )
 
     def check_parameters(self, *, for_frontier: bool = False) -> None:
-        """Refuse parameters that cannot be used, whatever the table.
+        """Check the parameters, for any table.
 
         Parameters
         ----------
@@ -213,7 +215,7 @@ class OptimalSelection(BaseEstimator):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
 
     def _limits(self) -> str:
-        """What may have ended a search, in words."""
+        """The limits that may have ended a search, as text."""
         return limits_in_words(self.time_limit, self.max_nodes) or "The limit of memory"
 
     def _check_what_is_asked(self) -> None:

@@ -1,4 +1,4 @@
-"""The search behind OptimalSelection: a table of conditions and rows as small integers, handed to the core."""
+"""The search behind OptimalSelection: conditions and rows as integers for the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too smal
 
 
 class Found(NamedTuple):
-    """What a search ends with; positions are those of the table's conditions, costs are weights of rows."""
+    """Result of a search: positions of conditions; costs as weights of rows."""
 
     kept: Positions | None  # None where no set costs at most the ceiling, or none was found in time
     cost: float
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Conditions in chains of nested ones, and per row how many conditions of each chain hold.
+    """Chains of nested conditions, and how many of each hold per row.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class SelectionProblem:
 
     @classmethod
     def of(cls, table: ThresholdTable, X: Floats, y: Any, weight: Floats) -> SelectionProblem:
-        """The conditions of a table, rows as ``table.encoded`` has them, and their labels and weights."""
-        # Cuts of a column are nested; a set of categories or a gap stands alone.
+        """Take the conditions of a table, encoded rows, labels and weights."""
+        # Cuts of a column are nested; a set of categories or a missing value stands alone.
         is_cut = table.kind == "cut"
         first = np.ones(len(table), dtype=bool)
         first[1:] = ~(is_cut[1:] & is_cut[:-1] & (np.diff(table.feature) == 0))
@@ -90,7 +90,7 @@ class SelectionProblem:
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
-        """Weight of the rows whose label is not the commonest among the rows equal to them."""
+        """Weight of the rows whose label is not the commonest of their group."""
         is_kept = np.zeros(len(self.feature), dtype=bool)
         is_kept[kept] = True
         end = np.cumsum(self.chain_size)
@@ -102,7 +102,7 @@ class SelectionProblem:
         return inconsistency_rate(codes, self.label, self.weight) * self.total
 
     def greedy(self, n: int) -> list[int]:
-        """Conditions in the order in which plain greedy takes them; ties by count, then by position."""
+        """Conditions in greedy order; ties by count, then by position."""
         order = _core.greedy_thresholds(**self._arrays(), n_thresholds=min(n, len(self.feature)))
         return [int(condition) for condition in order]
 
@@ -127,14 +127,14 @@ class SelectionProblem:
         max_nodes: int | None = None,
         time_limit: float | None = None,
     ) -> Found:
-        """The cheapest set of so many conditions.
+        """Find the cheapest set of ``n_thresholds`` conditions.
 
         Parameters
         ----------
         n_thresholds : int
             At most the number of conditions that are not forbidden.
         state : ndarray of shape (n_conditions,)
-            0 open, 1 to be kept, 2 forbidden.
+            0 open, 1 kept, 2 forbidden.
         per_feature : ndarray of shape (n_features,)
             Most conditions of each column.
         max_features : int

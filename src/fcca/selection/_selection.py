@@ -1,4 +1,4 @@
-"""What a selection ends with: the conditions kept, and what is proven of them."""
+"""Selection: the conditions kept, and the proof of their inconsistency."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONDITIONS_SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Conditions of a table, and what is proven of their inconsistency.
+    """Conditions kept of a table, with the proof of their inconsistency.
 
     Attributes
     ----------
@@ -61,17 +61,17 @@ class Selection:
 
     @property
     def n_thresholds(self) -> int:
-        """How many conditions are kept."""
+        """Number of conditions kept."""
         return int(self.kept.sum())
 
     @property
     def gap(self) -> float:
-        """By how much of itself the inconsistency may be above the least; 0 where there is none."""
+        """Relative gap between the inconsistency and its lower bound."""
         return (self.inconsistency - self.lower_bound) / self.inconsistency if self.inconsistency > 0 else 0.0
 
     @property
     def proof(self) -> str:
-        """What is proven, in words: ``proven optimal``, or ``within 3.1 % of optimal``."""
+        """The proof as text, such as ``proven optimal`` or ``within 3.1 % of optimal``."""
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
         if not self.is_optimal and self.lower_bound == self.inconsistency:
