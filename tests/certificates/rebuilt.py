@@ -53,8 +53,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     rows = weighted_rows(one.X, one.y, one.weight)
     given = Material(read_certificate(json.dumps(document)), rows, rows.rows, one.model)
     answers, points, search = given.as_found(), given.points, given.search
-    n = len(points.gap_row)
-    gaps = None if search.columns is None else DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
+    gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
     crossed = crossings(given.engine, answers, search.columns, gaps)
     table, _ = crossed.table(list(given.stated.columns), given.weight[answers.rows[crossed.point]], search.columns)
     merged, _ = search.merged(CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0))

@@ -88,7 +88,7 @@ def test_other_rows_than_those_of_fit_are_refused(fitted, table):
         fitted.training_data(X, np.where(y == 1, "yes", "no"))
     with pytest.raises(InvalidInputError, match="not the rows"):
         fitted.training_data(X, y, np.full(len(y), 2.0))
-    with pytest.raises(InvalidInputError, match="rows and y has"):
+    with pytest.raises(InvalidInputError, match="same number of rows"):
         fitted.training_data(X, y[1:])
     with pytest.raises(InvalidInputError, match="them all, or none"):
         fitted.training_data(X)

@@ -294,7 +294,7 @@ def test_rows_and_tables_that_do_not_fit_are_refused(table, rows):
         OptimalSelection(2).select(empty, X, y)
     with pytest.raises(InvalidInputError, match="must be a ThresholdTable"):
         OptimalSelection(2).select(CONDITIONS, X, y)
-    with pytest.raises(InvalidInputError, match="300 rows and y has 299"):
+    with pytest.raises(InvalidInputError, match=r"same number of rows \(300 and 299\)"):
         OptimalSelection(2).select(table, X, y[1:])
     with pytest.raises(InvalidInputError, match="no rows"):
         OptimalSelection(2).select(table, X.iloc[:0], y[:0])

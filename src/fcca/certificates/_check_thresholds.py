@@ -60,10 +60,7 @@ def found(given: Material) -> list[str]:
     """The conditions that the moves cross, with counts: merged, rounded and compared with those stated."""
     answers = given.as_found()
     points = given.points
-    n = len(points.gap_row)
-    gaps = (
-        None if given.search.columns is None else DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), n, 0)
-    )
+    gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
     crossed = crossings(given.engine, answers, given.search.columns, gaps)
     weight = given.weight[answers.rows[crossed.point]]
     table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)

@@ -49,7 +49,7 @@ def crossings(
     engine: CounterfactualEngine,
     found: Counterfactuals,
     columns: Columns | None,
-    deciding: DecidingValues | None,
+    deciding: DecidingValues,
 ) -> Crossings:
     """Find the conditions that proven counterfactuals cross.
 
@@ -61,7 +61,7 @@ def crossings(
     found : Counterfactuals
     columns : Columns or None
         None where all columns are plain numbers.
-    deciding : DecidingValues or None
+    deciding : DecidingValues
     """
     moves = found.moves
     counted = found.is_status("optimal")[moves.point]
@@ -70,9 +70,8 @@ def crossings(
     else:  # landings on the edge of the data divide nothing
         low, high = engine.cells.box_low[moves.feature], engine.cells.box_high[moves.feature]
         is_cut = (moves.landing > low) & (moves.landing < high)
-    has_categories = columns is not None and columns.has_categories
-    n_deciding = 0 if deciding is None else len(deciding.point)
-    if columns is None or not (has_categories or n_deciding):
+    n_deciding = len(deciding.point)
+    if columns is None or not (columns.has_categories or n_deciding):
         kept = np.flatnonzero(counted & is_cut & ~np.isnan(moves.origin))
         return Crossings(moves.point[kept], moves.feature[kept], moves.cut[kept], None, None)
     is_category = columns.is_category[moves.feature]
@@ -80,8 +79,6 @@ def crossings(
     point, feature, is_category = moves.point[kept], moves.feature[kept], is_category[kept]
     kind = np.where(is_category, "set", "cut").astype("U7")
     labels = _crossed_sets(engine, columns, feature, moves.origin[kept], moves.landing[kept], is_category)
-    if deciding is None:
-        return Crossings(point, feature, moves.cut[kept], kind, labels)
     return Crossings(
         np.concatenate([point, deciding.point]),
         np.concatenate([feature, deciding.feature]),

@@ -270,14 +270,14 @@ class ThresholdSearch:
             n_correct=len(of_correct),
             least=float(of_correct.min(initial=np.inf)),
             most=float(of_correct.max(initial=-np.inf)),
-            n_fill_searches=0 if deciding is None else deciding.n_searches,
-            n_fill_unfinished=0 if deciding is None else deciding.n_unfinished,
+            n_fill_searches=deciding.n_searches,
+            n_fill_unfinished=deciding.n_unfinished,
         )
         return SearchResult(counts, found, crossed, condition, predictions)
 
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
-    ) -> tuple[Counterfactuals, DecidingValues | None]:
+    ) -> tuple[Counterfactuals, DecidingValues]:
         """Counterfactuals of some rows, and missing values that decide."""
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points])
@@ -311,7 +311,7 @@ class ThresholdSearch:
             has_cuts=engine.has_cuts,
             exact=bool(self.rules),
         )
-        deciding = None if self.columns is None else find_deciding_values(X, found, limits, solve)
+        deciding = find_deciding_values(X, found, limits, solve)
         self._seconds = perf_counter() - began
         return found, deciding
 
