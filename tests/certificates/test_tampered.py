@@ -292,7 +292,7 @@ def test_certificates_from_before_trees_had_a_number_of_branches_are_read():
         ({"y": None}, "y must be a list of labels"),
         ({"y": 5}, "y must be a list of labels"),
         ({"y": np.zeros((150, 2))}, "y must be a list of labels"),
-        ({"y": [0, 1]}, "X has 150 rows and y has 2"),
+        ({"y": [0, 1]}, r"same number of rows \(150 and 2\)"),
         ({"model": RandomForestClassifier()}, "a RandomForestClassifier, is not fitted"),
         ({"model": FrozenEstimator(RandomForestClassifier())}, "a RandomForestClassifier, is not fitted"),
         ({"model": make_pipeline(StandardScaler(), LogisticRegression())}, "a Pipeline, is not fitted"),
