@@ -1,4 +1,4 @@
-"""Fingerprints of tables and classifiers: what a certificate is about, in 64 letters that anybody can compute again.
+"""Fingerprints of tables and classifiers, which anybody can compute again.
 
 A fingerprint is the SHA-256 of parts, one after the other, each with its length before it: eight bytes, the lowest first.
 Numbers are 64 bits wide with the lowest byte first; there is one zero and one missing value. Which parts there are, and in
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fcca.exceptions import InvalidInputError
+from fcca.export import plain_label as python_label
 from fcca.models import Calibrated, LinearModel, Link, Model, Part, TreeEnsemble
 from fcca.tables import Columns
 
@@ -75,7 +75,9 @@ def data_fingerprint(
     *,
     categories: Collection[int] = (),
 ) -> str:
-    """The fingerprint of a table with labels and weights: the same for the same values, whatever they are kept in.
+    """The fingerprint of a table with labels and weights.
+
+    It is the same for the same values, whatever their types.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def data_fingerprint(
 
 
 def positions_of_categories(columns: Columns | None) -> frozenset[int]:
-    """Which columns hold categories."""
+    """Positions of the columns that hold categories."""
     return frozenset(j for j, column in enumerate(columns or ()) if column.categories is not None)
 
 
@@ -141,7 +143,7 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
 
 
 def _take_labels(parts: Parts, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
-    """The labels that occur as a JSON list, sorted by their JSON texts; and of every row its label's place in it, or -1."""
+    """Take in the labels that occur, sorted by their JSON texts, and each row's position."""
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
     listed = sorted(present, key=lambda at: texts[at])
@@ -153,28 +155,15 @@ def _take_labels(parts: Parts, labels: tuple[Any, ...], code: NDArray[np.int64])
 
 def plain_label(label: Any) -> str | int | float | bool:
     """A label as Python's own text or number; a whole number without a point."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    if isinstance(plain, bool):
-        return bool(plain)
-    if isinstance(plain, float) and plain.is_integer():
-        return int(plain)
-    if isinstance(plain, str):
-        return str(plain)
-    if isinstance(plain, int):
-        return int(plain)
-    if isinstance(plain, float) and math.isfinite(plain):
-        return float(plain)
-    raise InvalidInputError(
-        f"The label {label!r} of type {type(label).__name__} cannot be written in a certificate: texts and finite numbers "
-        "can. Turn it into a text before fitting, for example with astype(str)."
-    )
+    plain = python_label(label, "label")
+    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
 
 # --- classifiers --------------------------------------------------------------------------------------------------------
 
 
 def model_fingerprint(model: Model) -> str:
-    """The fingerprint of what a classifier answers: cuts, leaves, coefficients and links, whatever file it comes from.
+    """The fingerprint of a model: its cuts, leaves, coefficients and links.
 
     Parameters
     ----------
@@ -205,7 +194,7 @@ def model_fingerprint(model: Model) -> str:
 
 
 def _label_text(label: Any) -> Any:
-    """A category as JSON; what stands for all others is not one that a table can have."""
+    """A category as JSON; the one for all others is an object."""
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 
 
@@ -228,7 +217,7 @@ def _take_linear(parts: Parts, model: LinearModel) -> None:
 
 
 def _take_trees(parts: Parts, model: TreeEnsemble) -> None:
-    """Tree after tree, the nodes of each by level from the root on, left before right."""
+    """Take in all trees, level by level from their roots, left before right."""
     parts.text("trees")
     parts.numbers([model.divisor, float(model.single_precision)])
     parts.numbers(model.base)

@@ -25,31 +25,32 @@ from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.export import to_json, with_escapes
+from fcca.export import json_document, to_json
 from fcca.models import FROZEN, DecidedAt, OpenColumn, labelled, public_names, read_model, unwrapped
 from fcca.selection import FORBIDDEN, KEPT, Admissible
 
 FORMAT, VERSION = "fcca-certificate", 1
-SEARCH = (
-    "p0",
-    "p1",
-    "lambda0",
-    "lambda1",
-    "lambda2",
-    "margin",
-    "Q",
-    "merge_tolerance",
-    "round_thresholds",
-    "time_limit",
-    "time_limit_per_row",
-)
+# Parameters of the search with their types; margin and merge_tolerance may also be texts.
+SEARCH: dict[str, Any] = {
+    "p0": float,
+    "p1": float,
+    "lambda0": float,
+    "lambda1": float,
+    "lambda2": float,
+    "margin": float,
+    "Q": float,
+    "merge_tolerance": float,
+    "round_thresholds": bool,
+    "time_limit": float | None,
+    "time_limit_per_row": float | None,
+}
 IN_PIECES = "The rows came in pieces, so the counterfactuals were counted and not kept."
 LONGEST_VALUE = 200
 WITHOUT_ANSWER = ("infeasible", "unknown")
 
 
 def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> str:
-    """Everything that a fitted classifier claims, as a JSON document that can be checked again.
+    """All claims of a fitted classifier, as a JSON document for :func:`verify`.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def written_certificate(
     row_numbers: NDArray[np.int64] | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> str:
-    """The document of a classifier.
+    """The certificate of a classifier.
 
     Parameters
     ----------
@@ -150,20 +151,7 @@ def written_certificate(
             "optimal": bool(tree.is_optimal_),
         },
     }
-    lines = ",\n".join(f'  "{name}": {_written(value)}' for name, value in document.items())
-    return with_escapes("{\n" + lines + "\n}\n")
-
-
-def _written(value: Any) -> str:
-    """JSON, the entries of an object on a line each."""
-    if isinstance(value, dict) and value:
-        parts = (f"    {json.dumps(name, ensure_ascii=False)}: {_json(entry)}" for name, entry in value.items())
-        return "{\n" + ",\n".join(parts) + "\n  }"
-    return _json(value)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json_document(document, lambda value: isinstance(value, dict) and bool(value))
 
 
 # --- what it is about ---------------------------------------------------------------------------------------------------
@@ -189,7 +177,7 @@ def _versions(estimator: Any) -> dict[str, str]:
 
 
 def decision_threshold(estimator: Any) -> float | None:
-    """The probability at which a classifier was told to decide by :func:`fcca.models.decide_at`; None where nobody did."""
+    """The threshold given to :func:`fcca.models.decide_at`, or None."""
     while FROZEN in public_names(estimator):
         estimator = estimator.estimator
     return float(estimator.threshold) if isinstance(estimator, DecidedAt) else None
@@ -215,7 +203,7 @@ def _described_model(estimator: Any, rows: TrainingTable | None) -> dict[str, An
 
 
 def _shown(value: Any) -> Any:
-    """A parameter to be read by people: as it is where JSON has it, else as text."""
+    """A parameter as JSON, as text where JSON has no such type."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value)):
         return value
@@ -238,39 +226,38 @@ def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
         "selection": _parameters_of_selection(discretizer),
         "fit_to": classifier.fit_to,
         "tree": {
-            "max_depth": None if tree.max_depth is None else int(tree.max_depth),
-            "regularization": None if tree.regularization is None else float(tree.regularization),
+            "max_depth": _optional(int, tree.max_depth),
+            "regularization": _optional(float, tree.regularization),
             "class_weight": weights,
-            "time_limit": None if tree.time_limit is None else float(tree.time_limit),
-            "max_nodes": None if tree.max_nodes is None else int(tree.max_nodes),
+            "time_limit": _optional(float, tree.time_limit),
+            "max_nodes": _optional(int, tree.max_nodes),
         },
     }
 
 
+def _optional(kind: type, value: Any) -> Any:
+    return None if value is None else kind(value)
+
+
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """The parameters of a selection, conditions that it names by their positions among those that ``Q`` keeps."""
+    """Parameters of a selection; its conditions by position among those that ``Q`` keeps."""
     selection = discretizer.selection
     if selection is None:
         return None
     candidates = discretizer.selection_.candidates
-    admissible = Admissible.of(
-        candidates,
-        keep=selection.keep,
-        forbid=selection.forbid,
-        per_feature=selection.per_feature,
-        max_features=selection.max_features,
-    )
-    caps = selection.per_feature
+    caps, most = selection.per_feature, selection.max_features
+    limits = {"keep": selection.keep, "forbid": selection.forbid, "per_feature": caps, "max_features": most}
+    admissible = Admissible.of(candidates, **limits)
     return {
-        "n_thresholds": None if selection.n_thresholds is None else int(selection.n_thresholds),
-        "max_inconsistency": None if selection.max_inconsistency is None else float(selection.max_inconsistency),
-        "max_features": None if selection.max_features is None else int(selection.max_features),
+        "n_thresholds": _optional(int, selection.n_thresholds),
+        "max_inconsistency": _optional(float, selection.max_inconsistency),
+        "max_features": _optional(int, most),
         "keep": np.flatnonzero(admissible.state == KEPT).tolist(),
         "forbid": np.flatnonzero(admissible.state == FORBIDDEN).tolist(),
         "per_feature": {name: int(n) for name, n in caps.items()} if isinstance(caps, Mapping) else _shown(caps),
         "fit_to": selection.fit_to,
-        "time_limit": None if selection.time_limit is None else float(selection.time_limit),
-        "max_nodes": None if selection.max_nodes is None else int(selection.max_nodes),
+        "time_limit": _optional(float, selection.time_limit),
+        "max_nodes": _optional(int, selection.max_nodes),
     }
 
 
@@ -278,24 +265,16 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """The answers by row, as columns: one entry per answer, and one per move; and the gaps that decide by themselves."""
-    order = np.argsort(found.rows, kind="stable")
-    found = found.take(order)
+    """Columns of counterfactuals, of their moves, and of missing values that decide."""
+    table = discretizer.all_thresholds_
+    points, first = discretizer.crossing_points()
+    condition = np.repeat(np.arange(len(table)), np.diff(first))
+    decides = table.kind[condition] == "missing"
+    rows, features = found.rows[points[decides]], table.feature[condition[decides]]
+    in_order = np.lexsort((features, rows))
+    found = found.take(np.argsort(found.rows, kind="stable"))
     moves = found.moves
     labels = found.values(moves.feature, moves.origin), found.values(moves.feature, moves.landing)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    is_gap = discretizer.all_thresholds_.kind == "missing"
-    points, first = discretizer.crossing_points()
-    condition = np.repeat(np.arange(len(is_gap)), np.diff(first))
-    of_gaps = is_gap[condition]
-    gaps = sorted(
-        zip(
-            found.rows[rank[points[of_gaps]]].tolist(),
-            discretizer.all_thresholds_.feature[condition[of_gaps]].tolist(),
-            strict=True,
-        )
-    )
     return {
         "row": found.rows.tolist(),
         "target": [
@@ -309,8 +288,8 @@ def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[st
         "move_feature": moves.feature.tolist(),
         "move_from": [_value(value) for value in labels[0].tolist()],
         "move_to": [_value(value) for value in labels[1].tolist()],
-        "gap_row": [row for row, _ in gaps],
-        "gap_feature": [feature for _, feature in gaps],
+        "gap_row": rows[in_order].tolist(),
+        "gap_feature": features[in_order].tolist(),
     }
 
 
@@ -319,14 +298,14 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def _value(value: Any) -> Any:
-    """A value of a row: a number as it is, a category as its label, a missing value as null."""
+    """A value of a row as JSON; None for a missing value."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
     return value if isinstance(value, float) else plain_label(value)
 
 
 def _kept(discretizer: FCCADiscretizer) -> list[int]:
-    """Which of the conditions found are kept."""
+    """Positions of the conditions kept among those found."""
     position = {name: at for at, name in enumerate(discretizer.all_thresholds_)}
     return sorted(position[name] for name in discretizer.thresholds_)
 

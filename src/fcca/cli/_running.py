@@ -17,8 +17,7 @@ from rich.text import Text
 from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, is_out_of_memory, out_of_memory
 from fcca.cli._words import printable
 from fcca.exceptions import FCCAError
-from fcca.export import with_escapes
-from fcca.utils import PlainDisplay, TerminalDisplay, shown_on
+from fcca.utils import PlainDisplay, TerminalDisplay, escaped_json, shown_on
 
 EXIT_CANNOT_WRITE = EXIT_FAILED
 EXIT_INVALID = 2
@@ -88,7 +87,7 @@ class Output:
 def json_text(document: Any, encoding: str = "utf-8") -> str:
     """A JSON document that can be printed anywhere: what a terminal could act on is written as escapes."""
     text = json.dumps(document, ensure_ascii="utf" not in encoding.lower(), allow_nan=False, indent=2)
-    return with_escapes(text)
+    return escaped_json(text)
 
 
 def run_command(work: Callable[[], int], output: Output) -> None:

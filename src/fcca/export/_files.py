@@ -1,4 +1,4 @@
-"""What was fitted, in files: written whole or not at all, and read without running anything that a file brings along."""
+"""Save and load fitted estimators and documents, without running code from files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ STORED = (
 
 
 def trusted_types() -> list[str]:
-    """Names of the types that a .skops file of fcca may hold, beside those that skops itself takes for harmless.
+    """Names of the types that a .skops file of fcca may hold.
+
+    Types that skops itself trusts are not among them.
 
     They are for ``skops.io.load(path, trusted=fcca.export.trusted_types())``. :func:`load` does more: it checks how the
     file makes its objects, and that they fit each other, before any is used. A table such as ``selection_path_`` is a table
@@ -73,7 +75,7 @@ def trusted_types() -> list[str]:
 
 
 def save(fitted: Any, path: str | Path) -> None:
-    """Write what was fitted to a file, which :func:`load` reads.
+    """Write a fitted object to a file, which :func:`load` reads.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def _skops(fitted: Any, path: Path) -> bytes:
 
 
 def _storable(fitted: Any) -> Any:
-    """The estimator without what no file can hold."""
+    """The estimator without the parts that no file can hold."""
     if isinstance(fitted, FCCADiscretizer):
         fitted = fitted.without_pieces()
     if isinstance(fitted, FCCAClassifier):

@@ -1,17 +1,18 @@
-"""A tree as a JSON document; what reads it is in ``_reading``."""
+"""A tree as a JSON document, which ``_reading`` reads."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from fcca.exceptions import InvalidInputError
-from fcca.export._escapes import with_escapes
 from fcca.export._provenance import Part, Provenance
 from fcca.export._tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.thresholds import ThresholdTable
+from fcca.utils import escaped_json
 
 FORMAT, TREE_VERSION = "fcca-tree", 2
 WITHOUT_THRESHOLDS = 1  # the version of trees that have not kept the conditions they were made of
@@ -19,7 +20,7 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 
 
 def to_json(classifier: Any) -> str:
-    """Everything that predicts as a JSON document, which :func:`from_json` reads.
+    """The tree as a JSON document, which :func:`from_json` reads.
 
     The same classifier gives the same text, to the last byte, whether its rows came at once, in pieces or from a cluster:
     there is no date in it, and no path.
@@ -67,7 +68,7 @@ def to_json(classifier: Any) -> str:
     }
     if tree.thresholds is not None:
         document["provenance"] = None if tree.provenance is None else _provenance(tree.provenance)
-    text = with_escapes("{\n" + ",\n".join(f'  "{name}": {_written(value)}' for name, value in document.items()) + "\n}\n")
+    text = json_document(document, _has_objects)
     if len(text) > LARGEST:
         raise InvalidInputError(
             f"The tree with its {len(conditions):,} conditions would take {len(text):,} characters, and a document has at "
@@ -88,13 +89,28 @@ def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
     ]
 
 
-def _written(value: Any) -> str:
-    """JSON, the objects of a list and the entries of an object with objects on a line each."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(f"    {_written(one)}" for one in value) + "\n  ]"
-    if isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()):
-        return "{\n" + ",\n".join(f'    "{name}": {_one_line(one)}' for name, one in value.items()) + "\n  }"
-    return _one_line(value)
+def json_document(document: dict[str, Any], is_spread: Callable[[Any], bool]) -> str:
+    """A JSON document with one entry per line.
+
+    Parameters
+    ----------
+    document : dict
+    is_spread : callable
+        Tells which of its lists and objects also have one entry per line.
+    """
+    lines = (f'  "{name}": {_spread(value) if is_spread(value) else _one_line(value)}' for name, value in document.items())
+    return escaped_json("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _has_objects(value: Any) -> bool:
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(isinstance(one, dict) for one in values)
+
+
+def _spread(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{\n" + ",\n".join(f"    {_one_line(name)}: {_one_line(one)}" for name, one in value.items()) + "\n  }"
+    return "[\n" + ",\n".join(f"    {_one_line(one)}" for one in value) + "\n  ]"
 
 
 def _one_line(value: Any) -> str:
@@ -118,14 +134,14 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
 
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """The distinct conditions of the nodes, and which of them each node tests."""
+    """The distinct conditions of the nodes, and the position of each node's."""
     written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
     texts = list(dict.fromkeys(text for text in written if text is not None))
     return [json.loads(text) for text in texts], [None if text is None else texts.index(text) for text in written]
 
 
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """All conditions with their numbers, and which of them each node tests."""
+    """All conditions with their numbers, and the position of each node's."""
     conditions = []
     for at, one in enumerate(conditions_in(table)):
         condition = _written_condition(tree, one)
@@ -137,7 +153,7 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
 
 
 def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int | None]:
-    """Which condition of a table each node tests; None for leaves."""
+    """Position in a table of the condition that each node tests; None for leaves."""
     position = {one: at for at, one in enumerate(conditions_in(table))}
     for node, test in enumerate(tree.tests):
         if test is not None and test not in position:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-
 from fcca.export._tree import as_distilled
 from fcca.export._words import size_in_words
 from fcca.utils import printable
@@ -36,24 +34,23 @@ def to_markdown(classifier: Any) -> str:
     """
     tree = as_distilled(classifier)
     nodes = tree.structure
-    shares = nodes.probability
+    share = nodes.probability.max(axis=1)
     lines = [
         f"**Decision tree**, {size_in_words(nodes)}, {tree.certificate.in_words()}.",
         "",
         "| rule | answer | share | training rows |",
         "|---|---|---:|---:|",
     ]
-    for leaf in np.flatnonzero(nodes.feature < 0).tolist():
+    for leaf in tree.leaves:
         said = nodes.path_in_words(nodes.path_to(leaf), tree.columns.names, tree.columns)
         rule = " and ".join(_code(text) for text in said) or "always"
-        share = shares[leaf]
-        answer = _code(str(tree.classes[int(share.argmax())]))
-        lines.append(f"| {rule} | {answer} | {share.max():.2f} | {int(nodes.n_rows[leaf]):,} |")
+        answer = _code(str(tree.class_of(leaf)))
+        lines.append(f"| {rule} | {answer} | {share[leaf]:.2f} | {int(nodes.n_rows[leaf]):,} |")
     return "\n".join(lines) + "\n"
 
 
 def _code(text: str) -> str:
-    """A code span in a table's cell: nothing in it is taken for Markdown or HTML."""
+    """A code span in a table cell, in which nothing is Markdown or HTML."""
     text = printable(text).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)

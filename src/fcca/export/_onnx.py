@@ -1,7 +1,7 @@
-"""A tree as an ONNX model that answers to the last bit as the classifier does.
+"""A tree as an ONNX model that predicts bit by bit as the classifier does.
 
-All comparisons are made in float64, on 0/1 conditions, and the way from the root to a leaf is a step per level in whole
-numbers, so nothing is rounded on the way. The probabilities are constants of the model.
+All comparisons are made in float64, and the way from the root to a leaf is one step per level in whole numbers, so nothing
+is rounded. The probabilities are constants of the model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ DTYPES: dict[str, Any] = {"float64": np.float64, "int64": np.int64, "string": np
 
 
 def to_onnx(classifier: Any) -> bytes:
-    """The tree as an ONNX model, for ONNX Runtime and everything else that runs them. It needs the extra ``fcca[onnx]``.
+    """The tree as an ONNX model, for example for ONNX Runtime.
+
+    It needs the extra ``fcca[onnx]``.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """The kind of the labels, the classes with what stands for none of them, and the latter by itself."""
+    """The kind of the labels, the classes with the label for refused rows, and that label."""
     kind = _kind(classes, "classes")
     if kind == "float64":
         return kind, [*classes, float("nan")], "NaN"
@@ -182,7 +184,10 @@ def _kind(labels: Sequence[Label], what: str) -> str:
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """What is none of the labels: the empty text or else the one given; the number or else the smallest of int64."""
+    """A value that is none of the labels.
+
+    The empty text or else the one given; the number or else the smallest of int64.
+    """
     if isinstance(labels[0], str):
         if "" not in labels:
             return ""
@@ -195,7 +200,7 @@ def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
 
 
 def _check_unicode(tree: DistilledTree) -> None:
-    """Texts with halves of characters in them, as JSON and Python may have, cannot be written."""
+    """Check that all texts are Unicode: JSON and Python may hold halves of characters."""
     asked = [label for j in tree.asked for label in tree.columns[j].categories or ()]
     for text in (tree.fcca_version, *tree.columns.names, *tree.classes, *asked):
         try:
@@ -212,7 +217,7 @@ def _check_unicode(tree: DistilledTree) -> None:
 
 @dataclass
 class _Graph:
-    """Nodes and constants as they are made. No name that it gives is one of ``taken``, the names of the columns."""
+    """Nodes and constants of a graph; ``taken`` are names in use."""
 
     onnx: Any
     taken: set[str]
@@ -221,7 +226,7 @@ class _Graph:
     known: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """The name, made longer until it is new."""
+        """A new name: the given one, made longer where it is taken."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -240,7 +245,7 @@ class _Graph:
         return self.known[values]
 
     def add(self, operator: str, *given: str, out: str | None = None, **attributes: Any) -> str:
-        """What an operator makes of values."""
+        """Add a node; return the name of its output."""
         out = self.fresh(f"value_{len(self.nodes)}") if out is None else out
         domain = "ai.onnx.ml" if operator == "LabelEncoder" else ""
         node = self.onnx.helper.make_node(operator, list(given), [out], name=f"node_{len(self.nodes)}", domain=domain)
@@ -258,7 +263,7 @@ class _Graph:
         return number
 
     def model(self, inputs: Sequence[_Input], outputs: dict[str, str], label: str, n_classes: int) -> Any:
-        """All of it as a model."""
+        """The graph as a model."""
         make = self.onnx.helper
 
         def declared(name: str, kind: str, *shape: int) -> Any:
@@ -280,7 +285,7 @@ class _Graph:
 
 
 def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
-    """The leaf of every row, of shape (rows,), and whether the row is refused; None where none can be."""
+    """The leaf of every row, and a mask of refused rows or None."""
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
     node = graph.add("ConstantOfShape", graph.add("Shape", inputs[0].name), value=zero)
@@ -316,7 +321,7 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 
 
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The nodes that test a column, whether each holds, of shape (rows, nodes), and whether a value is refused."""
+    """The nodes that test a column, their conditions, and a mask of refused rows."""
     nodes = tree.structure
     gaps = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
@@ -331,7 +336,10 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The same, by a table of what holds of each category, then of a missing value, then of one that is not known."""
+    """As :func:`_numbers`, by a table of conditions per category.
+
+    Its last two rows are for a missing value and for an unknown category.
+    """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
     n, last = len(labels), len(tests)
     table = np.zeros((n + 2, last + 1), dtype=np.bool_)
@@ -345,7 +353,7 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """The position of a category, the number of them for a missing value, and one more for one that is not known."""
+    """The position of a category; after the last one a missing, then an unknown value."""
     n = len(labels)
     if one.kind == "string":
         keys, codes = [*labels, one.missing], list(range(n + 1))
@@ -367,9 +375,9 @@ def _answer(
     labels: NDArray[Any],
     outputs: dict[str, str],
 ) -> None:
-    """Label, probabilities and leaf by the leaf's place in tables, whose last row is for what is refused."""
+    """Look up label, probabilities and leaf; the last row is for refused rows."""
     nodes = tree.structure
-    leaves = np.flatnonzero(nodes.feature < 0)
+    leaves = tree.leaves
     place = np.zeros(len(nodes.feature), dtype=np.int64)
     place[leaves] = np.arange(len(leaves))
     share = nodes.probability[leaves]
@@ -377,11 +385,11 @@ def _answer(
     if is_refused is not None:
         at = graph.add("Where", is_refused, graph.whole(len(leaves)), at)
     nothing = np.full((1, share.shape[1]), np.nan)
-    answer = np.append(share.argmax(axis=1), len(labels) - 1)
+    answer = np.append(tree.heaviest[leaves], len(labels) - 1)
     tables = {
         "label": labels[answer],
         "probabilities": np.concatenate([share, nothing]),
-        "leaf": np.append(leaves, -1).astype(np.int64),
+        "leaf": np.array([*leaves, -1], dtype=np.int64),
     }
     for name, table in tables.items():
         graph.add("Gather", graph.constant(table), at, out=outputs[name])

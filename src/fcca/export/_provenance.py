@@ -1,4 +1,4 @@
-"""Where a tree comes from: versions, parameters and counts, as plain texts and numbers, without a date or a path."""
+"""The provenance of a tree: versions, parameters and counts, without dates or paths."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a tree comes from.
+    """The provenance of a tree.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Provenance:
 
 
 def provenance_of(classifier: FCCAClassifier) -> Provenance:
-    """Where the tree of a fitted classifier comes from.
+    """The provenance of the tree of a fitted classifier.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
 
 
 def _libraries(black_box: Any) -> dict[str, str]:
-    """Versions of those that the black box and what is inside of it are made of."""
+    """Versions of numpy, scikit-learn and the libraries of the black box."""
     found = {"numpy", "sklearn"}
     for part in (black_box, *_parameters(black_box, deep=True).values()):
         found |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
@@ -152,7 +152,7 @@ def _libraries(black_box: Any) -> dict[str, str]:
 
 
 def _class_name(kind: type) -> str:
-    """Where a class is found, without the private modules that it may move between."""
+    """The dotted name of a class, without private modules."""
     modules = [part for part in kind.__module__.split(".") if not part.startswith("_")]
     return cut_off(".".join([*modules, kind.__qualname__]))
 
@@ -176,7 +176,7 @@ def _plain(value: Any) -> Plain:
 
 
 def _in_text(value: Any, depth: int = 0) -> str:
-    """Anything as a text that is the same in every process: no address, and no order by chance."""
+    """Any value as a text that is the same in every process."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bytes):

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from fcca.exceptions import InvalidInputError
-from fcca.export._tree import DistilledTree, as_distilled
+from fcca.export._tree import Condition, DistilledTree, as_distilled
 from fcca.utils import printable
 
 DEEPEST = 90  # Python takes 100 levels of indentation
@@ -90,10 +88,11 @@ def _category(row, name, known):
 
 
 def to_python(classifier: Any) -> str:
-    """The tree as a module of plain Python with ``predict(row)`` and ``predict_proba(row)``; a row is a dictionary.
+    """The tree as a module of plain Python.
 
-    It answers as the classifier does, on the thresholds and one float beside them, for missing values and categories; what
-    the classifier refuses in a column that the tree asks for is a ValueError.
+    It has ``predict(row)`` and ``predict_proba(row)``; a row is a dictionary. It predicts as the classifier does, on the
+    thresholds and one float beside them, for missing values and categories. A value that the classifier refuses in a column
+    that the tree asks for is a ValueError.
 
     Parameters
     ----------
@@ -124,9 +123,9 @@ def to_python(classifier: Any) -> str:
             "one of less depth."
         )
     asked = tree.asked
-    leaves = np.flatnonzero(nodes.feature < 0).tolist()
-    share = nodes.probability
-    answers = {leaf: int(share[leaf].argmax()) for leaf in leaves}
+    answers = {leaf: int(tree.heaviest[leaf]) for leaf in tree.leaves}
+    probability = nodes.probability.tolist()
+    shares = {leaf: tuple(probability[leaf]) for leaf in tree.leaves}
     refused = "" if tree.takes_missing else ",\nand a ValueError: no row that the tree was made from had one"
     parts = [
         HEAD.format(
@@ -137,7 +136,7 @@ def to_python(classifier: Any) -> str:
         ),
         "".join(_categories(tree)),
         f"# By leaf: the position of its class, and the share of every class.\nANSWERS = {answers!r}\n",
-        f"SHARES = {_dictionary({leaf: tuple(share[leaf].tolist()) for leaf in leaves})}\n",
+        "".join(["SHARES = {\n", *(f"    {leaf!r}: {share!r},\n" for leaf, share in shares.items()), "}\n"]),
         PREDICT,
     ]
     kinds = {tree.columns[j].categories is None for j in asked}
@@ -147,13 +146,8 @@ def to_python(classifier: Any) -> str:
         parts.append(NUMBER.format(missing='\n        return float("nan")' if tree.takes_missing else REFUSED))
     if False in kinds:
         parts.append(CATEGORY.format(missing="\n        return None" if tree.takes_missing else REFUSED))
-    parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree, answers)))
+    parts.append("\n\ndef _leaf(row):\n" + "".join(f"    {line}\n" for line in _body(tree)))
     return "".join(parts)
-
-
-def _dictionary(entries: dict[int, tuple[float, ...]]) -> str:
-    lines = "".join(f"    {key!r}: {value!r},\n" for key, value in entries.items())
-    return f"{{\n{lines}}}"
 
 
 def _categories(tree: DistilledTree) -> Iterator[str]:
@@ -164,30 +158,29 @@ def _categories(tree: DistilledTree) -> Iterator[str]:
             yield f"CATEGORIES_{j} = {tuple(categories)!r}\n"
 
 
-def _body(tree: DistilledTree, answers: dict[int, int]) -> Iterator[str]:
+def _body(tree: DistilledTree) -> Iterator[str]:
     for j in tree.asked:
         name = repr(tree.columns.names[j])
         if tree.columns[j].categories is None:
             yield f"x{j} = _number(row, {name})"
         else:
             yield f"x{j} = _category(row, {name}, CATEGORIES_{j})"
-    yield from _branch(tree, 0, answers)
+    yield from _branch(tree, 0)
 
 
-def _branch(tree: DistilledTree, node: int, answers: dict[int, int]) -> Iterator[str]:
-    nodes = tree.structure
-    if nodes.feature[node] < 0:
+def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
+    nodes, test = tree.structure, tree.tests[node]
+    if test is None:
         rows = int(nodes.n_rows[node])
-        answer = tree.classes[answers[node]]
-        yield f"return {node}  # {printable(answer)}, {rows:,} training row{'' if rows == 1 else 's'}"
+        yield f"return {node}  # {printable(tree.class_of(node))}, {rows:,} training row{'' if rows == 1 else 's'}"
         return
     comment = printable(nodes.test_in_words(node, True, tree.columns.names, tree.columns))
-    yield f"if {_test(tree, node)}:  # {comment}"
-    for line in _branch(tree, int(nodes.right[node]), answers):
+    yield f"if {_written(test, tree)}:  # {comment}"
+    for line in _branch(tree, int(nodes.right[node])):
         yield f"    {line}"
     left = int(nodes.left[node])
-    others = _branch(tree, left, answers)
-    if nodes.feature[left] < 0:
+    others = _branch(tree, left)
+    if tree.tests[left] is None:
         yield "else:"
         yield from (f"    {line}" for line in others)
     else:
@@ -195,12 +188,14 @@ def _branch(tree: DistilledTree, node: int, answers: dict[int, int]) -> Iterator
         yield from others
 
 
-def _test(tree: DistilledTree, node: int) -> str:
-    """The condition that sends a row to the right; NaN and None make every one false but that for a missing value."""
-    nodes, j = tree.structure, int(tree.structure.feature[node])
-    codes = nodes.categories.get(node)
-    if node in nodes.asks_missing:
+def _written(test: Condition, tree: DistilledTree) -> str:
+    """The condition that sends a row to the right, in Python.
+
+    NaN and None make all conditions false but that for a missing value.
+    """
+    kind, j, threshold, codes = test
+    if kind == "missing":
         return f"x{j} != x{j}" if tree.columns[j].categories is None else f"x{j} is None"
-    if codes is not None:
+    if kind == "set":
         return f"x{j} == {codes[0]}" if len(codes) == 1 else f"x{j} in {tuple(int(code) for code in codes)!r}"
-    return f"x{j} > {float(nodes.threshold[node])!r}"
+    return f"x{j} > {threshold!r}"

@@ -1,4 +1,4 @@
-"""A tree from a JSON document, which is judged wholly before anything is made of it."""
+"""Read trees from JSON documents, which are checked completely before use."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def from_json(text: str | bytes) -> DistilledTree:
 
 
 def tree_in(document: Any) -> DistilledTree:
-    """The tree in a document that is parsed already; anything else is an InvalidInputError."""
+    """The tree in a parsed document."""
     version = TREE.version(document)
     classes = TREE.labels(TREE.entry(document, "classes", list), "classes")
     columns = _columns(TREE.entry(document, "columns", list))
@@ -284,7 +284,7 @@ def _part(given: dict[str, Any], name: str) -> Part:
 
 
 def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
-    """Plain values by name, of a size that is worth reading."""
+    """Plain values by name, within limits of size."""
     found: dict[str, Plain] = TREE.entry(given, name, dict, where)
     if len(found) > MOST_ENTRIES:
         raise TREE.damaged(f"{where} has {len(found):,} {name}, more than {MOST_ENTRIES}")

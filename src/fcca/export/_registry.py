@@ -1,4 +1,9 @@
-"""The registry of exporters. Imports nothing large, so that the command line can list them at once."""
+"""The registry of exporters.
+
+It imports nothing large, so that the command line can list the exporters at once. An entry makes ``to_<name>`` of the module
+``_<name>`` a public function of :mod:`fcca.export`, a form of ``fcca export``, an entry of the reference, and a case of the
+tests that all exporters share.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +21,16 @@ class Exporter:
     Attributes
     ----------
     name : str
-        What the command line calls it. ``to_<name>`` of the module ``_<name>`` writes it: a classifier or a tree in, a text
+        Its name on the command line. ``to_<name>`` of the module ``_<name>`` writes it: a classifier or a tree in, a text
         or bytes out.
     suffix : str
-        How its files' names end.
+        The ending of its file names.
     title : str
-        What it is, in a few words.
+        A short description.
     answers : bool
-        Whether the text can be run, or read back, to answer rows; those that can share one test of parity.
+        True where the text can be run, or read back, to predict rows; those that can share one test of parity.
     binary : bool
-        Whether it is bytes that no terminal can show, rather than a text.
+        True for bytes that no terminal can show, False for a text.
     """
 
     name: str
@@ -40,7 +45,7 @@ class Exporter:
         return f"to_{self.name}"
 
     def write(self, tree: Any, **options: Any) -> str | bytes:
-        """The text for a fitted classifier or a DistilledTree; bytes where the exporter is a binary one."""
+        """Write a fitted classifier or a DistilledTree as text or bytes."""
         module = import_module(f"fcca.export._{self.name}")
         written: str | bytes = getattr(module, self.function)(tree, **options)
         return written

@@ -1,4 +1,4 @@
-"""A tree as rules in JSON: one per leaf, each with all that a program needs to tell whether a row is its."""
+"""A tree as rules in JSON, one per leaf, for other programs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from fcca.export._escapes import with_escapes
 from fcca.export._json import written_columns
 from fcca.export._tree import DistilledTree, as_distilled
+from fcca.utils import escaped_json
 
 FORMAT, VERSION = "fcca-rules", 1
 
 
 def to_rules(classifier: Any) -> str:
-    """The tree as rules in JSON, one per leaf; of every row that is not refused, exactly one holds.
+    """The tree as rules in JSON, one per leaf.
+
+    Exactly one rule holds of every row that is not refused.
 
     Parameters
     ----------
@@ -63,33 +63,31 @@ def to_rules(classifier: Any) -> str:
         "classes": list(tree.classes),
         "columns": written_columns(tree),
         "missing_values": tree.takes_missing,
-        "rules": [_rule(tree, leaf) for leaf in np.flatnonzero(tree.structure.feature < 0).tolist()],
+        "rules": [_rule(tree, leaf) for leaf in tree.leaves],
         "certificate": asdict(tree.certificate) | {"in_words": tree.certificate.in_words()},
     }
-    return with_escapes(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+    return escaped_json(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def _rule(tree: DistilledTree, leaf: int) -> dict[str, Any]:
     nodes = tree.structure
     path = nodes.path_to(leaf)
-    weight = nodes.weight[leaf]
-    shares = nodes.probability[leaf]
     by_column: dict[int, list[tuple[int, bool]]] = {}
     for node, goes_right in path:
         by_column.setdefault(int(nodes.feature[node]), []).append((node, goes_right))
     return {
         "leaf": leaf,
         "conditions": [condition for j, tests in by_column.items() for condition in _conditions(tree, j, tests)],
-        "class": tree.classes[int(shares.argmax())],
-        "shares": shares.tolist(),
-        "weight": weight.tolist(),
+        "class": tree.class_of(leaf),
+        "shares": nodes.probability[leaf].tolist(),
+        "weight": nodes.weight[leaf].tolist(),
         "rows": int(nodes.n_rows[leaf]),
         "in_words": " and ".join(nodes.path_in_words(path, tree.columns.names, tree.columns)) or "always",
     }
 
 
 def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> list[dict[str, Any]]:
-    """What is left of all tests of a column on a path."""
+    """The conditions that all tests of a column on a path amount to."""
     nodes = tree.structure
     gaps = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
     others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]

@@ -1,4 +1,4 @@
-"""A tree as scikit-learn's own."""
+"""A tree as a DecisionTreeClassifier of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fcca.export._tree import as_distilled
 
 
 def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
-    """A fitted DecisionTreeClassifier with the same nodes, for everything that takes scikit-learn's trees.
+    """A fitted DecisionTreeClassifier with the same nodes.
 
     scikit-learn's trees turn X into 32-bit floats before they compare, so of values that are the same 32-bit float they
     can get only one side right. Thresholds are moved so that training rows end where they should, unless those floats cannot
@@ -50,8 +50,7 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     True
     """
     tree = as_distilled(classifier)
-    one_type = len({type(label) for label in tree.classes}) == 1
-    classes = np.array(tree.classes, dtype=None if one_type else object)
+    classes = tree.class_array
     nodes, table = tree.structure, tree.thresholds
     tested = [None] * len(nodes.feature) if table is None else positions_of_tests(tree, table)
     conditions = np.array([-1 if at is None else at for at in tested], dtype=np.int32)

@@ -28,7 +28,7 @@ def to_sql(
     prefix: str = "",
     numbered: bool = False,
 ) -> str:
-    """The tree as SQL: a query that adds the prediction to the columns of a table, or the expression alone.
+    """The tree as SQL: a query that adds predictions, or an expression.
 
     It answers as the classifier does, on the thresholds and one float beside them: numbers are compared as 64-bit floats and
     texts character by character, whatever the collation. NULL is a missing value, and so is NaN. What the classifier
@@ -196,7 +196,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
 
 
 def _source_of_refusals(table: str, dialect: Dialect) -> str:
-    """What the source is called that says once for all bins whether a row is refused; the table is called otherwise."""
+    """The name of the source that marks refused rows, other than the table's."""
     name = "refused"
     while dialect.same_name(name) == dialect.same_name(table):
         name += "_"
@@ -204,7 +204,7 @@ def _source_of_refusals(table: str, dialect: Dialect) -> str:
 
 
 def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
-    """The columns that something to add stands for, by name."""
+    """Names and expressions of the columns to add."""
     if what == "prediction":
         yield what, writer.prediction()
     elif what == "leaf":
@@ -220,8 +220,8 @@ def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) ->
 def _query(parts: Sequence[str], added: Sequence[tuple[str, Expression]]) -> Expression:
     from sqlglot import exp
 
-    names = [exp.to_identifier(part, quoted=True) for part in parts]
-    source = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(names), strict=False)))
-    everything = exp.Column(this=exp.Star(), table=exp.to_identifier(parts[-1], quoted=True))
-    aliases = [exp.Alias(this=value, alias=exp.to_identifier(name, quoted=True)) for name, value in added]
+    everything = exp.column(exp.Star(), table=parts[-1], quoted=True)
+    aliases = [exp.alias_(value, name, quoted=True, copy=False) for name, value in added]
+    name, schema, project = (*reversed(parts), None, None)[:MOST_PARTS]
+    source = exp.table_(name, db=schema, catalog=project, quoted=True)
     return exp.select(everything, *aliases, copy=False).from_(source, copy=False)

@@ -1,6 +1,7 @@
-"""What is written otherwise from one dialect of SQL to the next. Needs sqlglot.
+"""The differences between dialects of SQL. Needs sqlglot.
 
-Everything is an expression of sqlglot, whose generators quote names and texts; nothing of them is pasted into a text.
+Everything is an expression of sqlglot, whose generators quote names and texts. Its operators and methods, such as ``a < b``
+and ``a.eq(b)``, build expressions out of copies.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NAME_SHOWN = 80
 
 
 class Dialect:
-    """The standard: NaN equals NaN and is larger than everything, texts are compared under a collation."""
+    """The standard: NaN equals NaN, and texts are compared under a collation."""
 
     name: ClassVar[str]
     longest: ClassVar[int | None] = None  # characters of a name
@@ -34,40 +35,46 @@ class Dialect:
     # --- values of columns ---------------------------------------------------------------------------------------------
 
     def double(self, column: Expression) -> Expression:
-        """A column as 64-bit floats: narrower floats are widened, so they are not compared in fewer bits."""
-        return exp.Cast(this=column, to=exp.DataType(this=exp.DataType.Type.DOUBLE))
+        """A column as 64-bit floats; narrower floats are widened."""
+        return exp.cast(column, "double")
 
     def number(self, column: Expression) -> Expression:
         """A column as 64-bit floats, NULL for NaN too."""
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
-    def no_number(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        """What holds of a value that is refused where a number is expected; a NULL among the values makes it NULL."""
-        if may_be_missing:
-            yield exp.EQ(this=exp.Abs(this=self.number(column)), expression=self.special("inf"))
-            return
-        yield is_null(self.double(column))
-        is_finite = exp.LT(this=exp.Abs(this=self.double(column.copy())), expression=self.special("inf"))
-        yield exp.Not(this=exp.Paren(this=is_finite))  # NaN is not less than infinity, wherever it stands
+    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
+        """Conditions of values that are refused, whatever the categories.
 
-    def no_text(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        """What holds of a value that is refused where a text is expected, whatever the text."""
-        if not may_be_missing:
-            yield is_null(column)
+        A NULL among the values makes them NULL.
 
-    def no_truth(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        """What holds of a value that is refused where true or false is expected."""
+        Parameters
+        ----------
+        column : Expression
+        kind : {"number", "text", "boolean"}
+            The values that are expected.
+        may_be_missing : bool
+        """
+        if kind != "number":
+            yield from self._refused_null(column, may_be_missing)
+        elif may_be_missing:
+            yield exp.Abs(this=self.number(column)).eq(self.special("inf"))
+        else:
+            yield self.double(column).is_(exp.null())
+            is_finite = exp.Abs(this=self.double(column)) < self.special("inf")
+            yield exp.paren(is_finite).not_()  # NaN is not less than infinity, wherever it stands
+
+    def _refused_null(self, column: Expression, may_be_missing: bool) -> Iterator[Expression]:
         if not may_be_missing:
-            yield is_null(column)
+            yield column.is_(exp.null())
 
     def text(self, column: Expression) -> Expression:
         """A column as texts that are compared character by character."""
-        text = as_text(column)
+        text = exp.cast(column, "text")
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
         """A column of booleans, as what :meth:`truth_value` is compared with."""
-        return as_text(column)
+        return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
 
@@ -98,7 +105,7 @@ class Dialect:
     # --- sources -------------------------------------------------------------------------------------------------------
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """A join that computes a value once for each row, as the column ``value`` of a source of one row.
+        """A join that computes a value once per row, as a column ``value``.
 
         A column of a source of its own is not among those of the table, whatever theirs are called.
         """
@@ -106,17 +113,16 @@ class Dialect:
         return exp.Join(this=source, kind="CROSS")
 
     def _one_row(self, value: Expression) -> Expression:
-        alias = exp.Alias(this=value, alias=exp.to_identifier("value", quoted=True))
-        return exp.Subquery(this=exp.select(alias, copy=False))
+        return exp.select(exp.alias_(value, "value", quoted=True)).subquery()
 
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """What is the same for two names that the database does not tell apart."""
+        """A key that is the same for names that the database does not distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
-        """Why something cannot have a name, or None."""
+        """The reason why a name is not allowed, or None."""
         if not name:
             return "it is empty"
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
@@ -135,7 +141,7 @@ class Dialect:
 
 
 class DuckDB(Dialect):
-    """0.1 is a decimal there, and 0.1e0 a float; names of columns are the same whatever their case."""
+    """DuckDB: 0.1 is a decimal, 0.1e0 a float; column names ignore case."""
 
     name = "duckdb"
 
@@ -147,22 +153,23 @@ class DuckDB(Dialect):
 
 
 class Postgres(Dialect):
-    """Names end after 63 bytes, without a word."""
+    """PostgreSQL: names are cut silently after 63 bytes."""
 
     name = "postgres"
 
     def _one_row(self, value: Expression) -> Expression:
-        """With an offset, which keeps the planner from putting the whole value in the place of each mention of it."""
-        found = super()._one_row(value)
-        found.this.set("offset", exp.Offset(expression=number_literal("0")))
-        return found
+        """With an offset, which keeps the planner from repeating the expression."""
+        return super()._one_row(value).this.offset(0).subquery()
 
     def same_name(self, name: str) -> str:
         return name.encode("utf-8", "surrogatepass")[:63].decode("utf-8", "ignore")
 
 
 class Snowflake(Dialect):
-    """Numbers with a point are decimals, and how a text becomes a float is not said: long ones are written as ratios."""
+    """Snowflake: numbers with a point are decimals.
+
+    How a text becomes a float is not documented, so long numbers are written as ratios.
+    """
 
     name = "snowflake"
     longest = 255
@@ -173,7 +180,10 @@ class Snowflake(Dialect):
 
 
 class Spark(Dialect):
-    """Texts are compared as they are. What stands in ${…} is replaced before a statement is read, in texts and names too."""
+    """Spark: texts are compared without a collation.
+
+    ``${…}`` is replaced before a statement is read, in texts and names too.
+    """
 
     name = "spark"
     collation = None
@@ -191,7 +201,7 @@ class Spark(Dialect):
 
 
 class BigQuery(Dialect):
-    """Comparisons with NaN are false, that with itself too. Few characters can stand in a name."""
+    """BigQuery: NaN does not equal NaN, and names allow few characters."""
 
     name = "bigquery"
     longest = 300
@@ -200,7 +210,7 @@ class BigQuery(Dialect):
 
     def number(self, column: Expression) -> Expression:
         is_nan = exp.IsNan(this=self.double(column))
-        return exp.If(this=is_nan, true=exp.Null(), false=self.double(column.copy()))
+        return exp.If(this=is_nan, true=exp.null(), false=self.double(column))
 
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value)))
@@ -223,7 +233,7 @@ class BigQuery(Dialect):
 
 
 class WithoutNaN(Dialect):
-    """A database whose columns hold neither NaN nor booleans: true and false are 1 and 0."""
+    """A database without NaN and booleans: true and false are 1 and 0."""
 
     def number(self, column: Expression) -> Expression:
         return self.double(column)
@@ -232,11 +242,11 @@ class WithoutNaN(Dialect):
         return self.double(column)
 
     def truth_value(self, truth: bool) -> Expression:
-        return number_literal(str(int(truth)))
+        return exp.Literal.number(int(truth))
 
 
 class SQLite(WithoutNaN):
-    """A column holds values of any type, so the type of each is asked for. NaN is stored as NULL; there are no booleans.
+    """SQLite: a column holds values of any type, and NaN is stored as NULL.
 
     A number in a statement may be read as the float next to it, so only those are written as they are that cannot.
     """
@@ -244,24 +254,20 @@ class SQLite(WithoutNaN):
     name = "sqlite"
     collation = exp.var("BINARY")
 
-    def no_number(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        yield not_of_type(column, ["integer", "real"], may_be_missing=may_be_missing)
-        yield exp.EQ(this=exp.Abs(this=self.double(column.copy())), expression=self.special("inf"))
-
-    def no_text(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        yield not_of_type(column, ["text"], may_be_missing=may_be_missing)
-
-    def no_truth(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        yield not_of_type(column, ["integer", "real"], may_be_missing=may_be_missing)  # a text would be cast to 0
+    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
+        types = ["text"] if kind == "text" else ["integer", "real"]  # a text would be cast to 0
+        yield exp.func("TYPEOF", column).isin(*types, *(["null"] if may_be_missing else [])).not_()
+        if kind == "number":
+            yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """By a function of tables, which sees the columns of the table before it; a subquery does not."""
+        """By a table function, which sees the columns of the table; a subquery does not."""
         row = exp.Anonymous(this="JSON_ARRAY", expressions=[value])
         function = exp.Anonymous(this="JSON_EACH", expressions=[row])
         return exp.Join(this=exp.Table(this=function, alias=alias_of_source(name)), kind="CROSS")
 
     def special(self, which: str) -> Expression:
-        return number_literal("9e999")  # as SQLite itself writes infinity; it has no NaN
+        return exp.Literal.number("9e999")  # as SQLite itself writes infinity; it has no NaN
 
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value))) if is_read_exactly(value) else ratio(value, self.double)
@@ -274,18 +280,18 @@ class SQLite(WithoutNaN):
 
 
 class TSQL(WithoutNaN):
-    """There is neither NaN nor infinity. Blanks at the end of a text do not count, and mostly its case does not either."""
+    """SQL Server: no NaN, no infinity; comparisons ignore trailing blanks and mostly case."""
 
     name = "tsql"
     longest = 128
 
-    def no_number(self, column: Expression, *, may_be_missing: bool) -> Iterator[Expression]:
-        return self.no_text(column, may_be_missing=may_be_missing)
+    def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
+        return self._refused_null(column, may_be_missing)
 
     def text(self, column: Expression) -> Expression:
-        text = exp.Cast(this=column, to=exp.DataType.build("NVARCHAR(MAX)", dialect="tsql"))
+        text = exp.cast(column, "NVARCHAR(MAX)", dialect="tsql")
         # With a full stop after them, blanks are no longer at the end.
-        ended = exp.Paren(this=exp.Add(this=text, expression=exp.National(this=".")))
+        ended = exp.paren(text + exp.National(this="."))
         return exp.Collate(this=ended, expression=exp.var("Latin1_General_100_BIN2"))
 
     def compared_text(self, text: str) -> Expression:
@@ -294,16 +300,17 @@ class TSQL(WithoutNaN):
     def double_value(self, value: float) -> Expression:
         if is_read_exactly(value):
             return signed(value, with_exponent(value))
-        return ratio(value, lambda whole: self.double(exp.Cast(this=whole, to=exp.DataType.build("BIGINT"))))
+        return ratio(value, lambda whole: self.double(exp.cast(whole, "bigint")))
 
     def text_value(self, text: str) -> Expression:
-        """Line breaks by their codes: after a backslash they would be lost, and a line GO would end the batch."""
+        """A text with line breaks by their codes.
+
+        After a backslash they would be lost, and a line GO would end the batch.
+        """
         pieces = [piece for piece in re.split(r"([\r\n])", text) if piece] or [""]
         return joined(
             [
-                exp.Anonymous(this="NCHAR", expressions=[number_literal(str(ord(piece)))])
-                if piece in "\r\n" and piece
-                else exp.National(this=piece)
+                exp.func("NCHAR", exp.Literal.number(ord(piece))) if piece in "\r\n" and piece else exp.National(this=piece)
                 for piece in pieces
             ]
         )
@@ -313,7 +320,7 @@ class TSQL(WithoutNaN):
         return exp.Join(this=source)
 
     def boolean_value(self, truth: bool) -> Expression:
-        return exp.Cast(this=self.truth_value(truth), to=exp.DataType.build("BIT"))
+        return exp.cast(self.truth_value(truth), "bit")
 
     def same_name(self, name: str) -> str:
         return name.lower()
@@ -332,25 +339,8 @@ SPOKEN: dict[str, Dialect] = {
 # --- expressions ---------------------------------------------------------------------------------------------------------
 
 
-def as_text(value: Expression) -> Expression:
-    """A value as a text."""
-    return exp.Cast(this=value, to=exp.DataType(this=exp.DataType.Type.TEXT))
-
-
-def is_null(value: Expression) -> Expression:
-    """Whether a value is missing."""
-    return exp.Is(this=value, expression=exp.Null())
-
-
-def not_of_type(column: Expression, types: list[str], *, may_be_missing: bool) -> Expression:
-    """Whether a value of SQLite has another type than these."""
-    allowed = [exp.Literal.string(one) for one in [*types, "null"][: None if may_be_missing else -1]]
-    kind = exp.Anonymous(this="TYPEOF", expressions=[column])
-    return exp.Not(this=exp.In(this=kind, expressions=allowed))
-
-
 def alias_of_source(name: str) -> Expression:
-    """What a source is called in a query."""
+    """The alias of a source."""
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
@@ -358,17 +348,12 @@ def joined(pieces: list[Expression]) -> Expression:
     """Texts one after the other."""
     if len(pieces) == 1:
         return pieces[0]
-    return exp.Paren(this=reduce(lambda before, piece: exp.DPipe(this=before, expression=piece), pieces))
-
-
-def number_literal(text: str) -> Expression:
-    """A number as it is written here; sqlglot would make a decimal of 1.5e0."""
-    return exp.Literal(this=text, is_string=False)
+    return exp.paren(reduce(lambda before, piece: exp.DPipe(this=before, expression=piece), pieces))
 
 
 def signed(value: float, text: str) -> Expression:
     """A literal, with its sign before it."""
-    literal = number_literal(text)
+    literal = exp.Literal.number(text)
     return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
 
 
@@ -381,13 +366,13 @@ def shortest(value: float) -> str:
 
 
 def with_exponent(value: float) -> str:
-    """The same, without a sign and with an exponent, which makes it a float where other numbers are decimals."""
+    """As :func:`shortest`, without a sign and with an exponent: a float in every dialect."""
     text = shortest(abs(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"
 
 
 def is_read_exactly(value: float) -> bool:
-    """Whether the shortest decimal becomes this float in any reader that makes one division or product of it.
+    """True where any reader with one division or product gets this float.
 
     That is so where digits and power of ten are floats themselves, and where a result that is rounded to 64 bits first,
     as in the long doubles of some processors, rounds to the same float.
@@ -406,7 +391,10 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """A float as a whole number times or over powers of two, of which every step is exact."""
+    """A float as a whole number times or over powers of two.
+
+    Every step is exact.
+    """
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:
@@ -416,8 +404,8 @@ def ratio(value: float, as_double: Any) -> Expression:
     left = abs(exponent)
     while left > 0:
         power = min(left, LARGEST_POWER)
-        found, left = step(this=found, expression=as_double(number_literal(str(2**power)))), left - power
-    return exp.Paren(this=found)
+        found, left = step(this=found, expression=as_double(exp.Literal.number(2**power))), left - power
+    return exp.paren(found)
 
 
 def ascii_lower(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What to_sql can be told. Imports nothing, so that the command line can list it at once."""
+"""Options of to_sql. Imports nothing, as the command line lists them."""
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark")
 FORMS = ("select", "case")

@@ -1,4 +1,4 @@
-"""A tree and its conditions as expressions of SQL. Needs sqlglot.
+"""A tree and its conditions as SQL expressions. Needs sqlglot.
 
 The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``, those to the right of a node before those to its
 left. A row that reaches an entry of the list has failed all before it, so the entry has to ask only for the conditions
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
 from fcca.conditions import KINDS, condition_in_words
 from fcca.exceptions import InvalidInputError
-from fcca.export._sql_dialects import Dialect, Expression, is_null, number_literal
+from fcca.export._sql_dialects import Dialect, Expression
 from fcca.export._tree import Condition, DistilledTree, conditions_in
 
 WHOLE = 2**53  # from here on not every whole number is a 64-bit float
@@ -47,12 +46,11 @@ class Writer:
     def prediction(self) -> Expression:
         """The class of a row."""
         write = self._writer_of_classes()
-        share = self.tree.structure.probability
-        return self._answer(lambda leaf: write(self.tree.classes[int(share[leaf].argmax())]))
+        return self._answer(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
         """The number of a row's leaf."""
-        return self._answer(lambda leaf: number_literal(str(leaf)))
+        return self._answer(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
         """The share of a class in the training weight of a row's leaf."""
@@ -60,7 +58,7 @@ class Writer:
         return self._answer(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
     def bins(self, refused: str | None = None) -> list[tuple[str, Expression]]:
-        """The 0/1 columns of the conditions that the tree was grown on, with the conditions in words.
+        """The binary columns of the tree's conditions, with the conditions in words.
 
         Parameters
         ----------
@@ -74,68 +72,65 @@ class Writer:
         return condition_in_words(name, one.kind, one.threshold, labels)
 
     def _bin(self, condition: Condition, refused: str | None) -> Expression:
-        whens = [(self.holds(condition), number_literal("1"))]
+        whens: list[When] = [(self.holds(condition), exp.Literal.number(1))]
         if refused is not None:
-            flag = exp.Column(this=exp.to_identifier("value", quoted=True), table=exp.to_identifier(refused, quoted=True))
-            whens.insert(0, (exp.EQ(this=flag, expression=number_literal("1")), exp.Null()))
-        return _case(whens, number_literal("0"))
+            whens.insert(0, (exp.column("value", table=refused, quoted=True).eq(1), exp.null()))
+        return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """1 where the bins are NULL, as a value of some column of theirs is refused, and 0 elsewhere; None where none is.
+        """1 for rows whose bins are NULL, 0 for others; None without refused values.
 
         If each bin asked that by itself, the query would grow with the square of the number of columns.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
-        refusals = self._refusals(asked, number_literal("1"))
-        return _case(refusals, number_literal("0")) if refusals else None
+        refusals = self._refusals(asked, exp.Literal.number(1))
+        return _case(refusals, exp.Literal.number(0)) if refusals else None
 
     def _answer(self, write: Callable[[int], Expression]) -> Expression:
-        """What is written of a row's leaf, or NULL where the classifier refuses a value of the row."""
+        """The expression for a row's leaf; NULL where a value is refused."""
         *first, (_, last) = _leaves(self.tree)
-        whens = [(reduce(_and, map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
-        return _case([*self._refusals(self.tree.asked, exp.Null()), *whens], write(last))
+        whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
+        return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
     def _refusals(self, asked: Iterable[int], answer: Expression) -> list[When]:
-        """An answer where a value is one that the classifier refuses: an entry for each column.
+        """One entry per column, for the values that the classifier refuses.
 
         SQLite takes expressions up to a depth, which one entry for hundreds of columns would have.
         """
         tests = (list(self._refused(j)) for j in asked)
-        return [(reduce(_or, found), answer.copy()) for found in tests if found]
+        return [(exp.or_(*found), answer.copy()) for found in tests if found]
 
     def _writer_of_classes(self) -> Callable[[Any], Expression]:
         kind = _kind_of(self.tree.classes, "The classes")
         if kind == "text":
             return lambda label: self.dialect.text_value(_checked_text(label, "The class"))
         if kind == "boolean":
-            return lambda label: self.dialect.boolean_value(label)
+            return self.dialect.boolean_value
         if all(isinstance(label, int) for label in self.tree.classes):
             if max(map(abs, self.tree.classes)) > LARGEST_INTEGER:  # type: ignore[arg-type]
                 raise InvalidInputError(f"The classes {list(self.tree.classes)} have a number of more than 64 bits.")
-            return lambda label: exp.Neg(this=number_literal(str(-label))) if label < 0 else number_literal(str(label))
+            return exp.Literal.number
         return lambda label: self.dialect.double_value(float(label))
 
     # --- conditions ----------------------------------------------------------------------------------------------------
 
     def column(self, j: int) -> Expression:
         """A column by its quoted name."""
-        name, table = self.tree.columns.names[j], self.table
-        before = None if table is None else exp.to_identifier(table, quoted=True)
-        return exp.Column(this=exp.to_identifier(name, quoted=True), table=before)
+        return exp.column(self.tree.columns.names[j], table=self.table, quoted=True)
 
     def holds(self, condition: Condition) -> Expression:
-        """True where a condition holds; false, or NULL for a missing value, where it does not."""
+        """True where a condition holds; otherwise false, or NULL for a missing value."""
         j = condition.column
         if condition.kind == "set":
             return self._is_one_of(j, self.tree.labels_of(condition))
         number = self._number(j)
         if condition.kind == "cut":
-            return exp.GT(this=number, expression=self.dialect.double_value(condition.threshold))
-        is_text = self.tree.columns[j].categories is not None and self._kind(j) != "number"
-        return is_null(self.column(j) if is_text else number)
+            return number > self.dialect.double_value(condition.threshold)
+        is_number = self.tree.columns[j].categories is None or self._kind(j) == "number"
+        return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """A number, NULL where it is missing. Where missing values are refused, none is left to be looked for."""
+        """A number; NULL where it is missing and missing values are not refused."""
         if self.tree.takes_missing:
             return self.dialect.number(self.column(j))
         return self.dialect.double(self.column(j))
@@ -145,7 +140,7 @@ class Writer:
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
-        """Whether a category is one of some."""
+        """True where a category is one of some."""
         dialect, kind = self.dialect, self._kind(j)
         what = f"The category of column {self.tree.columns.names[j]!r}"
         if kind == "text":
@@ -157,28 +152,26 @@ class Writer:
         else:
             value = self._number(j)
             written = [dialect.double_value(_checked_number(label, what)) for label in labels]
-        if len(written) == 1:
-            return exp.EQ(this=value, expression=written[0])
-        return exp.In(this=value, expressions=written)
+        # Not value.eq(…), which puts a collation into parentheses.
+        return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
 
     def _refused(self, j: int) -> Iterator[Expression]:
-        """What holds of a value that the classifier refuses. The one that is NULL, for a missing value, lets it pass."""
-        categories, may_be_missing = self.tree.columns[j].categories, self.tree.takes_missing
-        if categories is not None and self._kind(j) == "text":
-            yield from self.dialect.no_text(self.column(j), may_be_missing=may_be_missing)
-        elif categories is not None and self._kind(j) == "boolean":
-            yield from self.dialect.no_truth(self.column(j), may_be_missing=may_be_missing)
-        else:
-            yield from self.dialect.no_number(self.column(j), may_be_missing=may_be_missing)
+        """Conditions of values that the classifier refuses.
+
+        A condition that is NULL, for a missing value, lets it pass.
+        """
+        categories = self.tree.columns[j].categories
+        kind = "number" if categories is None else self._kind(j)
+        yield from self.dialect.refused(self.column(j), kind, may_be_missing=self.tree.takes_missing)
         if categories is not None:
-            yield exp.Not(this=self._is_one_of(j, categories))
+            yield self._is_one_of(j, categories).not_()
 
 
 # --- the tree ------------------------------------------------------------------------------------------------------------
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """The leaves from right to left, each with the conditions that hold on the way to it."""
+    """The leaves from right to left, with the conditions that lead to them."""
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
@@ -191,7 +184,7 @@ def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
 
 
 def _without_implied(conditions: list[Condition]) -> list[Condition]:
-    """Of several cuts of a column the highest, which says all that the others say."""
+    """Keep only the highest of several cuts of a column, which implies the others."""
     highest: dict[int, float] = {}
     for one in conditions:
         if one.kind == "cut":
@@ -201,7 +194,7 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
 
 
 def kept_conditions(tree: DistilledTree) -> list[Condition]:
-    """All conditions that the tree was grown on; those that it tests where it has kept no others."""
+    """All conditions that the tree was grown on, or those that it tests."""
     if tree.thresholds is not None:
         return conditions_in(tree.thresholds)
     tested = {test for test in tree.tests if test is not None}
@@ -237,22 +230,14 @@ def _checked_number(label: float, what: str) -> float:
 
 
 def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
-    """The first answer whose test holds, or another."""
+    """The first value whose test holds, or another."""
     if not whens:
         return otherwise
     return exp.Case(ifs=[exp.If(this=test, true=answer) for test, answer in whens], default=otherwise)
 
 
-def _and(one: Expression, other: Expression) -> Expression:
-    return exp.And(this=one, expression=other)
-
-
-def _or(one: Expression, other: Expression) -> Expression:
-    return exp.Or(this=one, expression=other)
-
-
 def laid_out(expression: Expression, dialect: Dialect) -> str:
-    """The text of an expression, on lines of their own unless that could change a name or a text.
+    """The text of an expression, indented unless that could change a name or a text.
 
     sqlglot has marks for the line breaks of texts while it indents lines, and not all of its versions have them for those
     of names.

@@ -1,4 +1,4 @@
-"""What fcca itself has stored in a file, checked before it is used: a file may say anything."""
+"""Checks of loaded objects before they are used: a file may hold anything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SELECTION_PATH = "selection_path_"
 
 
 def check_stored(loaded: Any) -> None:
-    """Refuse, by an exception, objects of fcca that are not as fcca makes them; what they hold is not looked at otherwise.
+    """Check that objects of fcca are as fcca makes them; raise ValueError otherwise.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def _require(holds: Any, what: str) -> None:
 
 
 def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
-    """Refuse what is not an array of such numbers and of this shape; NaN and infinity are numbers here."""
+    """Check the type and shape of an array; NaN and infinity are allowed."""
     _require(isinstance(given, np.ndarray) and given.dtype.kind in kinds and given.shape == shape, f"{what} of a wrong kind")
 
 
 def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
-    """Refuse whole numbers that are not between these two, both included."""
+    """Check that whole numbers are between two others, both included."""
     _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
 
 
@@ -151,7 +151,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Categories of moves are positions among those of their column."""
+    """Check that categories of moves are positions among those of their column."""
     for j, column in enumerate(columns):
         if column.categories is None:
             continue
@@ -248,7 +248,7 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
 
 
 def _frame(path: Any) -> pd.DataFrame:
-    """The table that :func:`plain_path` made plain."""
+    """The table that :func:`plain_path` turned into lists."""
     _require(isinstance(path, dict) and all(isinstance(column, list) for column in path.values()), "a path that is no table")
     _require(
         all(isinstance(name, str) and all(isinstance(one, int | float) for one in column) for name, column in path.items()),

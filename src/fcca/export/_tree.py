@@ -1,4 +1,4 @@
-"""DistilledTree: what a fitted classifier's tree is once black box and training rows are gone."""
+"""DistilledTree: the tree of a fitted classifier, without black box and training rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fcca.export._provenance import Provenance, provenance_of
 from fcca.tables import Column, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
 from fcca.trees import TreeStructure
-from fcca.utils import proof_in_words
+from fcca.utils import is_label, proof_in_words
 
 Label = str | int | float | bool
 
@@ -52,7 +52,7 @@ def conditions_in(table: ThresholdTable) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven of a tree.
+    """The proof of a tree.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class DistilledTree:
-    """A decision tree in the units of its table, without the black box and the rows that it was made from.
+    """A decision tree in the units of its table, without black box and rows.
 
     Made by :func:`fcca.export.from_json`; every exporter takes it as it takes a fitted classifier.
 
@@ -134,6 +134,27 @@ class DistilledTree:
         """Positions of the columns that the tree asks for."""
         return tuple(sorted({int(j) for j in self.structure.feature if j >= 0}))
 
+    @property
+    def leaves(self) -> list[int]:
+        """Numbers of the leaves."""
+        return [node for node, test in enumerate(self.tests) if test is None]
+
+    @cached_property
+    def heaviest(self) -> NDArray[np.intp]:
+        """Position of the heaviest class of each node."""
+        heaviest: NDArray[np.intp] = self.structure.probability.argmax(axis=1)
+        return heaviest
+
+    def class_of(self, node: int) -> Label:
+        """The heaviest class of a node."""
+        return self.classes[int(self.heaviest[node])]
+
+    @property
+    def class_array(self) -> NDArray[Any]:
+        """The classes as an array, of objects where they have several types."""
+        one_type = len({type(label) for label in self.classes}) == 1
+        return np.array(self.classes, dtype=None if one_type else object)
+
     @cached_property
     def tests(self) -> tuple[Condition | None, ...]:
         """The condition that each node tests; None for leaves."""
@@ -173,7 +194,7 @@ class DistilledTree:
         return columns.encode(X)
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """0/1 columns, one per condition of ``thresholds``: 1 where it holds. The same as the discretizer's.
+        """Binary columns, one per condition of ``thresholds``, as from the discretizer.
 
         Parameters
         ----------
@@ -217,15 +238,11 @@ class DistilledTree:
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Share of each class in the training weight of a row's leaf."""
-        leaves = self.apply(X)
-        return self.structure.probability[leaves]
+        return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of every row: the heaviest of its leaf."""
-        heaviest = self.predict_proba(X).argmax(axis=1)
-        one_type = len({type(label) for label in self.classes}) == 1
-        answers: NDArray[Any] = np.array(self.classes, dtype=None if one_type else object)[heaviest]
-        return answers
+        return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
         """One line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
@@ -250,7 +267,7 @@ def as_distilled(tree: Any) -> DistilledTree:
     return DistilledTree(
         structure=tree.structure_,
         columns=columns,
-        classes=_plain_labels(tuple(tree.classes_.tolist()), "class") or (),
+        classes=tuple(plain_label(label, "class") for label in tree.classes_.tolist()),
         certificate=Certificate(
             optimal=bool(grown.is_optimal_),
             objective=float(grown.objective_),
@@ -267,21 +284,20 @@ def as_distilled(tree: Any) -> DistilledTree:
 
 
 def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
-    """The columns as a document has them: names, categories and gaps, and nothing that only the black box asks for."""
+    """The columns as documents have them, without details for the black box."""
     names = getattr(tree, "feature_names_in_", None)
     given = None if names is None else [str(name) for name in names]
     if table.columns is None:
         return Columns.numbers(tree.n_features_in_, given)
-    return Columns(
-        tuple(
-            Column(column.name if given is None else given[j], _plain_labels(column.categories, "category"), column.missing)
-            for j, column in enumerate(table.columns)
-        )
-    )
+    columns = []
+    for j, column in enumerate(table.columns):
+        labels = None if column.categories is None else tuple(plain_label(label, "category") for label in column.categories)
+        columns.append(Column(column.name if given is None else given[j], labels, column.missing))
+    return Columns(tuple(columns))
 
 
 def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable:
-    """The same conditions on such columns."""
+    """The same conditions on plain columns."""
     labels = tuple(
         None if codes is None else tuple(columns.label(j, code) for code in codes)
         for j, codes in zip(table.feature.tolist(), table.codes, strict=True)
@@ -290,16 +306,13 @@ def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable
     return replace(table, feature_names=columns.names, labels=labels, columns=known)
 
 
-def _plain_labels(labels: tuple[Any, ...] | None, what: str) -> tuple[Label, ...] | None:
-    """Labels as Python's own texts and numbers, which every form can hold."""
-    if labels is None:
-        return None
-    plain = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-    for label in plain:
-        if not isinstance(label, str | int | float) or label in (np.inf, -np.inf):
-            raise InvalidInputError(
-                f"The {what} {label!r} of type {type(label).__name__} cannot be written: texts and finite numbers can. "
-                "Turn it into a text before fitting, for example with astype(str)."
-            )
+def plain_label(label: Any, what: str) -> Label:
+    """A label as Python's own text, number or boolean, which every form can hold."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    if not is_label(plain):
+        raise InvalidInputError(
+            f"The {what} {label!r} of type {type(label).__name__} cannot be written: texts and finite numbers can. Turn it "
+            "into a text before fitting, for example with astype(str)."
+        )
     # Subclasses of str and int may print as anything.
-    return tuple(next(kind(label) for kind in (bool, str, int, float) if isinstance(label, kind)) for label in plain)
+    return next(kind(plain) for kind in (bool, str, int, float) if isinstance(plain, kind))

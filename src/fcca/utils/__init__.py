@@ -15,7 +15,7 @@ from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
 from fcca.utils._proof import limits_in_words, proof_in_words
-from fcca.utils._text import printable, type_in_words
+from fcca.utils._text import escaped_json, printable, type_in_words
 
 __all__ = [
     "LARGEST_WHOLE",
@@ -27,6 +27,7 @@ __all__ = [
     "atomic_outputs",
     "bar",
     "check_length",
+    "escaped_json",
     "html_table",
     "is_label",
     "is_number",
