@@ -1,4 +1,7 @@
-"""Certificates: the JSON record of what was found and proven, and its verification from the rows and the black box."""
+"""Write, read and verify certificates.
+
+A certificate is the JSON record of what was found and proven. It is verified from the rows and the black box.
+"""
 
 from fcca.certificates._fingerprints import (
     data_fingerprint,

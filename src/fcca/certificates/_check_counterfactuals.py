@@ -1,4 +1,4 @@
-"""Checks of every counterfactual, from the rows, the rules and the black box alone: no search takes part in them."""
+"""Checks of every counterfactual, without any search: from rows, rules and black box."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SINGLE_PRECISION = 1e-6  # of the size of a score that is summed in 32 bits
 
 
 def rows_searched(given: Material) -> list[str]:
-    """Exactly the rows that the black box gets right within the band have a counterfactual."""
+    """Check that exactly the rows predicted correctly within the band are there."""
     stated, numbers = given.points.row, given.numbers
     problems = []
     if twice := [row for row, n in Counter(stated.tolist()).items() if n > 1]:
@@ -24,7 +24,8 @@ def rows_searched(given: Material) -> list[str]:
     problems += problem_of_rows(missing, "no counterfactual, but there should be one")
     problems += problem_of_rows(extra, "a counterfactual, but the black box gets it wrong, or p0 and p1 leave it out")
     if not given.may_end_open:
-        problems += _of_points(given, given.left_open, "called feasible or unknown, as no search ends without a time limit")
+        words = "called feasible or unknown, as no search ends without a time limit"
+        problems += _of_points(given, {words: given.left_open})
     counted = Counter(given.points.status)
     if dict(counted) != {name: n for name, n in given.stated.statuses.items() if n}:
         problems.append(f"the statuses counted are {dict(counted)}, not {given.stated.statuses}")
@@ -32,7 +33,10 @@ def rows_searched(given: Material) -> list[str]:
 
 
 def moves_start(given: Material) -> list[str]:
-    """Every move starts at the value that its row has, no column of a row moves twice, and every move goes somewhere."""
+    """Check that every move starts at its row's value and ends at another.
+
+    No column of a row moves twice.
+    """
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
         return [f"{named_rows(others)}: moves, but no counterfactual"]
@@ -47,13 +51,15 @@ def moves_start(given: Material) -> list[str]:
     landing, nothing = given.landing
     problems += _of_moves(given, nothing | np.isnan(landing) | (landing == own), "ends at no other value of its column")
     moved = np.bincount(given.move_point, minlength=len(points.row)) > 0
-    problems += _of_points(given, given.answered & ~moved, "optimal or feasible by the status, but nothing moves")
-    problems += _of_points(given, given.without_answer & moved, "no counterfactual by the status, but moves")
-    return problems
+    wrong = {
+        "optimal or feasible by the status, but nothing moves": given.answered & ~moved,
+        "no counterfactual by the status, but moves": given.without_answer & moved,
+    }
+    return problems + _of_points(given, wrong)
 
 
 def range_and_rules(given: Material) -> list[str]:
-    """Every answer stays in the range of the training rows and keeps the rules."""
+    """Check that every change stays in the training range and keeps the rules."""
     problems = []
     feature = given.points.move_feature
     landing = given.landing[0]
@@ -66,9 +72,8 @@ def range_and_rules(given: Material) -> list[str]:
         mine = feature == j
         unseen[mine] = ~np.isin(landing[mine], given.table[:, j])
     problems += _of_moves(given, unseen, "ends at a category that no training row has")
-    broken = given.answered & ~given.keeps_rules
-    problems += _of_points(given, broken, "a rule is broken, or a missing value filled in that has to stay")
-    return problems
+    broken = "a rule is broken, or a missing value filled in that has to stay"
+    return problems + _of_points(given, {broken: given.answered & ~given.keeps_rules})
 
 
 def _range(table: Floats) -> tuple[Floats, Floats]:
@@ -76,14 +81,16 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 
 
 def landings(given: Material) -> list[str]:
-    """Every number lands where it may: on the nearest training value of the cell it enters, or in its middle."""
+    """Check that numbers land on the nearest training value of their cell.
+
+    A cell without training values is landed on in its middle.
+    """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
         return []  # a linear model has no cells: a change ends where the answer turns, which the costs are about
     rules = given.stated.parameters.rules
-    bounded = {
-        name for rule in rules if rule.lands_on == "limits" for name in rule.columns
-    }  # the check of rules covers them
+    # The check of rules covers those that land on limits.
+    bounded = {name for rule in rules if rule.lands_on == "limits" for name in rule.columns}
     free = {name for rule in rules if rule.lands_on == "any" for name in rule.columns}
     low, high = _range(given.table)
     by_set = np.zeros(len(model.feature), dtype=np.bool_)
@@ -107,7 +114,10 @@ def landings(given: Material) -> list[str]:
 def _lands_well(
     origin: Floats, landing: Floats, cuts: Floats, values: Floats, box: tuple[float, float], free: bool
 ) -> Bools:
-    """Per move of a column of numbers; ``free``: a rule may have led it to another training value of its cell."""
+    """Per move of a numeric column, True where it lands on an allowed value.
+
+    With ``free``, a rule may have led it to another training value of its cell.
+    """
     cell = np.searchsorted(cuts, landing)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])
     first = np.searchsorted(values, ends[cell], side="right")  # x <= cut is below the cut
@@ -127,46 +137,40 @@ def _lands_well(
 
 
 def answers(given: Material) -> list[str]:
-    """The black box's own predict answers every changed row with the target, and its score leads by the margin.
+    """Check that the black box predicts the target, and that its score leads by the margin.
 
-    Of an unverified one the score leads, and the black box's own predict denies it; or a rule is broken.
+    The target of an unverified counterfactual leads by its score, but the black box does not predict it or a rule is broken.
     """
-    problems = []
     target, claims = given.target_code, given.answered | given.unverified
     named = target >= 0
-    problems += _of_points(given, claims & ~named, "the target is no class of the black box")
-    problems += _of_points(
-        given, claims & named & (target == given.own_class), "the target is the class that the row has already"
-    )
     stated = np.array([label is not None for label in given.points.target], dtype=np.bool_)
-    problems += _of_points(given, given.without_answer & stated, "no counterfactual by the status, but a target")
     asked = np.flatnonzero(claims & named & _moves_somewhere(given))
     claimed, flipped, leads = (np.zeros(len(given.at), dtype=np.bool_) for _ in range(3))
     if len(asked):
         claimed[asked] = given.answered[asked]
         flipped[asked] = given.engine.predict(given.after[asked]) == given.engine.model.classes[target[asked]]
         leads[asked] = _lead(given, asked) >= given.engine.problem.margin
-    problems += _of_points(
-        given, claimed & ~flipped, "the black box's own predict does not answer the changed row with the target"
-    )
-    problems += _of_points(given, claimed & flipped & ~leads, "the margin is missed")
-    doubted = given.unverified & flipped & given.keeps_rules
-    problems += _of_points(given, doubted, "called unverified, but the black box is flipped")
-    problems += _of_points(
-        given, given.unverified & ~leads, "called unverified, but by the scores its target does not win by the margin either"
-    )
-    return problems
+    wrong = {
+        "the target is no class of the black box": claims & ~named,
+        "the target is the class that the row has already": claims & named & (target == given.own_class),
+        "no counterfactual by the status, but a target": given.without_answer & stated,
+        "the black box's own predict does not answer the changed row with the target": claimed & ~flipped,
+        "the margin is missed": claimed & flipped & ~leads,
+        "called unverified, but the black box is flipped": given.unverified & flipped & given.keeps_rules,
+        "called unverified, but by the scores its target does not win by the margin either": given.unverified & ~leads,
+    }
+    return _of_points(given, wrong)
 
 
 def _moves_somewhere(given: Material) -> Bools:
-    """Which points' moves all end at a value; a black box need not take the others."""
+    """Points whose moves all end at a value; a black box may refuse others."""
     somewhere = np.ones(len(given.at), dtype=np.bool_)
     somewhere[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
     return somewhere
 
 
 def _lead(given: Material, which: Longs) -> Floats:
-    """By how much the targets lead their nearest rivals, with what rounding may take away."""
+    """Lead of the targets' scores over the next class, plus a rounding tolerance."""
     model = given.engine.model
     scores = given.engine.scores(given.after[which])
     target = given.target_code[which]
@@ -184,14 +188,14 @@ def _lead(given: Material, which: Longs) -> Floats:
 
 
 def costs(given: Material) -> list[str]:
-    """The cost of every answer, added up from its moves."""
+    """Check that every cost is the sum over its moves."""
     counted = given.answered | given.unverified
     cost = _costs(given)
     wrong = counted & ~(np.isfinite(given.points.cost) & is_near(np.where(counted, given.points.cost, cost), cost))
     if not wrong.any():
         return []
     numbers = f"{given.points.cost[wrong][0]:.12g} instead of {cost[wrong][0]:.12g}"
-    return _of_points(given, wrong, f"another cost is stated than the moves add up to, {numbers}")
+    return _of_points(given, {f"another cost is stated than the moves add up to, {numbers}": wrong})
 
 
 def _costs(given: Material) -> Floats:
@@ -217,30 +221,30 @@ def _costs(given: Material) -> Floats:
 
 
 def bounds(given: Material) -> list[str]:
-    """No bound lies above its cost; the two are equal where optimality is claimed; where nothing was found there is none."""
+    """Check that bounds fit to costs and statuses."""
     points = given.points
     with np.errstate(invalid="ignore"):
         above = ~given.without_answer & (points.bound > points.cost * (1 + NEAR) + NEAR)
         apart = ~above & ~is_near(points.bound, points.cost)
-    problems = _of_points(given, above, "the bound lies above the cost")
-    problems += _of_points(given, apart & (given.status == "optimal"), "called optimal, but the bound lies below the cost")
-    if not given.may_end_open:
-        below = apart & given.unverified
-        problems += _of_points(given, below, "the bound lies below the cost, as no search ends without a time limit")
-    priced = given.without_answer & np.isfinite(points.cost)
-    problems += _of_points(given, priced, "no counterfactual by the status, but a cost")
-    bounded = (given.status == "infeasible") & np.isfinite(points.bound)
-    problems += _of_points(given, bounded, "called infeasible, but there is a bound")
-    endless = (given.status == "unknown") & ~np.isfinite(points.bound)
-    problems += _of_points(given, endless, "called unknown, but nothing is below any bound")
-    return problems
+    below = apart & given.unverified & (not given.may_end_open)
+    bounded = np.isfinite(points.bound)
+    wrong = {
+        "the bound lies above the cost": above,
+        "called optimal, but the bound lies below the cost": apart & (given.status == "optimal"),
+        "the bound lies below the cost, as no search ends without a time limit": below,
+        "no counterfactual by the status, but a cost": given.without_answer & np.isfinite(points.cost),
+        "called infeasible, but there is a bound": (given.status == "infeasible") & bounded,
+        "called unknown, but nothing is below any bound": (given.status == "unknown") & ~bounded,
+    }
+    return _of_points(given, wrong)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------------
 
 
-def _of_points(given: Material, wrong: Bools, what: str) -> list[str]:
-    return problem_of_rows(given.points.row[wrong], what)
+def _of_points(given: Material, wrong: dict[str, Bools]) -> list[str]:
+    """The problems of counterfactuals: in words, and which have them."""
+    return [text for words, which in wrong.items() for text in problem_of_rows(given.points.row[which], words)]
 
 
 def _of_moves(given: Material, wrong: Bools, what: str) -> list[str]:

@@ -32,7 +32,9 @@ PROGRAM, SEARCH = "by a mixed-integer program on HiGHS", "by fcca's own search"
 
 @dataclass
 class Proofs:
-    """What was proven anew of some points; costs and bounds are infinite where nothing flips the black box.
+    """New proofs for some counterfactuals.
+
+    Costs and bounds are infinite where nothing flips the black box.
 
     Attributes
     ----------
@@ -49,29 +51,14 @@ class Proofs:
     by_program: Bools
 
 
-def proven_anew(
-    given: Material, sample: int | None, random_state: int | None, time_limit: float | None, *, shown: bool
-) -> tuple[list[str], str]:
-    """Some of the counterfactuals are proven anew; also says how many, and how.
-
-    Parameters
-    ----------
-    given : Material
-    sample : int or None
-        How many of them, drawn at random; None for all.
-    random_state : int or None
-        None draws one.
-    time_limit : float or None
-        Seconds for the programs, and as many for the searches of those that they leave open.
-    shown : bool
-        Whether to show a bar where nobody has opened a display.
-    """
-    chosen, drawn = _chosen(given, sample, random_state)
+def optima(given: Material) -> list[str] | str:
+    """Re-prove some counterfactuals; return problems, or counts by method."""
+    chosen, drawn = _chosen(given)
     if len(chosen) == 0:
         raise NotChecked("No counterfactual was to be proven anew.")
     searched, unverified = chosen[~given.unverified[chosen]], chosen[given.unverified[chosen]]
-    proofs = _proofs(given, searched, time_limit, shown)
-    problems, n_again = _unverified_again(given, unverified, time_limit)
+    proofs = _proofs(given, searched)
+    problems, n_again = _unverified_again(given, unverified)
     problems += _contradictions(given, searched, proofs)
     n = len(chosen)
     by_program = int((proofs.by_program & proofs.proven).sum())
@@ -84,22 +71,21 @@ def proven_anew(
     doubts = _words_on_open(given, searched, proofs)
     if (left or doubts) and not problems:
         raise NotChecked(f"{words}.{doubts}")
-    return problems, words
+    return problems or words
 
 
-def _chosen(given: Material, sample: int | None, random_state: int | None) -> tuple[Longs, str]:
-    """Which counterfactuals are proven anew, of any status; and in words how they were drawn.
+def _chosen(given: Material) -> tuple[Longs, str]:
+    """The counterfactuals to re-prove, and how they were drawn.
 
     Unverified ones that break a rule are always among them: no other check tells them from honest ones.
     """
-    n = len(given.at)
+    n, sample, random_state = len(given.at), given.effort.sample, given.effort.random_state
     if sample is None or sample >= n:
         return np.arange(n), ""
     random_state = secrets.randbelow(2**32) if random_state is None else random_state
-    chosen = np.random.default_rng(random_state).choice(n, sample, replace=False)
-    return np.union1d(
-        chosen, np.flatnonzero(given.unverified & ~given.keeps_rules)
-    ), f", drawn with random_state {random_state},"
+    drawn = np.random.default_rng(random_state).choice(n, sample, replace=False)
+    chosen = np.union1d(drawn, np.flatnonzero(given.unverified & ~given.keeps_rules))
+    return chosen, f", drawn with random_state {random_state},"
 
 
 def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]:
@@ -132,31 +118,25 @@ def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]
 # --- ways to prove --------------------------------------------------------------------------------------------------------
 
 
-def _proofs(given: Material, chosen: Longs, time_limit: float | None, shown: bool) -> Proofs:
+def _proofs(given: Material, chosen: Longs) -> Proofs:
     n = len(chosen)
     proofs = Proofs(np.full(n, np.inf), np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_))
-    limits = limits_for(given.limits, chosen)
-    with progress_bar("Proving optima anew", n, shown) as progress:
-        told = (lambda done: None) if progress is None else progress
-        if isinstance(given.engine.model, LinearModel):
-            if given.engine.problem.lambda2 == 0:
-                _by_linear_programs(given, chosen, limits, time_limit, proofs, told)
-        else:
-            _by_tree_programs(given, chosen, limits, time_limit, proofs, told)
+    is_linear = isinstance(given.engine.model, LinearModel)
+    if not (is_linear and given.engine.problem.lambda2 > 0):  # no program has squares
+        limits = limits_for(given.limits, chosen)
+        with progress_bar("Proving optima anew", n, given.effort.shown) as progress:
+            told = (lambda done: None) if progress is None else progress
+            (_by_linear_programs if is_linear else _by_tree_programs)(given, chosen, limits, proofs, told)
+        proofs.by_program[:] = True
     if not proofs.proven.all():
-        _by_search(given, chosen, time_limit, proofs)
+        _by_search(given, chosen, proofs)
     return proofs
 
 
 def _by_tree_programs(
-    given: Material,
-    chosen: Longs,
-    limits: Limits | None,
-    time_limit: float | None,
-    proofs: Proofs,
-    told: Callable[[int], None],
+    given: Material, chosen: Longs, limits: Limits | None, proofs: Proofs, told: Callable[[int], None]
 ) -> None:
-    """Trees, with all rules that there are."""
+    """Trees, under any rules."""
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
     found = engine.solve(
@@ -165,30 +145,24 @@ def _by_tree_programs(
         given.own_class[chosen],
         feature_names=given.stated.columns,
         limits=limits,
-        time_limit=time_limit,
+        time_limit=given.effort.time_limit,
         progress=told,
     )
     proofs.cost[:], proofs.bound[:] = _shown(found)
     proofs.proven[:] = found.is_status("optimal", "infeasible")
-    proofs.by_program[:] = True
 
 
 def _shown(found: Counterfactuals) -> tuple[Floats, Floats]:
-    """Costs and bounds that answers show; one that does not flip the black box itself shows none."""
+    """Proven costs and bounds; an unverified counterfactual proves nothing."""
     sure = ~found.is_status("unverified")
     cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
     return cost, np.where(found.is_status("infeasible"), np.inf, bound)
 
 
 def _by_linear_programs(
-    given: Material,
-    chosen: Longs,
-    limits: Limits | None,
-    time_limit: float | None,
-    proofs: Proofs,
-    told: Callable[[int], None],
+    given: Material, chosen: Longs, limits: Limits | None, proofs: Proofs, told: Callable[[int], None]
 ) -> None:
-    engine = given.engine
+    engine, time_limit = given.engine, given.effort.time_limit
     model, problem = engine.model, engine.problem
     assert isinstance(model, LinearModel)
     boundary = model.boundary if model.n_outputs == 1 else 0.0
@@ -202,14 +176,13 @@ def _by_linear_programs(
         outcome = search.solve(k, given.before[point], own_class, target, problem.margin, ends)
         proofs.cost[k], proofs.bound[k] = outcome.cost, outcome.bound
         proofs.proven[k] = STATUSES[outcome.status] in ("optimal", "infeasible")
-        proofs.by_program[k] = True
         told(k + 1)
 
 
-def _by_search(given: Material, chosen: Longs, time_limit: float | None, proofs: Proofs) -> None:
-    """What no program has proven, by the search that is meant for the model, anew."""
+def _by_search(given: Material, chosen: Longs, proofs: Proofs) -> None:
+    """Search again, by the model's own search, what no program has proven."""
     which = np.flatnonzero(~proofs.proven)
-    found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), time_limit)
+    found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), given.effort.time_limit)
     cost, bound = _shown(found)
     proofs.cost[which] = np.minimum(proofs.cost[which], cost)
     proofs.bound[which] = np.maximum(proofs.bound[which], bound)
@@ -224,7 +197,7 @@ def _by_search(given: Material, chosen: Longs, time_limit: float | None, proofs:
 
 
 def _words_on_open(given: Material, chosen: Longs, proofs: Proofs) -> str:
-    """Claims about unproven searches that cannot be checked; empty where none of them found a change."""
+    """Describe claims about unproven searches, which cannot be checked."""
     is_none = np.zeros(len(given.at), dtype=np.bool_)
     is_none[chosen] = proofs.proven & np.isinf(proofs.cost)
     left = np.flatnonzero(given.left_open & ~is_none)
@@ -242,27 +215,14 @@ def _words_on_open(given: Material, chosen: Longs, proofs: Proofs) -> str:
     return words
 
 
-def _unverified_again(given: Material, chosen: Longs, time_limit: float | None) -> tuple[list[str], int]:
-    """Unverified ones are searched again: the same change is to be found, and to be denied again.
+def _unverified_again(given: Material, chosen: Longs) -> tuple[list[str], int]:
+    """Search unverified counterfactuals again; return problems, and how many are unverified again.
 
-    Parameters
-    ----------
-    given : Material
-    chosen : ndarray of int
-        Points, all of them unverified.
-    time_limit : float or None
-        Seconds.
-
-    Returns
-    -------
-    list of str
-        What is wrong.
-    int
-        How many are unverified again.
+    The same change is to be found, and to be denied again.
     """
     if len(chosen) == 0:
         return [], 0
-    found = given.solve_and_check(chosen, limits_for(given.limits, chosen), time_limit)
+    found = given.solve_and_check(chosen, limits_for(given.limits, chosen), given.effort.time_limit)
     cost, bound = given.points.cost[chosen], given.points.bound[chosen]
     again = found.is_status("unverified") & is_near(np.where(np.isfinite(found.cost), found.cost, -1.0), cost)
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Checks of the thresholds: found anew from the moves, chosen anew from those found."""
+"""Checks of the thresholds: counted again from the moves, selected again."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from fcca.thresholds import ThresholdTable
 NAMED = 3
 
 
-def deciding_missing_values(given: Material, time_limit: float | None) -> list[str]:
-    """Where a missing value decides by itself: all of them are searched for anew."""
+def deciding_missing_values(given: Material) -> list[str]:
+    """Search again for all missing values that decide by themselves."""
     points = given.points
     listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
     if twice := sorted(row for (row, _), n in listed.items() if n > 1):
@@ -32,7 +32,8 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
         return [f"there are no missing values, but {len(stated)} of them are said to decide"] if stated else []
     if len(others := np.setdiff1d(points.gap_row, points.row)):
         return [f"a missing value of {named_rows(others)} is said to decide, but there is no counterfactual"]
-    ends = np.inf if time_limit is None else monotonic() + time_limit
+    limit = given.effort.time_limit
+    ends = np.inf if limit is None else monotonic() + limit
     found = given.as_found()
 
     def solve(which: Longs, limits: Limits) -> Counterfactuals:
@@ -57,7 +58,7 @@ def deciding_missing_values(given: Material, time_limit: float | None) -> list[s
 
 
 def found(given: Material) -> list[str]:
-    """The conditions that the moves cross, with counts: merged, rounded and compared with those stated."""
+    """Count, merge and round the conditions that the moves cross, and compare."""
     answers = given.as_found()
     points = given.points
     gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
@@ -99,9 +100,9 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
 
 
 def _described(table: ThresholdTable) -> tuple[Any, ...]:
-    """What a table says of its columns and of the categories in its sets, so that it can be compared.
+    """Columns and categories of a threshold table, for comparisons.
 
-    How a classifier wants its labels handed over is left out: it depends on the form that a table is given in.
+    The type in which a classifier takes labels is left out: it depends on the type of the table.
     """
     labels = (None if one is None else [told_apart(label) for label in one] for one in table.labels)
     if table.columns is None:
@@ -114,14 +115,14 @@ def _described(table: ThresholdTable) -> tuple[Any, ...]:
 
 
 def _names_of_others(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
-    """Names of columns that are neither those of the table nor the black box's own; there may also be none."""
+    """Column names that neither the table nor the black box has."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
     nobody_named = not any(one.name for one in stated.columns or ())
     return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
-    """Every condition by what it is to the last bit, with its name and count."""
+    """Name and count of every condition, by its exact value."""
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {
@@ -138,8 +139,8 @@ def _listed(names: list[str]) -> str:
 # --- the choice among them ------------------------------------------------------------------------------------------------
 
 
-def kept(given: Material, time_limit: float | None) -> list[str]:
-    """The conditions kept are those that Q and the selection take."""
+def kept(given: Material) -> list[str]:
+    """Check that the conditions kept are those that Q and the selection take."""
     stated, Q = given.stated, given.stated.parameters.search["Q"]
     table, asked = stated.found, stated.parameters.selection
     frequent = np.flatnonzero(most_frequent(table, Q))
@@ -172,11 +173,11 @@ def kept(given: Material, time_limit: float | None) -> list[str]:
         problems.append("the lower bound of the selection lies above its inconsistency")
     if claim.optimal and most is None and claim.lower_bound < claim.objective - NEAR:
         problems.append("the selection is called optimal, but its lower bound lies below its inconsistency")
-    return problems or _chosen_anew(given, candidates, learned, B.shape[1], time_limit)
+    return problems or _chosen_anew(given, candidates, learned, B.shape[1])
 
 
 def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
-    """What a selection was told to keep, to leave out and not to exceed; ``taken`` says which candidates it kept."""
+    """Check the limits of a selection; ``taken`` marks the candidates that it kept."""
     OptimalSelection(**asked).check_parameters()
     limits = {name: asked[name] for name in ("keep", "forbid", "per_feature", "max_features")}
     admissible = Admissible.of(candidates, **limits)
@@ -195,10 +196,11 @@ def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, ta
     return problems
 
 
-def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int, limit: float | None) -> list[str]:
+def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int) -> list[str]:
     asked, claim = given.stated.parameters.selection, given.stated.selection
     assert asked is not None
     assert claim is not None
+    limit = given.effort.time_limit
     limits = {"time_limit": limit, "max_nodes": None if claim.optimal else asked["max_nodes"]}
     selection = OptimalSelection(**(asked | limits))
     with warnings.catch_warnings():

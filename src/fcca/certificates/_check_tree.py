@@ -1,4 +1,4 @@
-"""Checks of the tree: its leaves filled anew, its objective added up anew, its proof made anew."""
+"""Checks of the tree: its leaves, its objective and its proof, computed again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fcca.certificates._evidence import NEAR, Floats, Material, NotChecked, is_near, told_apart
 from fcca.certificates._fingerprints import plain_label
 from fcca.exceptions import UnfinishedSearchWarning
-from fcca.export import WITHOUT_EFFECT, Part
+from fcca.export import WITHOUT_EFFECT, Part, conditions_in
 from fcca.tables import Column, Columns, column_names
 from fcca.trees import OptimalTreeClassifier
 
@@ -21,7 +21,7 @@ NUMBERS = ("threshold", "cut", "below", "above", "count")
 
 
 def row_weights(given: Material) -> Floats:
-    """The rows' weights, with those of the classes."""
+    """Weights of the rows times those of their classes."""
     weights, label = given.stated.parameters.class_weight, given.learned
     if weights is None:
         return given.weight
@@ -38,7 +38,10 @@ def row_weights(given: Material) -> Floats:
 
 
 def weights_of_no_class(given: Material) -> list[str]:
-    """Class weights name classes that there are; others only beside all of those, as scikit-learn has it."""
+    """Check that class weights name classes of the rows.
+
+    As in scikit-learn, others are allowed beside all of those.
+    """
     weights = given.stated.parameters.class_weight
     if not isinstance(weights, tuple):
         return []
@@ -49,7 +52,7 @@ def weights_of_no_class(given: Material) -> list[str]:
 
 
 def tree_on_thresholds(given: Material) -> list[str]:
-    """Every condition of the tree is one of those kept; its leaves hold the rows and weights that they are said to hold."""
+    """Check the tree's conditions, and the rows and weights of its leaves."""
     stated = given.stated
     if stated.tree is None:
         return [stated.contradiction]
@@ -57,10 +60,9 @@ def tree_on_thresholds(given: Material) -> list[str]:
     nodes = tree.structure
     problems = _of_thresholds(given)
     problems += _of_classes(given) + _of_columns(given)
-    known = {(int(stated.found.feature[at]), _condition(stated.found, at)) for at in stated.kept}
-    for node in np.flatnonzero(nodes.feature >= 0).tolist():
-        asked = "missing" if node in nodes.asks_missing else nodes.categories.get(node) or float(nodes.threshold[node]).hex()
-        if (int(nodes.feature[node]), asked) not in known:
+    known = set(conditions_in(given.kept))
+    for node, test in enumerate(tree.tests):
+        if test is not None and test not in known:
             said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
             problems.append(f"node {node} of the tree asks whether {said}, which is none of the thresholds kept")
     label = given.learned
@@ -83,7 +85,7 @@ def tree_on_thresholds(given: Material) -> list[str]:
 
 
 def _of_classes(given: Material) -> list[str]:
-    """The classes are those of the rows, in their order; in the data as fingerprints write them."""
+    """Check that the classes are those of the rows, in their order."""
     stated, found = given.stated, np.unique(given.learned).tolist()
     in_data = [(type(label).__name__, label) for label in stated.classes]
     in_tree = [told_apart(label) for label in given.tree.classes]
@@ -96,7 +98,7 @@ def _of_classes(given: Material) -> list[str]:
 
 
 def _of_columns(given: Material) -> list[str]:
-    """The tree takes and refuses what the classifier does: its columns are those of the rows and the black box."""
+    """Check that the columns are those of the rows and the black box."""
     own, names, tree = given.search.columns, column_names(given.rows.X), given.tree
     plain = Columns.numbers(len(given.stated.columns), names) if own is None else own
     problems = []
@@ -117,7 +119,7 @@ def _told(column: Column) -> tuple[Any, ...]:
 
 
 def _of_thresholds(given: Material) -> list[str]:
-    """What the tree's document says of the thresholds and the counterfactuals is what the certificate says of them."""
+    """Check that tree and certificate state the same thresholds and counterfactuals."""
     table = given.tree.thresholds
     kept, problems = given.kept, []
     if table is not None and not (
@@ -129,7 +131,7 @@ def _of_thresholds(given: Material) -> list[str]:
 
 
 def _of_provenance(given: Material) -> list[str]:
-    """Where the tree is said to come from: the statuses, what it learned, and how well."""
+    """Check the provenance of the tree: statuses, training labels, fidelity and accuracy."""
     stated, provenance, problems = given.stated, given.tree.provenance, []
     assert provenance is not None  # the document was refused otherwise
     if provenance.statuses != stated.statuses:
@@ -165,12 +167,12 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 
 
 def _asked_of_search(given: Material) -> dict[str, Any]:
-    """What a tree is told to come from; what has no effect on a search that ends is left out there."""
+    """Parameters of the search that the tree's provenance has to state."""
     return {name: value for name, value in given.stated.parameters.search.items() if name not in WITHOUT_EFFECT}
 
 
 def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:
-    """The same of the tree; weights class by class are told in words."""
+    """Parameters of the tree that its provenance has to state."""
     asked = given.stated.parameters
     found: dict[str, Any] = {"max_depth": asked.max_depth, "regularization": asked.regularization}
     if not isinstance(asked.class_weight, tuple):
@@ -181,29 +183,19 @@ def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:
 
 
 def _asked_of_selection(given: Material) -> dict[str, Any]:
-    """The same of a selection; conditions and columns that it names are told in words."""
+    """Parameters of the selection that the tree's provenance has to state."""
     asked = given.stated.parameters.selection
     if asked is None:
         return {"selection": None}
     return {name: asked[name] for name in ("n_thresholds", "max_inconsistency", "max_features", "max_nodes", "fit_to")}
 
 
-def _condition(table: Any, at: int) -> Any:
-    kind = table.kind[at]
-    return "missing" if kind == "missing" else table.codes[at] if kind == "set" else float(table.threshold[at]).hex()
-
-
 def objective(given: Material) -> list[str]:
-    """Regularization and depth are those asked for; the objective is that of the leaves; bound, gap and proof fit to it."""
+    """Check regularization, depth, objective, bound and gap of the tree."""
     asked, tree, proof = given.stated.parameters, given.tree, given.stated.proof
     claim = tree.certificate
     problems = []
-    if (claim.objective, claim.lower_bound, claim.gap, claim.optimal) != (
-        proof.objective,
-        proof.lower_bound,
-        proof.gap,
-        proof.optimal,
-    ):
+    if any(getattr(claim, name) != getattr(proof, name) for name in ("objective", "lower_bound", "gap", "optimal")):
         problems.append("the tree states another objective, bound, gap or optimality than the proof")
     weight = row_weights(given)
     total = float(weight.sum())
@@ -242,9 +234,9 @@ def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array([plain_label(label) for label in labels.tolist()], dtype=object)
 
 
-def tree_proven_anew(given: Material, time_limit: float | None) -> tuple[list[str], str]:
-    """The best tree on the thresholds kept is searched anew; also says what came of it."""
-    stated, proof = given.stated, given.stated.proof
+def best_tree(given: Material) -> list[str] | str:
+    """Search the best tree again; return problems, or what was confirmed."""
+    stated, proof, time_limit = given.stated, given.stated.proof, given.effort.time_limit
     B = given.kept.binarize(given.table)
     search = OptimalTreeClassifier(
         max_depth=stated.parameters.max_depth,
@@ -255,13 +247,13 @@ def tree_proven_anew(given: Material, time_limit: float | None) -> tuple[list[st
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
         anew = search.fit(B, given.learned, row_weights(given))
     if proof.optimal and anew.objective_ < proof.objective - NEAR:
-        return [f"a tree of objective {anew.objective_:.12g} is better than the one called optimal"], ""
+        return [f"a tree of objective {anew.objective_:.12g} is better than the one called optimal"]
     if anew.objective_ < proof.lower_bound - NEAR:
-        return [f"a tree of objective {anew.objective_:.12g} lies below the stated lower bound"], ""
+        return [f"a tree of objective {anew.objective_:.12g} lies below the stated lower bound"]
     if anew.lower_bound_ > proof.objective + NEAR:
-        return [f"no tree is below {anew.lower_bound_:.12g}, but an objective of {proof.objective:.12g} is stated"], ""
+        return [f"no tree is below {anew.lower_bound_:.12g}, but an objective of {proof.objective:.12g} is stated"]
     if not anew.is_optimal_:
         if anew.lower_bound_ >= proof.lower_bound - NEAR:
-            return [], "the bound was reached again within the time limit"
+            return "the bound was reached again within the time limit"
         raise NotChecked(f"The time limit of {time_limit:g} s ended the search before its proof; no better tree was found.")
-    return [], "no tree of this depth is better" if proof.optimal else "no tree of this depth is below the lower bound"
+    return "no tree of this depth is better" if proof.optimal else "no tree of this depth is below the lower bound"

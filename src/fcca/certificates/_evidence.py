@@ -1,4 +1,4 @@
-"""What a certificate is checked against: the rows, the black box, and what it says as numbers."""
+"""The material of all checks: rows, black box, and the certificate as arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS_NAMED = 3
 
 
 def is_near(one: Any, other: Any) -> Any:
-    """Whether numbers are the same but for rounding."""
+    """True where numbers are the same but for rounding."""
     return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
 
 
@@ -52,13 +52,13 @@ def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
 
 
 def told_apart(label: Any) -> tuple[str, Any]:
-    """A label as documents tell labels apart: true is not 1, and 1.0 is, as in fingerprints."""
+    """A label with its type: true differs from 1, and 1.0 does not."""
     plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
     return type(plain).__name__, plain
 
 
 def _positions(rows: Longs, known: Longs, otherwise: str) -> Longs:
-    """Where rows stand among known ones; NotChecked, with a reason, where one does not."""
+    """Positions of rows among known ones; raise NotChecked for an unknown row."""
     if not np.isin(rows, known).all():
         raise NotChecked(otherwise)
     order = np.argsort(known, kind="stable")
@@ -68,6 +68,30 @@ def _positions(rows: Longs, known: Longs, otherwise: str) -> Longs:
 
 class NotChecked(Exception):  # noqa: N818
     """Raised by a check that cannot be made, with the reason."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The work that checks may do.
+
+    Attributes
+    ----------
+    sample : int or None
+        Counterfactuals to re-prove, drawn at random; None for all.
+    random_state : int or None
+        None draws one.
+    time_limit : float or None
+        Seconds for each search.
+    n_jobs : int or None
+    shown : bool
+        True shows progress bars where nobody has opened a display.
+    """
+
+    sample: int | None = None
+    random_state: int | None = None
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    shown: bool = False
 
 
 @dataclass
@@ -82,22 +106,22 @@ class Material:
     numbers : ndarray of int
         What the certificate calls them.
     estimator : fitted classifier
-    n_jobs : int or None
+    effort : Effort
     """
 
     stated: CertificateDocument
     rows: TrainingTable
     numbers: Longs
     estimator: Any
-    n_jobs: int | None = None
+    effort: Effort = Effort()
 
     # --- computed from the rows and the black box ---------------------------------------------------------------------
 
     @cached_property
     def search(self) -> ThresholdSearch:
-        """The discretizer's search with box, cells and rules of these rows. No counterfactual is searched by it."""
+        """The discretizer's search with the box, cells and rules of these rows."""
         given = self.stated.parameters
-        parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.n_jobs, "verbose": 0}
+        parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
         table = search.encode(self.rows.X)
         return search.with_statistics(search.statistics(table), rows=table)
@@ -120,7 +144,7 @@ class Material:
 
     @cached_property
     def answers(self) -> NDArray[np.generic]:
-        """What the classifier itself answers to the rows."""
+        """Predictions of the black box for the rows."""
         return self.engine.predict(self.table)
 
     @cached_property
@@ -130,7 +154,7 @@ class Material:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Which rows the classifier gets right with a confidence in the band."""
+        """Rows that the black box predicts correctly with a confidence in the band."""
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
@@ -140,7 +164,7 @@ class Material:
 
     @cached_property
     def may_end_open(self) -> bool:
-        """Whether a search may honestly have ended without a proof.
+        """True where a search may honestly have ended without a proof.
 
         The searches of the core end with one unless the clock ends them. The programs that linear models with many classes,
         with categories or under rules are solved by may be given up by HiGHS.
@@ -166,7 +190,7 @@ class Material:
         return self.targets(self.stated.parameters.fit_to)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
-        """The labels, or the black box's answers."""
+        """The labels, or the black box's predictions."""
         return np.asarray(self.rows.y if fit_to == "labels" else self.answers)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
@@ -177,12 +201,12 @@ class Material:
             self.own_class[which],
             feature_names=self.stated.columns,
             limits=limits,
-            n_jobs=self.n_jobs,
+            n_jobs=self.effort.n_jobs,
             time_limit=time_limit,
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """The same; those that break a rule are unverified."""
+        """Search again as in :meth:`solve`; counterfactuals that break a rule are unverified."""
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
     # --- what the certificate says, by positions in the table ---------------------------------------------------------
@@ -208,19 +232,19 @@ class Material:
 
     @cached_property
     def move_point(self) -> Longs:
-        """Per move, which counterfactual it is of."""
+        """Per move, its counterfactual."""
         return self._point_of(self.points.move_row)
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Per missing value that decides, whose row it is in."""
+        """Per missing value that decides, the counterfactual of its row."""
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
         return _positions(rows, self.points.row, "It has moves of rows without a counterfactual.")
 
     def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
-        """Values of a certificate in the classifier's codes, NaN for a missing one; and which of them are none at all."""
+        """Values in the classifier's codes, NaN for missing ones; and a mask of unknown ones."""
         codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
         for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
             if value is None:
@@ -247,72 +271,72 @@ class Material:
 
     @cached_property
     def origin(self) -> tuple[Floats, Bools]:
-        """Where moves start, and which of them start at nothing that there is."""
+        """Values at which moves start, and a mask of unknown ones."""
         return self.codes(self.points.move_feature, self.points.move_from)
 
     @cached_property
     def landing(self) -> tuple[Floats, Bools]:
-        """Where moves end, and which of them end at nothing that there is."""
+        """Values at which moves end, and a mask of unknown ones."""
         return self.codes(self.points.move_feature, self.points.move_to)
 
     @cached_property
     def before(self) -> Floats:
-        """The rows asked about."""
+        """The rows of the counterfactuals."""
         return self.table[self.at]
 
     @cached_property
     def after(self) -> Floats:
-        """The same, changed."""
+        """The rows of the counterfactuals after their moves."""
         changed = self.before.copy()
         changed[self.move_point, self.points.move_feature] = self.landing[0]
         return changed
 
     @cached_property
     def status(self) -> NDArray[np.str_]:
-        """Per counterfactual."""
+        """Status of each counterfactual."""
         return np.array(self.points.status, dtype="U10")
 
     @cached_property
     def answered(self) -> Bools:
-        """Which counterfactuals claim to flip the classifier."""
+        """Counterfactuals that claim to flip the black box."""
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Which claim to flip what was read of the classifier, and not the classifier itself."""
+        """Counterfactuals that claim to flip the model that was read, not the black box."""
         unverified: Bools = self.status == "unverified"
         return unverified
 
     @cached_property
     def without_answer(self) -> Bools:
-        """Which claim to be none."""
+        """Rows that claim to have no counterfactual."""
         return np.isin(self.status, WITHOUT_ANSWER)
 
     @cached_property
     def left_open(self) -> Bools:
-        """Which claim that their search was ended before its proof."""
+        """Counterfactuals whose search claims to have ended before its proof."""
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property
     def keeps_rules(self) -> Bools:
-        """Which changed rows keep the rules."""
+        """Counterfactuals that keep the rules."""
         kept: Bools = holds(self.stated.parameters.rules, self.columns, self.before, self.after)
         return kept
 
     @cached_property
     def own_class(self) -> NDArray[np.int32]:
-        """Per counterfactual, what the classifier answers its row with, as a position in its classes."""
+        """Per counterfactual, the class of its row, as a position."""
         return self.engine.class_index(self.answers[self.at])
 
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
-        """Per counterfactual, the class that it is to be answered with, as a position; -1 for none."""
+        """Per counterfactual, the target class, as a position; -1 for none."""
         position = {told_apart(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
         targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
         return np.array(list(targets), dtype=np.int32)
 
     def as_found(self) -> Counterfactuals:
-        """The counterfactuals as the engine would have returned them; the cuts that they cross are found anew."""
+        """The counterfactuals as the engine returns them, with recomputed cuts."""
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
             raise NotChecked("Some moves end at no value of their column.")
         order = np.lexsort((self.points.move_feature, self.move_point))

@@ -1,4 +1,7 @@
-"""Read certificates. A document is checked completely before it is used, and nothing in it is ever run."""
+"""Read certificates.
+
+A document is checked completely before it is used, and nothing in it is ever run.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.certificates._writing import FORMAT, IN_PIECES, VERSION
+from fcca.certificates._writing import FORMAT, IN_PIECES, SEARCH, VERSION
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
@@ -28,7 +31,6 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 TIMES = ("time_limit", "time_limit_per_row")
-SEARCH = dict.fromkeys((*SHARES, *COSTS), float) | {"round_thresholds": bool} | dict.fromkeys(TIMES, float | None)
 TREE_PARAMETERS = {
     "max_depth": int | None,
     "regularization": float | None,
@@ -83,7 +85,7 @@ class Points:
 
 @dataclass(frozen=True)
 class StatedProof:
-    """What a certificate claims of a tree, or of a choice of thresholds (whose objective is its inconsistency)."""
+    """The claimed proof of a tree, or of a selection by its inconsistency."""
 
     objective: float
     lower_bound: float
@@ -93,7 +95,7 @@ class StatedProof:
 
 @dataclass(frozen=True)
 class StatedParameters:
-    """What was asked for; the names are those of FCCADiscretizer, FCCAClassifier and OptimalTreeClassifier."""
+    """The parameters, named as in FCCADiscretizer, FCCAClassifier and OptimalTreeClassifier."""
 
     search: dict[str, Any]
     rules: tuple[Constraint, ...]
@@ -107,13 +109,13 @@ class StatedParameters:
 
     @property
     def search_is_limited(self) -> bool:
-        """Whether searches of counterfactuals may have been ended by the clock."""
+        """True where a time limit may have ended searches of counterfactuals."""
         return any(self.search[name] is not None for name in TIMES)
 
 
 @dataclass(frozen=True)
 class ReadFrom:
-    """How the command line read the rows.
+    """The way in which the command line read the rows.
 
     Attributes
     ----------
@@ -270,13 +272,16 @@ def _decision(threshold: float | None) -> float | None:
 
 def _parameters(given: dict[str, Any]) -> StatedParameters:
     where, of_tree = "parameters", "the tree's parameters"
-    search = _reader.entries(given, SEARCH, where)
-    margin, tolerance = given.get("margin"), given.get("merge_tolerance")
-    search["margin"] = margin if isinstance(margin, str) else _reader.entry(given, "margin", float, where)
-    search["merge_tolerance"] = tolerance if tolerance == "auto" else _reader.entry(given, "merge_tolerance", float, where)
+    texts = {
+        name: value
+        for name, value in given.items()
+        if (name, value) == ("merge_tolerance", "auto") or (name == "margin" and isinstance(value, str))
+    }
+    numbers = {name: kind for name, kind in SEARCH.items() if name not in texts}
+    search = _reader.entries(given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
-    if not isinstance(margin, str) and search["margin"] <= 0:
+    if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")
     tree = _reader.entry(given, "tree", dict, where)
     asked = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no number of nodes
@@ -408,7 +413,7 @@ def _kept(given: dict[str, Any], n_found: int) -> tuple[int, ...]:
 
 
 def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTree | None, str]:
-    """The tree, or what is wrong with it."""
+    """The tree, or a description of its contradiction."""
     for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
         _reader.entry(given, name, kind, "the tree")
     if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):

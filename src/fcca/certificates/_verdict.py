@@ -1,4 +1,4 @@
-"""What the check of a certificate ends with."""
+"""The results of a verification."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Verification:
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing in the certificate was found to be wrong."""
+        """True where no check failed."""
         return all(check.outcome != FAILED for check in self.checks)
 
     @property
     def complete(self) -> bool:
-        """Whether every check was made. One that was not leaves what it is about as it was claimed."""
+        """True where every check was made; what was not checked stays a claim."""
         return all(check.outcome != NOT_CHECKED for check in self.checks)
 
     @property
@@ -77,7 +77,7 @@ class Verification:
         return f"Rejected: {', '.join(self.failed)} failed, {n[PASSED]} checks passed{left}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in plain lists and texts, for JSON."""
+        """Lists and texts for JSON."""
         lines = [{"name": one.name, "outcome": one.outcome, "words": one.words} for one in self.checks]
         return {"accepted": self.accepted, "complete": self.complete, "checks": lines}
 

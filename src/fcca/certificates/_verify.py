@@ -1,10 +1,10 @@
-"""verify: all checks of a certificate, one after the other."""
+"""verify: run all checks of a certificate in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from fcca.certificates import _check_counterfactuals as _points, _check_thresholds as _thresholds, _check_tree as _tree
-from fcca.certificates._check_proofs import proven_anew
-from fcca.certificates._evidence import Material, NotChecked
+from fcca.certificates._check_proofs import optima
+from fcca.certificates._evidence import Effort, Material, NotChecked
 from fcca.certificates._fingerprints import data_fingerprint, model_fingerprint, positions_of_categories
 from fcca.certificates._reading import CertificateDocument, read_certificate
 from fcca.certificates._verdict import FAILED, NOT_CHECKED, PASSED, Check, Verification
@@ -24,7 +24,6 @@ from fcca.tables import weighted_rows
 from fcca.utils import progress_bar
 
 SAMPLE, TIME_LIMIT = 20, 60.0
-Problems = list[str] | tuple[list[str], str]
 
 
 def verify(
@@ -101,8 +100,10 @@ def verify(
     threshold = stated.decision_threshold
     try:
         deciding = model if threshold is None or decision_threshold(model) is not None else decide_at(model, threshold)
-        given = Material(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), n_jobs)
-        return Verification(tuple(_checks(given, sample, random_state, time_limit, bool(verbose))))
+        effort = Effort(sample, random_state, time_limit, n_jobs, bool(verbose))
+        return Verification(
+            _checks(Material(stated, table, numbers.astype(np.int64)[table.rows], _frozen(deciding), effort))
+        )
     except NotFittedError as error:
         inner = model.estimator if isinstance(model, FrozenEstimator) else model
         raise InvalidInputError(
@@ -112,14 +113,9 @@ def verify(
 
 
 def _check_numbers(sample: Any, random_state: Any, time_limit: Any) -> None:
-    if sample is not None and (not isinstance(sample, Integral) or isinstance(sample, bool) or sample < 0):
-        raise InvalidInputError(f"sample must be a whole number of at least 0, or None for all, got {sample!r}.")
-    if random_state is not None and (
-        not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0
-    ):
-        raise InvalidInputError(
-            f"random_state must be a whole number of at least 0, or None for another each time, got {random_state!r}."
-        )
+    for name, value, none in (("sample", sample, "all"), ("random_state", random_state, "another each time")):
+        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 0):
+            raise InvalidInputError(f"{name} must be a whole number of at least 0, or None for {none}, got {value!r}.")
     is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and float(time_limit) >= 0):
         raise InvalidInputError(f"time_limit must be a number of seconds, or None for none, got {time_limit!r}.")
@@ -129,76 +125,34 @@ def _frozen(model: Any) -> Any:
     return model if isinstance(model, FrozenEstimator) or not hasattr(model, "fit") else FrozenEstimator(model)
 
 
-def _checks(
-    given: Material, sample: int | None, random_state: int | None, time_limit: float | None, shown: bool
-) -> list[Check]:
-    about = [_check("data", lambda: _same_data(given)), _check("model", lambda: _same_model(given))]
-    steps: list[tuple[str, Callable[[], Problems]]] = [
-        ("parameters", lambda: _usable(given)),
-        ("rows searched", lambda: _points.rows_searched(given)),
-        ("moves", lambda: _points.moves_start(given)),
-        ("range and rules", lambda: _points.range_and_rules(given)),
-        ("landings", lambda: _points.landings(given)),
-        ("answers", lambda: _points.answers(given)),
-        ("costs", lambda: _points.costs(given)),
-        ("bounds", lambda: _points.bounds(given)),
-        ("missing values", lambda: _thresholds.deciding_missing_values(given, time_limit)),
-        ("thresholds found", lambda: _thresholds.found(given)),
-        ("thresholds kept", lambda: _thresholds.kept(given, time_limit)),
-        ("tree", lambda: _tree.tree_on_thresholds(given)),
-        ("objective", lambda: _tree.objective(given)),
-        ("best tree", lambda: _tree.tree_proven_anew(given, time_limit)),
-        ("optima", lambda: proven_anew(given, sample, random_state, time_limit, shown=shown)),
-    ]
-    checks, reason = about, _other_than_certified(about)
-    with progress_bar("Checks", len(steps), shown) as progress:
-        for done, (name, work) in enumerate(steps):
-            if reason is not None:
-                checks.append(Check(name, NOT_CHECKED, reason))
-                continue
-            checks.append(_check(name, work))
-            if name == "parameters" and checks[-1].outcome == FAILED:
-                reason = "The parameters cannot be used."
-            if progress is not None:
+def _checks(given: Material) -> tuple[Check, ...]:
+    checks: list[Check] = []
+    with progress_bar("Checks", len(CHECKS), given.effort.shown) as progress:
+        for done, step in enumerate(CHECKS):
+            reason = _why_not_to_go_on(checks)
+            checks.append(_check(step, given) if reason is None else Check(step.name, NOT_CHECKED, reason))
+            if progress is not None and reason is None:
                 progress(done + 1)
-    return checks
+    return tuple(checks)
 
 
-def _other_than_certified(about: list[Check]) -> str | None:
-    failed = [check.name for check in about if check.outcome == FAILED]
-    return f"This is not the {' nor the '.join(failed)} that the certificate is about." if failed else None
+def _why_not_to_go_on(checks: list[Check]) -> str | None:
+    """The reason why later checks would say nothing, or None."""
+    failed = [check.name for check in checks if check.outcome == FAILED]
+    if len(checks) > 1 and (others := [name for name in failed if name in ("data", "model")]):
+        return f"This is not the {' nor the '.join(others)} that the certificate is about."
+    return "The parameters cannot be used." if "parameters" in failed else None
 
 
-def _check(name: str, work: Callable[[], Problems]) -> Check:
+def _check(step: Step, given: Material) -> Check:
     try:
-        result = work()
+        found = step.work(given)
     except NotChecked as reason:
-        return Check(name, NOT_CHECKED, str(reason))
-    problems, words = result if isinstance(result, tuple) else (result, "")
-    if problems:
-        text = "; ".join(problems)
-        return Check(name, FAILED, f"{text[:1].upper()}{text[1:]}.")
-    words = words or CONFIRMED[name]
-    return Check(name, PASSED, f"{words[:1].upper()}{words[1:]}.")
-
-
-CONFIRMED = {
-    "data": "the rows are those of the certificate",
-    "model": "the black box is that of the certificate",
-    "parameters": "they can be used with these rows and this black box",
-    "rows searched": "exactly the rows that the black box gets right within the band are there",
-    "moves": "every move starts at the value of its row",
-    "range and rules": "every change stays in the range of the rows and keeps the rules",
-    "landings": "every move lands on an allowed value",
-    "answers": "the black box answers every changed row with its target, by the margin",
-    "costs": "every cost is what its moves add up to",
-    "bounds": "no bound lies above its cost, and equals it where optimality is claimed",
-    "missing values": "missing values decide where they are said to",
-    "thresholds found": "the moves cross these thresholds, so often",
-    "thresholds kept": "they are those that Q and the selection take",
-    "tree": "its conditions are thresholds kept, and its leaves hold these rows and weights",
-    "objective": "error, leaves, bound and gap add up",
-}
+        return Check(step.name, NOT_CHECKED, str(reason))
+    outcome, text = (PASSED, found) if isinstance(found, str) else (FAILED, "; ".join(found))
+    if not text:
+        outcome, text = PASSED, step.confirmed
+    return Check(step.name, outcome, f"{text[:1].upper()}{text[1:]}.")
 
 
 def _same_data(given: Material) -> list[str]:
@@ -249,7 +203,7 @@ def _same_model(given: Material) -> list[str]:
 
 
 def _usable(given: Material) -> list[str]:
-    """Everything that later checks compute with is made here, so that what cannot be used is said once."""
+    """Build everything that later checks compute with, to report an error once."""
     try:
         given.table  # noqa: B018
         if given.stated.points is not None:
@@ -262,3 +216,56 @@ def _usable(given: Material) -> list[str]:
         raise
     except (FCCAError, ValueError) as error:
         return [f"they cannot be used with these rows and this black box: {error}"]
+
+
+# --- all checks -----------------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """A check to run.
+
+    Attributes
+    ----------
+    name : str
+    work : callable
+        Returns a list of problems, or a text that says what was confirmed. Raises NotChecked where it cannot tell.
+    confirmed : str
+        What is confirmed where ``work`` returns no problem.
+    """
+
+    name: str
+    work: Callable[[Material], list[str] | str]
+    confirmed: str = ""
+
+
+CHECKS = (
+    Step("data", _same_data, "the rows are those of the certificate"),
+    Step("model", _same_model, "the black box is that of the certificate"),
+    Step("parameters", _usable, "they can be used with these rows and this black box"),
+    Step(
+        "rows searched",
+        _points.rows_searched,
+        "exactly the rows that the black box gets right within the band are there",
+    ),
+    Step("moves", _points.moves_start, "every move starts at the value of its row"),
+    Step(
+        "range and rules",
+        _points.range_and_rules,
+        "every change stays in the range of the rows and keeps the rules",
+    ),
+    Step("landings", _points.landings, "every move lands on an allowed value"),
+    Step("answers", _points.answers, "the black box answers every changed row with its target, by the margin"),
+    Step("costs", _points.costs, "every cost is what its moves add up to"),
+    Step("bounds", _points.bounds, "no bound lies above its cost, and equals it where optimality is claimed"),
+    Step("missing values", _thresholds.deciding_missing_values, "missing values decide where they are said to"),
+    Step("thresholds found", _thresholds.found, "the moves cross these thresholds, so often"),
+    Step("thresholds kept", _thresholds.kept, "they are those that Q and the selection take"),
+    Step(
+        "tree",
+        _tree.tree_on_thresholds,
+        "its conditions are thresholds kept, and its leaves hold these rows and weights",
+    ),
+    Step("objective", _tree.objective, "error, leaves, bound and gap add up"),
+    Step("best tree", _tree.best_tree),
+    Step("optima", optima),
+)
