@@ -173,7 +173,7 @@ def kept(given: Material) -> list[str]:
         problems.append("the lower bound of the selection lies above its inconsistency")
     if claim.optimal and most is None and claim.lower_bound < claim.objective - NEAR:
         problems.append("the selection is called optimal, but its lower bound lies below its inconsistency")
-    return problems or _chosen_anew(given, candidates, learned, B.shape[1])
+    return problems or _selected_again(given, candidates, learned, B.shape[1])
 
 
 def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
@@ -196,7 +196,7 @@ def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, ta
     return problems
 
 
-def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int) -> list[str]:
+def _selected_again(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int) -> list[str]:
     asked, claim = given.stated.parameters.selection, given.stated.selection
     assert asked is not None
     assert claim is not None
@@ -206,20 +206,20 @@ def _chosen_anew(given: Material, candidates: ThresholdTable, learned: Any, n_ke
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
         try:
-            anew = selection.select(candidates, given.table, learned, given.weight)
+            best = selection.select(candidates, given.table, learned, given.weight)
         except InvalidInputError as error:  # those kept are good enough, so only a limit keeps others from being found
             raise NotChecked(f"The time limit ended the search: {error}") from error
-    if asked["max_inconsistency"] is None and n_kept != anew.n_thresholds:
+    if asked["max_inconsistency"] is None and n_kept != best.n_thresholds:
         return [f"{n_kept} thresholds are kept, but {asked['n_thresholds']} were asked for"]
-    same_size = anew.n_thresholds == n_kept
-    if claim.optimal and anew.n_thresholds < n_kept:
-        return [f"{anew.n_thresholds} thresholds will do, so {n_kept} are not the fewest"]
-    if same_size and claim.optimal and anew.inconsistency < claim.objective - NEAR:
-        return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, so these are not the best"]
-    if same_size and anew.inconsistency < claim.lower_bound - NEAR:
-        return [f"other {n_kept} thresholds have an inconsistency of {anew.inconsistency:.9g}, below the stated lower bound"]
-    if not claim.optimal and anew.is_optimal and asked["time_limit"] is None and asked["max_nodes"] is None:
+    same_size = best.n_thresholds == n_kept
+    if claim.optimal and best.n_thresholds < n_kept:
+        return [f"{best.n_thresholds} thresholds will do, so {n_kept} are not the fewest"]
+    if same_size and claim.optimal and best.inconsistency < claim.objective - NEAR:
+        return [f"other {n_kept} thresholds have an inconsistency of {best.inconsistency:.9g}, so these are not the best"]
+    if same_size and best.inconsistency < claim.lower_bound - NEAR:
+        return [f"other {n_kept} thresholds have an inconsistency of {best.inconsistency:.9g}, below the stated lower bound"]
+    if not claim.optimal and best.is_optimal and asked["time_limit"] is None and asked["max_nodes"] is None:
         return ["the thresholds kept are not called optimal, but their search ends without a limit"]
-    if not anew.is_optimal and (claim.optimal or anew.lower_bound < claim.lower_bound - NEAR):
+    if not best.is_optimal and (claim.optimal or best.lower_bound < claim.lower_bound - NEAR):
         raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof; no better choice was found.")
     return []

@@ -245,15 +245,15 @@ def best_tree(given: Material) -> list[str] | str:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
-        anew = search.fit(B, given.learned, row_weights(given))
-    if proof.optimal and anew.objective_ < proof.objective - NEAR:
-        return [f"a tree of objective {anew.objective_:.12g} is better than the one called optimal"]
-    if anew.objective_ < proof.lower_bound - NEAR:
-        return [f"a tree of objective {anew.objective_:.12g} lies below the stated lower bound"]
-    if anew.lower_bound_ > proof.objective + NEAR:
-        return [f"no tree is below {anew.lower_bound_:.12g}, but an objective of {proof.objective:.12g} is stated"]
-    if not anew.is_optimal_:
-        if anew.lower_bound_ >= proof.lower_bound - NEAR:
+        best = search.fit(B, given.learned, row_weights(given))
+    if proof.optimal and best.objective_ < proof.objective - NEAR:
+        return [f"a tree of objective {best.objective_:.12g} is better than the one called optimal"]
+    if best.objective_ < proof.lower_bound - NEAR:
+        return [f"a tree of objective {best.objective_:.12g} lies below the stated lower bound"]
+    if best.lower_bound_ > proof.objective + NEAR:
+        return [f"no tree is below {best.lower_bound_:.12g}, but an objective of {proof.objective:.12g} is stated"]
+    if not best.is_optimal_:
+        if best.lower_bound_ >= proof.lower_bound - NEAR:
             return "the bound was reached again within the time limit"
         raise NotChecked(f"The time limit of {time_limit:g} s ended the search before its proof; no better tree was found.")
     return "no tree of this depth is better" if proof.optimal else "no tree of this depth is below the lower bound"

@@ -53,13 +53,13 @@ def verify(
     rows : array-like of int, optional
         What the certificate calls the rows of X; 0, 1, … where None.
     sample : int or None, default=20
-        How many counterfactuals are proven anew; None for all.
+        Number of counterfactuals to re-prove; None for all.
     random_state : int, optional
-        Of the choice of these; drawn anew each time where None, so that nobody can know beforehand which they will be. The
-        check says which it was.
+        Seed of their choice. None draws a new one each time, so that nobody can know the choice beforehand; the check
+        states it.
     time_limit : float or None, default=60
-        Seconds for proving counterfactuals anew, for the searches of those that are still open then, for the choice of
-        thresholds, and for the tree: each.
+        Seconds for each of: re-proving counterfactuals, searching those that are still open then, selecting thresholds, and
+        the tree.
     n_jobs : int, optional
         Threads of searches.
     verbose : int, default=0
@@ -79,8 +79,7 @@ def verify(
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from fcca import FCCAClassifier
-    >>> from fcca.certificates import certificate
-    >>> from fcca.certificates import verify
+    >>> from fcca.certificates import certificate, verify
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> classifier = FCCAClassifier().fit(X, y)
     >>> document = certificate(classifier)
