@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from fcca.certificates._writing import decision_threshold
 from fcca.exceptions import FCCAError, InvalidInputError
 from fcca.models import decide_at, labelled, read_model
 from fcca.tables import weighted_rows
-from fcca.utils import progress_bar
+from fcca.utils import is_number, is_whole, progress_bar
 
 SAMPLE, TIME_LIMIT = 20, 60.0
 
@@ -113,10 +112,9 @@ def verify(
 
 def _check_numbers(sample: Any, random_state: Any, time_limit: Any) -> None:
     for name, value, none in (("sample", sample, "all"), ("random_state", random_state, "another each time")):
-        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 0):
+        if value is not None and not is_whole(value, at_least=0):
             raise InvalidInputError(f"{name} must be a whole number of at least 0, or None for {none}, got {value!r}.")
-    is_number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (is_number and float(time_limit) >= 0):
+    if time_limit is not None and not is_number(time_limit, at_least=0):
         raise InvalidInputError(f"time_limit must be a number of seconds, or None for none, got {time_limit!r}.")
 
 
