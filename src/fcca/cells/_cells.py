@@ -103,6 +103,15 @@ class Cells:
             count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
 
+    def __add__(self, other: Cells) -> Cells:
+        """Combine the training values of two pieces of a table."""
+        return replace(
+            self,
+            smallest=np.fmin(self.smallest, other.smallest),
+            largest=np.fmax(self.largest, other.largest),
+            code_count={j: count + other.code_count[j] for j, count in self.code_count.items()},
+        )
+
     def of(self, X: Floats) -> Codes:
         """The cell of every value, counted per feature."""
         found = np.empty(X.shape, dtype=np.int32)

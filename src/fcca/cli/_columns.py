@@ -174,7 +174,7 @@ def as_known(frame: pd.DataFrame, columns: Columns | None) -> pd.DataFrame:
 def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
-    numbers, is_other = _numbers_in(_texts(column))
+    numbers, is_other = _numbers_in(_texts(column.map(lambda x: int(x) if isinstance(x, bool | np.bool_) else x)))
     if is_other.any():
         raise InvalidInputError(
             f"Column {column.name!r} holds other things than numbers, {_values_and_rows(column, is_other)}, but the model "
