@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
 
 
@@ -106,6 +107,27 @@ def test_metadata_reaches_the_black_box_without_the_rows_of_weight_0(table):
     fitted = classifier.discretizer_.estimator_
     np.testing.assert_array_equal(fitted.groups_, groups[7:])
     np.testing.assert_array_equal(fitted.weight_, weight[7:])
+
+
+def test_metadata_and_weights_reach_a_black_box_behind_encoders(table):
+    X, y = table
+    X = pd.DataFrame(X).assign(kind=np.where(np.arange(len(y)) % 3, "a", "b"))
+    groups, weight = np.arange(len(y)), np.full(len(y), 2.0)
+    with config_context(enable_metadata_routing=True):
+        black_box = Grouped(n_estimators=5, max_depth=1).set_fit_request(groups=True)
+        classifier = FCCAClassifier(FCCADiscretizer(black_box)).fit(X, y, sample_weight=weight, groups=groups)
+    fitted = classifier.discretizer_.estimator_[-1]
+    np.testing.assert_array_equal(fitted.groups_, groups)
+    np.testing.assert_array_equal(fitted.weight_, weight)
+
+
+def test_cross_validation_without_the_metadata_is_refused(table):
+    X, y = table
+    with config_context(enable_metadata_routing=True):
+        black_box = Grouped(n_estimators=5, max_depth=1).set_fit_request(groups=True)
+        classifier = FCCAClassifier(FCCADiscretizer(black_box), n_thresholds="auto")
+        with pytest.raises(InvalidInputError, match="without groups"):
+            classifier.fit(X, y, groups=np.arange(len(y)))
 
 
 def test_metadata_goes_through_the_steps_of_a_pipeline(table):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from command_line import COMMAND
@@ -63,9 +64,11 @@ def wait_until_used(process: subprocess.Popen[str], moment: float) -> float:
 
 
 def own_seconds(pid: int) -> float:
-    """Processor time that a process has used, all of its threads together."""
+    """Processor time that a process and its subprocesses have used, all of their threads together."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     except (FileNotFoundError, ProcessLookupError):
         return float("inf")
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    running = [used for child in chain(*children) if (used := own_seconds(int(child))) < float("inf")]
+    return sum(map(int, fields[11:15])) / TICKS + sum(running)  # those that have ended are in the process's own fields

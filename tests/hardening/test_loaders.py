@@ -84,7 +84,7 @@ def test_damaged_files_are_refused_in_words(tmp_path):
 @pytest.mark.verify
 @pytest.mark.parametrize("kind", KINDS)
 def test_hundreds_of_damaged_files_of_each_kind_are_refused_in_words(kind, tmp_path):
-    check(tmp_path, dict.fromkeys(with_libraries([kind]), (1000, 1300 if "CatBoost" in kind else 2000)))
+    check(tmp_path, dict.fromkeys(with_libraries([kind]), (1000, 2000)))
 
 
 def test_the_program_that_opens_files_tells_a_crash_from_an_error(tmp_path, monkeypatch):

@@ -1,6 +1,8 @@
 """Private modules stay in their room, and private attributes in their object."""
 
 import ast
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -86,6 +88,13 @@ def test_no_room_imports_a_private_module_of_another():
 def test_no_code_reads_a_private_attribute_of_another_object():
     found = {name_of(path): set(private_attributes(tree)) for path, tree in TREES.items()}
     assert {name: attributes for name, attributes in found.items() if attributes} == OF_SCIKIT_LEARN
+
+
+def test_every_public_room_is_there_after_import_fcca():
+    program = "import fcca; print(*sorted(room for room in fcca._ROOMS if getattr(fcca, room).__name__ == f'fcca.{room}'))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    rooms = {room_of(path) for path in TREES} - {"__init__"}
+    assert set(done.stdout.split()) == rooms - {"cells", "cli", "conditions", "milp", "tables", "utils"}
 
 
 @pytest.mark.parametrize("room", sorted({room_of(path) for path in TREES} - {"__init__"}))

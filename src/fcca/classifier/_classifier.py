@@ -131,6 +131,11 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         self
         """
         _raise_for_params(metadata, self, "fit")
+        if metadata and self.n_thresholds == "auto":
+            raise InvalidInputError(
+                f'n_thresholds="auto" cross-validates without {", ".join(metadata)}, so it would judge another black box or '
+                "tree. Give a number of thresholds."
+            )
         if hasattr(self, "selection_path_"):
             del self.selection_path_
         discretizer, tree = self.new_parts()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from fcca.utils import PlainDisplay, TerminalDisplay, escaped_json, shown_on
 EXIT_CANNOT_WRITE = EXIT_FAILED
 EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
+SECONDS_OF_A_CALLBACK = 0.05
 
 
 def _console(*, stderr: bool) -> Console:
@@ -90,13 +93,38 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
     return escaped_json(text)
 
 
+@contextmanager
+def _lost_interrupts() -> Iterator[list[threading.Timer]]:
+    """Send interrupts again that Python could not raise, such as those in a callback of a C library."""
+    usual, again = sys.unraisablehook, []
+
+    def send_again(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            usual(unraisable)
+            return
+        again.append(threading.Timer(SECONDS_OF_A_CALLBACK, _thread.interrupt_main))
+        again[-1].start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield again
+    finally:
+        sys.unraisablehook = usual
+        for timer in again:
+            timer.cancel()
+
+
 def run_command(work: Callable[[], int], output: Output) -> None:
     """Do the work of a command and exit with its code, or with that of an error."""
+    lost: list[threading.Timer] = []
     try:
-        code = work()
+        with _lost_interrupts() as lost:
+            code = work()
     except KeyboardInterrupt:
         code = EXIT_INTERRUPTED  # main says so
     except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
+        if lost:  # the error of a library whose callback was interrupted
+            raise typer.Exit(EXIT_INTERRUPTED) from error
         output.error(str(error))
         code = EXIT_INVALID
     except BrokenPipeError:  # whoever read the output has gone: typer ends quietly

@@ -164,9 +164,12 @@ def fitted_through(
     metadata : mapping, optional
         Further arguments of ``fit``. With them, the weights go in as ``sample_weight``, and a pipeline routes both.
     """
+    given_estimator = estimator
     if columns is not None:
         estimator = prepared(estimator, columns)
     if metadata:
+        if estimator is not given_estimator and weight is not None:
+            estimator[-1].set_fit_request(sample_weight=True)  # a pipeline of ours: the user cannot request it
         return estimator.fit(given, y, **metadata, **({} if weight is None else {"sample_weight": weight}))
     with config_context(enable_metadata_routing=False):
         return estimator.fit(given, y, **({} if weight is None else weight_parameters(estimator, weight)))

@@ -97,7 +97,8 @@ def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.Com
 def _failed(path: Path, what: str, how: str) -> InvalidInputError:
     return InvalidInputError(
         f"{path} looks like {what} and cannot be loaded: the child process that tried it {how}. The file is probably "
-        "damaged; save it again. If you trust it, load it in Python without a trial, with trusted=True."
+        "damaged; save it again. If you trust it, load it without a trial: trusted=True in Python, --trust-model-file on "
+        "the command line."
     )
 
 
