@@ -145,17 +145,19 @@ std::vector<std::uint8_t> binary_table(const Table& table, const Cells& cells) {
   return bits;
 }
 
-Work tree(Shape shape, std::size_t n_cuts, std::int32_t depth, double row_weight) {
+Work tree(Shape shape, std::size_t n_cuts, std::int32_t depth, double row_weight, Criterion criterion = Criterion::error,
+          std::int64_t max_leaves = LeafBudget::unlimited) {
   const Table table = make_table(shape.n_rows, shape.n_features, shape.n_classes, 7);
   const CellStore store = quantile_cells(table, n_cuts);
   const std::vector<std::uint8_t> bits = binary_table(table, store.view());
   const std::vector<double> weight(table.n_rows, row_weight);
-  const double penalty = 0.01 * row_weight * static_cast<double>(table.n_rows);
+  TreeTask task;
+  task.penalty = 0.01 * row_weight * static_cast<double>(table.n_rows), task.max_depth = depth;
+  task.criterion = criterion, task.max_leaves = max_leaves;
   return count([&] {
     const Stop stop(no_limit);
     const TreeResult result =
-        optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), table.n_classes, penalty, depth,
-                     std::numeric_limits<std::uint64_t>::max(), stop);
+        optimal_tree({bits.data(), table.label.data(), weight.data(), nullptr, table.n_rows, store.cuts.size(), table.n_classes}, task, stop);
     return Work{static_cast<std::int64_t>(result.nodes), result.cost + static_cast<double>(result.optimal)};
   });
 }
@@ -332,6 +334,8 @@ const std::vector<Kernel>& kernels() {
       {"tree, depth 3", [] { return tree({1000, 10, 2, 0}, 16, 3, 1); }},
       {"tree, depth 4, three classes", [] { return tree({200, 6, 3, 0}, 5, 4, 1); }},
       {"tree, fractional weights", [] { return tree({300, 8, 2, 0}, 10, 3, 0.123456789); }},
+      {"tree, gini, three classes", [] { return tree({300, 8, 3, 0}, 8, 3, 1, Criterion::gini); }},
+      {"tree, evidence, eight leaves", [] { return tree({150, 5, 2, 0}, 4, 4, 1, Criterion::evidence, 8); }},
       {"select thresholds", [] { return select_thresholds({160, 7, 2, 0}, 7, 4, false); }},
       {"select thresholds, limits per feature", [] { return select_thresholds({160, 7, 2, 0}, 7, 4, true); }},
       {"greedy thresholds", [] { return greedy_thresholds({2000, 12, 2, 0}, 16, 12); }},

@@ -25,17 +25,19 @@ void pack_row(const std::uint8_t* row, std::size_t n_columns, std::uint64_t* wor
 
 }  // namespace
 
-DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
-                           std::size_t n_columns, std::size_t n_classes) {
+DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label, const double* weight, const std::int64_t* count,
+                           std::size_t n_rows, std::size_t n_columns, std::size_t n_classes) {
   const std::size_t n_words = std::max<std::size_t>(1, (n_columns + 63) / 64);
   RowTable<std::uint64_t> found(n_words);
-  std::vector<double> found_weight;
+  std::vector<double> found_weight, found_count;
   std::vector<std::uint64_t> row(n_words);
   for (std::size_t i = 0; i < n_rows; ++i) {
     pack_row(table + i * n_columns, n_columns, row.data(), n_words);
     const std::size_t number = found.number_of(row.data());
     found_weight.resize(found.size() * n_classes, 0.0);
     found_weight[number * n_classes + label[i]] += weight[i];
+    found_count.resize(found.size(), 0.0);
+    found_count[number] += count == nullptr ? 1.0 : static_cast<double>(count[i]);
   }
   DistinctRows sorted;
   sorted.n_columns = n_columns, sorted.n_words = n_words, sorted.n_classes = n_classes;
@@ -44,6 +46,7 @@ DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label,
     sorted.bits.insert(sorted.bits.end(), found.row(number), found.row(number) + n_words);
     const auto weights = found_weight.begin() + number * n_classes;
     sorted.weight.insert(sorted.weight.end(), weights, weights + n_classes);
+    sorted.count.push_back(found_count[number]);
   }
   return sorted;
 }

@@ -3,16 +3,34 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
+#include "leaf_budget.hpp"
+#include "leaf_cost.hpp"
 #include "parallel.hpp"
 #include "tree_search.hpp"
 
 namespace fcca {
 
-// Minimises the weight of misclassified rows + penalty · leaves over the trees of depth max_depth at most. Cost and bound of the
-// result are that sum. It ends after max_nodes nodes of the search, or when told to stop.
-TreeResult optimal_tree(const std::uint8_t* table, const std::int32_t* label, const double* weight, std::size_t n_rows,
-                        std::size_t n_columns, std::size_t n_classes, double penalty, std::int32_t max_depth,
-                        std::uint64_t max_nodes, const Stop& stop);
+struct TreeTable {
+  const std::uint8_t* bits;   // n_rows × n_columns, 0 or 1
+  const std::int32_t* label;
+  const double* weight;
+  const std::int64_t* count;  // how many rows each stands for; null: one
+  std::size_t n_rows, n_columns, n_classes;
+};
+
+struct TreeTask {
+  Criterion criterion = Criterion::error;
+  double penalty = 0;  // the price of a leaf, in units of the criterion
+  std::int32_t max_depth = 0;
+  std::int64_t max_leaves = LeafBudget::unlimited;
+  LeafRules rules;
+  std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
+};
+
+// Minimises the cost of the leaves + penalty · leaves. Cost and bound of the result are that sum. It ends after max_nodes nodes of the
+// search, or when told to stop.
+TreeResult optimal_tree(const TreeTable& table, const TreeTask& task, const Stop& stop);
 
 }  // namespace fcca

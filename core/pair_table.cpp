@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pair_costs.hpp"
 #include "pair_kernels.hpp"
 
 namespace fcca {
@@ -30,14 +31,33 @@ FCCA_KERNELS(double)
 
 namespace {
 
-// The gain of splitting at the first column, each side a leaf or split once more at the best second column. With one signed
-// plane, |a| + |s - a| over all j is the largest of |s|, 2·max a − s and s − 2·min a: no single pair has to be looked at.
+// Gains of the two sides of a first split, each as a leaf and split once more at its best column.
+struct SideGains {
+  double right_leaf, right_split, left_leaf, left_split;
+};
+
+// With one signed plane, |a| + |s - a| over all j is the largest of |s|, 2·max a − s and s − 2·min a: no single pair has to be
+// looked at.
 template <class W>
-double binary_gain(const kernels::Extremes<W>& e, double passing, double rest, double price) {
-  const double in = std::max(2.0 * e.most_in - passing, passing - 2.0 * e.least_in);
-  const double out = std::max(2.0 * e.most_out - rest, rest - 2.0 * e.least_out);
-  return std::max(std::abs(passing) - price, in - 2 * price) + std::max(std::abs(rest) - price, out - 2 * price);
+SideGains binary_gains(const kernels::Extremes<W>& e, double passing, double rest) {
+  return {std::abs(passing), std::max(2.0 * e.most_in - passing, passing - 2.0 * e.least_in), std::abs(rest),
+          std::max(2.0 * e.most_out - rest, rest - 2.0 * e.least_out)};
 }
+
+// The most gain of the trees of each number of leaves.
+struct ShallowGains {
+  double one, two = lowest, three = lowest, four = lowest;
+  static constexpr double lowest = std::numeric_limits<double>::lowest();
+
+  void raise(const SideGains& gains) {
+    two = std::max(two, gains.right_leaf + gains.left_leaf);
+    three = std::max({three, gains.right_split + gains.left_leaf, gains.right_leaf + gains.left_split});
+    four = std::max(four, gains.right_split + gains.left_split);
+  }
+  ShallowCosts costs(double unit, double most) const {
+    return {unit * (most - one), unit * (most - two), unit * (most - three), unit * (most - four)};
+  }
+};
 
 }  // namespace
 
@@ -85,8 +105,8 @@ void PairTable<W>::sum_chains(const TreeRows<W>& rows) {
 // One first column i of one side, many classes: the four leaves' best weights for every second column, then the best column.
 // pair(k) is plane k of row i, single(k) the side's columns, passing[k] and all[k] the side's weights with and without i.
 template <class W, class Pair, class Single>
-static double many_class_gain(std::size_t n_planes, std::size_t n, std::size_t stride, Pair pair, Single single, const W* all,
-                              std::size_t i, double price, std::vector<W>& best) {
+static SideGains many_class_gains(std::size_t n_planes, std::size_t n, std::size_t stride, Pair pair, Single single, const W* all,
+                                  std::size_t i, std::vector<W>& best) {
   best.assign(5 * stride, std::numeric_limits<W>::lowest());
   W *in_in = best.data(), *in_out = in_in + stride, *out_in = in_out + stride, *out_out = out_in + stride;
   W* nothing = out_out + stride;
@@ -102,54 +122,67 @@ static double many_class_gain(std::size_t n_planes, std::size_t n, std::size_t s
     kernels::raise(out_in, s, p, 0, stride);
     kernels::raise(out_out, p, s, rest, stride);
   }
-  double in = leaf_in - price, out = leaf_out - price;
+  double in = ShallowGains::lowest, out = in;
   for (std::size_t j = 0; j < n; ++j) {
-    in = std::max(in, static_cast<double>(in_in[j]) + in_out[j] - 2 * price);
-    out = std::max(out, static_cast<double>(out_in[j]) + out_out[j] - 2 * price);
+    in = std::max(in, static_cast<double>(in_in[j]) + in_out[j]);
+    out = std::max(out, static_cast<double>(out_in[j]) + out_out[j]);
   }
-  return in + out;
+  return {static_cast<double>(leaf_in), in, static_cast<double>(leaf_out), out};
 }
 
 template <class W>
-void PairTable<W>::first_split_gains(LeafPrice price, std::vector<double>& gains) const {
-  gains.resize(n_columns_);
+void PairTable<W>::first_splits(const LeafCost& cost, const WeightSums& all, std::vector<FirstSplitCosts>& costs) const {
+  costs.resize(n_columns_);
+  const auto single = [&](std::size_t k) { return single_.data() + k * stride_; };
+  const auto pair = [&](std::size_t i) { return [&, i](std::size_t k) { return pair_.data() + (k * n_columns_ + i) * stride_; }; };
+  if (!cost.is_plain_error()) {
+    SecondSplits<W> second(cost, n_columns_, single_.data(), stride_, sum_.data());
+    for (std::size_t i = 0; i < n_columns_; ++i) second.add_row(i, pair_.data() + i * stride_, n_columns_ * stride_);
+    for (std::size_t i = 0; i < n_columns_; ++i) costs[i] = second.of(i);
+    return;
+  }
   std::vector<W> best;
+  const double unit = n_planes_ == 1 ? 0.5 : 1.0;
   for (std::size_t i = 0; i < n_columns_; ++i) {
-    if (n_planes_ == 1) {
-      const auto e = kernels::extremes(pair_.data() + i * stride_, single_.data(), stride_);
-      gains[i] = binary_gain(e, single_[i], static_cast<double>(sum_[0]) - single_[i], price.per_leaf);
-    } else {
-      gains[i] = many_class_gain<W>(
-          n_planes_, n_columns_, stride_, [&](std::size_t k) { return pair_.data() + (k * n_columns_ + i) * stride_; },
-          [&](std::size_t k) { return single_.data() + k * stride_; }, sum_.data(), i, price.per_leaf, best);
-    }
+    const SideGains gains = n_planes_ == 1 ? binary_gains(kernels::extremes(pair_.data() + i * stride_, single_.data(), stride_),
+                                                          single_[i], static_cast<double>(sum_[0]) - single_[i])
+                                           : many_class_gains<W>(n_planes_, n_columns_, stride_, pair(i), single, sum_.data(), i, best);
+    const auto left_over = [&](double right, double left) { return unit * (all.most - right - left); };
+    costs[i] = {left_over(gains.right_leaf, gains.left_leaf), left_over(gains.right_split, gains.left_leaf),
+                left_over(gains.right_leaf, gains.left_split), left_over(gains.right_split, gains.left_split)};
   }
 }
 
 template <class W>
-void PairTable<W>::two_sided_gains(const TreeRows<W>& rows, const PairTable& total, LeafPrice price, double& right, double& left) {
+void PairTable<W>::two_sides(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, const WeightSums& on_right,
+                             const WeightSums& on_left, ShallowCosts& right, ShallowCosts& left) {
   other_.resize(n_planes_ * stride_ + n_planes_);
   W* single_left = other_.data();
   W* sum_left = other_.data() + n_planes_ * stride_;
   for (std::size_t at = 0; at < n_planes_ * stride_; ++at) single_left[at] = static_cast<W>(total.single_[at] - single_[at]);
   for (std::size_t k = 0; k < n_planes_; ++k) sum_left[k] = static_cast<W>(total.sum_[k] - sum_[k]);
-  auto leaf = [&](const W* sum) {
+  if (cost.is_plain_error()) two_sides_by_gain(rows, total, on_right.most, on_left.most, right, left);
+  else two_sides_by_cost(rows, total, cost, right, left);
+}
+
+template <class W>
+void PairTable<W>::two_sides_by_gain(const TreeRows<W>& rows, const PairTable& total, double right_most, double left_most,
+                                     ShallowCosts& right, ShallowCosts& left) {
+  const W *single_left = other_.data(), *sum_left = other_.data() + n_planes_ * stride_;
+  const auto leaf = [&](const W* sum) {
     return n_planes_ == 1 ? std::abs(static_cast<double>(sum[0])) : static_cast<double>(*std::max_element(sum, sum + n_planes_));
   };
-  right = leaf(sum_.data()) - price.per_leaf;
-  left = leaf(sum_left) - price.per_leaf;
-
+  ShallowGains on_right{leaf(sum_.data())}, on_left{leaf(sum_left)};
   std::vector<W> many;  // planes of total - running, for many classes
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     running_.assign(n_planes_ * stride_, 0);
     for (std::int32_t i = rows.first_column[c + 1] - 1; i >= rows.first_column[c]; --i) {
       if (n_planes_ == 1) {
-        kernels::Extremes<W> on_right, on_left;
+        kernels::Extremes<W> right_extremes, left_extremes;
         kernels::two_sided(running_.data(), pair_.data() + i * stride_, total.pair_.data() + i * stride_, single_.data(),
-                           single_left, stride_, on_right, on_left);
-        right = std::max(right, binary_gain(on_right, single_[i], static_cast<double>(sum_[0]) - single_[i], price.per_leaf));
-        left = std::max(left, binary_gain(on_left, single_left[i], static_cast<double>(sum_left[0]) - single_left[i],
-                                          price.per_leaf));
+                           single_left, stride_, right_extremes, left_extremes);
+        on_right.raise(binary_gains(right_extremes, single_[i], static_cast<double>(sum_[0]) - single_[i]));
+        on_left.raise(binary_gains(left_extremes, single_left[i], static_cast<double>(sum_left[0]) - single_left[i]));
         continue;
       }
       many.resize(n_planes_ * stride_);
@@ -158,14 +191,38 @@ void PairTable<W>::two_sided_gains(const TreeRows<W>& rows, const PairTable& tot
         kernels::add(running_.data() + k * stride_, pair_.data() + at, stride_);
         for (std::size_t j = 0; j < stride_; ++j) many[k * stride_ + j] = static_cast<W>(total.pair_[at + j] - running_[k * stride_ + j]);
       }
-      right = std::max(right, many_class_gain<W>(
-                                  n_planes_, n_columns_, stride_, [&](std::size_t k) { return running_.data() + k * stride_; },
-                                  [&](std::size_t k) { return single_.data() + k * stride_; }, sum_.data(), i, price.per_leaf, best_));
-      left = std::max(left, many_class_gain<W>(
-                                n_planes_, n_columns_, stride_, [&](std::size_t k) { return many.data() + k * stride_; },
-                                [&](std::size_t k) { return single_left + k * stride_; }, sum_left, i, price.per_leaf, best_));
+      on_right.raise(many_class_gains<W>(
+          n_planes_, n_columns_, stride_, [&](std::size_t k) { return running_.data() + k * stride_; },
+          [&](std::size_t k) { return single_.data() + k * stride_; }, sum_.data(), i, best_));
+      on_left.raise(many_class_gains<W>(
+          n_planes_, n_columns_, stride_, [&](std::size_t k) { return many.data() + k * stride_; },
+          [&](std::size_t k) { return single_left + k * stride_; }, sum_left, i, best_));
     }
   }
+  right = on_right.costs(rows.unit(), right_most), left = on_left.costs(rows.unit(), left_most);
+}
+
+template <class W>
+void PairTable<W>::two_sides_by_cost(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, ShallowCosts& right,
+                                     ShallowCosts& left) {
+  const W *single_left = other_.data(), *sum_left = other_.data() + n_planes_ * stride_;
+  best_.resize(n_planes_ * stride_);
+  W* pair_left = best_.data();
+  SecondSplits<W> on_right(cost, n_columns_, single_.data(), stride_, sum_.data()), on_left(cost, n_columns_, single_left, stride_, sum_left);
+  for (std::size_t c = 0; c < rows.n_chains; ++c) {
+    running_.assign(n_planes_ * stride_, 0);
+    for (std::int32_t i = rows.first_column[c + 1] - 1; i >= rows.first_column[c]; --i) {
+      for (std::size_t k = 0; k < n_planes_; ++k) {
+        const std::size_t at = (k * n_columns_ + i) * stride_;
+        W* running = running_.data() + k * stride_;
+        kernels::add(running, pair_.data() + at, stride_);
+        for (std::size_t j = 0; j < stride_; ++j) pair_left[k * stride_ + j] = static_cast<W>(total.pair_[at + j] - running[j]);
+      }
+      on_right.add_row(i, running_.data(), stride_), on_left.add_row(i, pair_left, stride_);
+    }
+  }
+  right = ShallowCosts{on_right.as_leaf()}, left = ShallowCosts{on_left.as_leaf()};
+  for (std::size_t i = 0; i < n_columns_; ++i) right.lower(on_right.of(i)), left.lower(on_left.of(i));
 }
 
 template class PairTable<std::int16_t>;

@@ -1,17 +1,31 @@
-// Weights of all pairs of columns, from which the best tree of depth 2 is read off without looking at single leaves.
+// Weights of all pairs of columns, from which the best trees of depth 2 are read off.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "leaf_cost.hpp"
 #include "tree_rows.hpp"
 
 namespace fcca {
 
-// Gains are less the price of the leaves. A leaf gains the weight of its best class (with two classes, |Σ of the signed plane|).
-struct LeafPrice {
-  double per_leaf;  // in units of gain
+// What the best trees with one first split cost, by their leaves; prices of leaves are not included.
+struct FirstSplitCosts {
+  double two, three_right, three_left, four;  // three_right: the rows that have the column are split again
+};
+
+// The least of them over all first splits, and a leaf.
+struct ShallowCosts {
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  double one = infinity, two = infinity, three = infinity, four = infinity;
+
+  void lower(const FirstSplitCosts& costs) {
+    two = std::min(two, costs.two), four = std::min(four, costs.four);
+    three = std::min({three, costs.three_right, costs.three_left});
+  }
 };
 
 // pair[k][i][j] = weight in plane k of the rows that pass column i and column j; single[k][j] = of those that pass j.
@@ -24,14 +38,19 @@ class PairTable {
   void add(const TreeRows<W>& rows, std::size_t row);
   void sum_chains(const TreeRows<W>& rows);
 
-  // For each column i: the gain of the best tree that splits first at i and has depth 2 at most.
-  void first_split_gains(LeafPrice price, std::vector<double>& gains) const;
+  // For each first column, the costs of the best trees of depth 2 of all rows, whose sums are given.
+  void first_splits(const LeafCost& cost, const WeightSums& all, std::vector<FirstSplitCosts>& costs) const;
 
-  // *this holds the buckets of the right-hand rows, total the pairs of all: the gains of the best trees of depth 2 at most of
+  // *this holds the buckets of the right-hand rows, total the pairs of all: the costs of the best trees of depth 2 at most of
   // the right-hand rows and of the others, in one pass.
-  void two_sided_gains(const TreeRows<W>& rows, const PairTable& total, LeafPrice price, double& right, double& left);
+  void two_sides(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, const WeightSums& on_right,
+                 const WeightSums& on_left, ShallowCosts& right, ShallowCosts& left);
 
  private:
+  void two_sides_by_gain(const TreeRows<W>& rows, const PairTable& total, double right_most, double left_most, ShallowCosts& right,
+                         ShallowCosts& left);
+  void two_sides_by_cost(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, ShallowCosts& right, ShallowCosts& left);
+
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane
   std::vector<W> row_, running_, other_, best_;  // scratch

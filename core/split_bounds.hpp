@@ -7,20 +7,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "leaf_budget.hpp"
 #include "tree_rows.hpp"
 
 namespace fcca {
 
-// A split is a local column of the rows; its right side are the rows that have the column. The bound of a split, left + right, is
-// valid because the sides of a split are separate problems.
+// A split is a local column of the rows; its right side are the rows that have the column. Each side has a bound per slot of the
+// leaf budget. left + right is a valid bound because the sides of a split are separate problems.
 template <class W>
 class SplitBounds {
  public:
-  // row_hash: by distinct row of the whole problem. side_bound(sums): a lower bound for the rows of one side, without a search.
-  template <class SideBound>
-  SplitBounds(const TreeRows<W>& rows, const std::vector<std::uint64_t>& row_hash, SideBound side_bound);
+  // row_hash: by distinct row of the whole problem. side_bounds(sums, bounds): writes lower bounds for the rows of one side, by slot,
+  // without a search. more_rows_cost_more: whether that holds for trees.
+  template <class SideBounds>
+  SplitBounds(const TreeRows<W>& rows, const LeafBudget& budget, const std::vector<std::uint64_t>& row_hash, bool more_rows_cost_more,
+              SideBounds side_bounds);
 
-  double of(std::size_t split) const { return left[split] + right[split]; }
+  double* left(std::size_t split) { return left_.data() + split * n_slots_; }
+  double* right(std::size_t split) { return right_.data() + split * n_slots_; }
+  const double* left(std::size_t split) const { return left_.data() + split * n_slots_; }
+  const double* right(std::size_t split) const { return right_.data() + split * n_slots_; }
 
   // The rows of the sides of a split: those before the border are on the left.
   const std::vector<std::int32_t>& rows_by(std::int32_t split) const { return orders_[chain_of_[split]].rows; }
@@ -33,26 +39,31 @@ class SplitBounds {
   // true. Otherwise the split counts as solved from now on.
   bool adopt_twin(std::int32_t split);
 
-  std::vector<double> left, right;  // by split
-
  private:
+  void raise(double* bounds, const double* by, double less) const {
+    for (std::size_t slot = 0; slot < n_slots_; ++slot) bounds[slot] = std::max(bounds[slot], by[slot] - less);
+  }
   std::int32_t columns_to_pass(std::int32_t split) const { return split - rows_.first_column[chain_of_[split]] + 1; }
   bool divide_alike(std::int32_t one, std::int32_t other, bool mirrored) const;
 
   const TreeRows<W>& rows_;
+  std::size_t n_slots_;
+  bool more_rows_cost_more_;
+  std::vector<double> left_, right_;         // splits × slots
   std::vector<ChainOrder> orders_;           // by chain
   std::vector<std::size_t> chain_of_;        // by split
-  std::vector<double> right_spread_;         // by split: of the rows on the right
+  std::vector<double> right_most_;           // by split: the most that the rows on the right can cost
   std::vector<std::uint64_t> right_hash_;    // by split: of the set of rows on the right
   std::uint64_t all_hash_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::int32_t>> solved_;  // splits by right_hash_
 };
 
 template <class W>
-template <class SideBound>
-SplitBounds<W>::SplitBounds(const TreeRows<W>& rows, const std::vector<std::uint64_t>& row_hash, SideBound side_bound)
-    : left(rows.n_columns), right(rows.n_columns), rows_(rows), chain_of_(rows.n_columns), right_spread_(rows.n_columns),
-      right_hash_(rows.n_columns) {
+template <class SideBounds>
+SplitBounds<W>::SplitBounds(const TreeRows<W>& rows, const LeafBudget& budget, const std::vector<std::uint64_t>& row_hash,
+                            bool more_rows_cost_more, SideBounds side_bounds)
+    : rows_(rows), n_slots_(budget.n_slots()), more_rows_cost_more_(more_rows_cost_more), left_(rows.n_columns * n_slots_),
+      right_(rows.n_columns * n_slots_), chain_of_(rows.n_columns), right_most_(rows.n_columns), right_hash_(rows.n_columns) {
   for (std::size_t a = 0; a < rows.n_rows; ++a) all_hash_ ^= row_hash[rows.id[a]];
   const WeightSums all(rows);
   WeightSums on_left(rows.n_planes);
@@ -68,8 +79,8 @@ SplitBounds<W>::SplitBounds(const TreeRows<W>& rows, const std::vector<std::uint
         hash ^= row_hash[rows.id[order.rows[q]]];
       }
       on_left.set_to_difference(all, on_right);
-      right_spread_[i] = on_right.spread, right_hash_[i] = hash;
-      right[i] = side_bound(on_right), left[i] = side_bound(on_left);
+      right_most_[i] = on_right.most, right_hash_[i] = hash;
+      side_bounds(on_right, right(i)), side_bounds(on_left, left(i));
     }
   }
 }
@@ -77,24 +88,25 @@ SplitBounds<W>::SplitBounds(const TreeRows<W>& rows, const std::vector<std::uint
 // The columns of a chain are nested (x > 1, x > 2, …). So from one split to a later one of its chain, rows only move from the right
 // side to the left. The cost of a side is the cost of the best tree for its rows, and two facts tell how it changes:
 //
-// - More rows never cost less. Take the best tree of the larger set and leave out the additional rows: no leaf's errors grow, so
-//   the smaller set costs at most as much. The side that receives rows therefore costs at least what it cost before.
-// - A row that leaves lowers the cost by its spread at most. Take the best tree of the smaller set and put the row back: in whatever
-//   leaf it ends, it adds at most its spread. The side that loses rows therefore costs at least what it cost before, less the
-//   spread of these rows.
+// - More rows never cost less. Take the best tree of the larger set and leave out the additional rows: no leaf's cost grows, so
+//   the smaller set costs at most as much. The side that receives rows therefore costs at least what it cost before. (Not where
+//   leaves must have a least size: a leaf that loses rows may become too small.)
+// - A row that leaves lowers the cost by its most at most. Take the best tree of the smaller set and put the row back: in whatever
+//   leaf it ends, it adds at most its most. The side that loses rows therefore costs at least what it cost before, less the most of
+//   these rows.
 //
-// Both hold for the optimal costs, and so for lower bounds of them: a bound that is valid for one split, carried over like this,
-// is valid for the other.
+// Both hold for the optimal costs under any limit on leaves, and so for lower bounds of them: a bound that is valid for one split,
+// carried over like this, is valid for the other.
 template <class W>
 void SplitBounds<W>::spread_from(std::int32_t split) {
   const std::size_t c = chain_of_[split];
   for (std::int32_t i = rows_.first_column[c]; i < rows_.first_column[c + 1]; ++i) {
     if (i > split) {  // rows moved to the left
-      left[i] = std::max(left[i], left[split]);
-      right[i] = std::max(right[i], right[split] - (right_spread_[split] - right_spread_[i]));
+      if (more_rows_cost_more_) raise(left(i), left(split), 0);
+      raise(right(i), right(split), right_most_[split] - right_most_[i]);
     } else {  // rows moved to the right
-      right[i] = std::max(right[i], right[split]);
-      left[i] = std::max(left[i], left[split] - (right_spread_[i] - right_spread_[split]));
+      if (more_rows_cost_more_) raise(right(i), right(split), 0);
+      raise(left(i), left(split), right_most_[i] - right_most_[split]);
     }
   }
 }
@@ -118,8 +130,8 @@ bool SplitBounds<W>::adopt_twin(std::int32_t split) {
     if (found == solved_.end()) continue;
     for (const std::int32_t twin : found->second) {
       if (!divide_alike(split, twin, mirrored)) continue;
-      left[split] = std::max(left[split], mirrored ? right[twin] : left[twin]);
-      right[split] = std::max(right[split], mirrored ? left[twin] : right[twin]);
+      raise(left(split), mirrored ? right(twin) : left(twin), 0);
+      raise(right(split), mirrored ? left(twin) : right(twin), 0);
       return true;
     }
   }

@@ -13,11 +13,11 @@ namespace fcca {
 // A chain is a list of nested columns (x > t1 ⊇ x > t2 ⊇ …), so a row is described by how many of them it passes. Columns
 // that nest with no other are chains of one.
 //
-// Weights are kept in planes. With two classes there is one plane, the weight of class 1 minus that of class 0. With more, there
-// is one plane per class, less the row's smallest weight. What is left out this way is an error of every tree; the caller adds it.
-//
-// A leaf gains the weight of its best class (with two classes, |Σ of the signed plane|). The errors of a tree are
-// unit · (Σ spread − gain of its leaves): with the signed plane a leaf gains twice what it saves.
+// Weights are kept in planes: one per class and, where leaves must have some number of rows, one more with the numbers of rows.
+// For the plain error, net weights do. With two classes there is one plane, the weight of class 1 minus that of class 0. With more,
+// there is one plane per class, less the row's smallest weight. What is left out this way is an error of every tree; the caller adds
+// it. A leaf then gains the weight of its best class (with two classes, |Σ of the signed plane|), and the errors of a tree are
+// unit · (Σ most − gain of its leaves): with the signed plane a leaf gains twice what it saves.
 template <class W>
 struct TreeRows {
   std::size_t n_rows = 0, n_chains = 0, n_columns = 0, n_planes = 1;
@@ -26,8 +26,9 @@ struct TreeRows {
   std::vector<std::int32_t> column;        // local column -> column of the caller
   std::vector<std::int32_t> passed;        // n_rows × n_chains
   std::vector<W> planes;                   // n_rows × n_planes
-  // By row: its heaviest class weight less its lightest. The most that it can gain, and the most that it can cost.
-  std::vector<double> spread;
+  // By row: the most that it can add to the cost of a leaf, and the least. For net weights, the heaviest class weight less the
+  // lightest, which is also the most that it can gain, and 0.
+  std::vector<double> most, least;
   std::vector<std::int32_t> id;            // row -> distinct row of the whole problem
 
   bool binary() const { return n_planes == 1; }
@@ -38,9 +39,9 @@ struct TreeRows {
   TreeRows restricted(const std::int32_t* rows, std::size_t n) const;
 };
 
-// Sums over some rows, from which the errors of a leaf that holds them follow.
+// Sums over some rows, from which the cost of a leaf that holds them follows.
 struct WeightSums {
-  double spread = 0;
+  double most = 0, least = 0;
   std::vector<double> planes;
 
   explicit WeightSums(std::size_t n_planes) : planes(n_planes, 0.0) {}
@@ -50,17 +51,18 @@ struct WeightSums {
   }
   template <class W>
   void add(const TreeRows<W>& rows, std::size_t row) {
-    spread += rows.spread[row];
+    most += rows.most[row], least += rows.least[row];
     for (std::size_t k = 0; k < planes.size(); ++k) planes[k] += rows.planes[row * planes.size() + k];
   }
   void set_to_difference(const WeightSums& all, const WeightSums& part) {
-    spread = all.spread - part.spread;
+    most = all.most - part.most, least = all.least - part.least;
     for (std::size_t k = 0; k < planes.size(); ++k) planes[k] = all.planes[k] - part.planes[k];
   }
+  // Of a leaf with these sums of net weights.
   template <class W>
-  double errors_of_leaf(const TreeRows<W>& rows) const {
+  double net_error(const TreeRows<W>& rows) const {
     const double gain = rows.binary() ? std::abs(planes[0]) : *std::max_element(planes.begin(), planes.end());
-    return rows.unit() * (spread - gain);
+    return rows.unit() * (most - gain);
   }
 };
 
@@ -111,12 +113,12 @@ TreeRows<W> TreeRows<W>::restricted(const std::int32_t* rows, std::size_t n) con
   out.stride = (out.n_columns + lanes - 1) / lanes * lanes;
   out.passed.resize(n * out.n_chains);
   out.planes.resize(n * n_planes);
-  out.spread.resize(n), out.id.resize(n);
+  out.most.resize(n), out.least.resize(n), out.id.resize(n);
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t r = rows[a];
     for (std::size_t c = 0; c < kept.size(); ++c) out.passed[a * out.n_chains + c] = rank[c][passed[r * n_chains + kept[c]]];
     for (std::size_t k = 0; k < n_planes; ++k) out.planes[a * n_planes + k] = planes[r * n_planes + k];
-    out.spread[a] = spread[r], out.id[a] = id[r];
+    out.most[a] = most[r], out.least[a] = least[r], out.id[a] = id[r];
   }
   return out;
 }

@@ -19,33 +19,42 @@ std::uint64_t next_hash(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-// Chains by the best gain of their columns, the most promising first.
+// Chains by the least cost of a tree that begins with one of their columns, the most promising first.
 template <class W>
-std::vector<std::size_t> chains_by_gain(const TreeRows<W>& rows, const std::vector<double>& gains) {
+std::vector<std::size_t> chains_by_cost(const TreeRows<W>& rows, const std::vector<double>& costs) {
   std::vector<std::size_t> chains(rows.n_chains);
   std::iota(chains.begin(), chains.end(), 0);
-  std::vector<double> most(rows.n_chains, -infinity);
+  std::vector<double> least(rows.n_chains, infinity);
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
-    for (std::int32_t i = rows.first_column[c]; i < rows.first_column[c + 1]; ++i) most[c] = std::max(most[c], gains[i]);
+    for (std::int32_t i = rows.first_column[c]; i < rows.first_column[c + 1]; ++i) least[c] = std::min(least[c], costs[i]);
   }
-  std::stable_sort(chains.begin(), chains.end(), [&](std::size_t a, std::size_t b) { return most[a] > most[b]; });
+  std::stable_sort(chains.begin(), chains.end(), [&](std::size_t a, std::size_t b) { return least[a] < least[b]; });
   return chains;
 }
 }  // namespace
 
 template <class W>
-TreeSearch<W>::TreeSearch(TreeRows<W> rows, double penalty, std::uint64_t max_nodes, const Stop& stop)
-    : rows_(std::move(rows)), penalty_(penalty), max_nodes_(max_nodes), stop_(stop) {
-  const double total = std::accumulate(rows_.spread.begin(), rows_.spread.end(), 0.0);
-  tolerance_ = 1e-10 * std::max(total, penalty_);
+TreeSearch<W>::TreeSearch(TreeRows<W> rows, const LeafCost& cost, double penalty, LeafBudget budget, std::uint64_t max_nodes,
+                          const Stop& stop)
+    : rows_(std::move(rows)), cost_(cost), penalty_(penalty), budget_(budget), max_nodes_(max_nodes), stop_(stop) {
+  const double scale = cost_.is_plain_error() ? std::accumulate(rows_.most.begin(), rows_.most.end(), 0.0) : leaf_of_all();
+  tolerance_ = 1e-10 * std::max(scale, penalty_);
   std::uint64_t state = 88172645463325252ull;
   for (std::size_t r = 0; r < rows_.n_rows; ++r) row_hash_.push_back(next_hash(state));
 }
 
-// Valid because a tree is a leaf or has at least two leaves, and errors are never negative.
+// The root may be a leaf, however small.
 template <class W>
-double TreeSearch<W>::bound_without_search(const WeightSums& sums) const {
-  return std::min(leaf_cost(sums), 2 * penalty_);
+double TreeSearch<W>::leaf_of_all() const {
+  const WeightSums all(rows_);
+  return cost_.is_plain_error() ? all.net_error(rows_) : cost_.without_rules(all.planes.data());
+}
+
+template <class W>
+void TreeSearch<W>::bounds_without_search(const WeightSums& sums, double* bounds) const {
+  const double as_leaf = leaf_cost(sums), any = can_split(sums) ? std::min(as_leaf, least_split_cost(sums)) : as_leaf;
+  std::fill_n(bounds, budget_.n_slots(), any);
+  if (budget_.limited()) bounds[0] = as_leaf;
 }
 
 template <class W>
@@ -60,17 +69,34 @@ const typename TreeSearch<W>::Known* TreeSearch<W>::look_up(std::int32_t depth, 
   return nullptr;
 }
 
+// Whether what is known decides every slot that is asked for; if so, the solutions are those.
 template <class W>
-void TreeSearch<W>::remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Solution solution) {
+bool TreeSearch<W>::answer(const Known& known, const Limits& limits, Solutions& solutions) const {
+  for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+    const Solution& solution = known.solutions[slot];
+    if (solution.cost < limits[slot] - tolerance_ && solution.split == none) return false;
+  }
+  for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+    solutions[slot] = known.solutions[slot];
+    if (solutions[slot].cost >= limits[slot] - tolerance_) solutions[slot].split = none;
+  }
+  return true;
+}
+
+template <class W>
+void TreeSearch<W>::remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, const Solutions& solutions) {
   if (static_cast<std::size_t>(depth) >= known_.size()) known_.resize(depth + 1);
-  const bool exact = solution.split != none;
   auto& bucket = known_[depth][hash];
   for (Known& known : bucket) {
     if (known.rows != key) continue;
-    if (exact || (!known.exact && solution.cost > known.solution.cost)) known.solution = solution, known.exact = exact;
+    for (std::size_t slot = 0; slot < solutions.size(); ++slot) {
+      Solution& before = known.solutions[slot];
+      const bool better = solutions[slot].split != none || (before.split == none && solutions[slot].cost > before.cost);
+      if (better) before = solutions[slot];
+    }
     return;
   }
-  bucket.push_back({std::move(key), solution, exact});
+  bucket.push_back({std::move(key), solutions});
 }
 
 template <class W>
@@ -85,28 +111,45 @@ std::uint64_t TreeSearch<W>::key_of(const TreeRows<W>& parent, const std::int32_
   return hash;
 }
 
-// The depth that the cheapest tree below this cost can have. A tree of depth d has at least d + 1 leaves, so it costs at least
-// (d + 1) · penalty.
+// The depth that the cheapest tree below these costs can have. A tree of depth d has at least d + 1 leaves, so it costs at least
+// (d + 1) · penalty and what its rows must.
 template <class W>
-std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, double cost) const {
+std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, const Solutions& best, double least) const {
+  double most = -infinity;
+  std::int64_t leaves = 2;
+  for (std::size_t slot = 0; slot < best.size(); ++slot) {
+    most = std::max(most, best[slot].cost);
+    if (best[slot].cost > -infinity) leaves = std::max<std::int64_t>(leaves, static_cast<std::int64_t>(slot) + 1);
+  }
+  if (budget_.limited()) depth = static_cast<std::int32_t>(std::min<std::int64_t>(depth, leaves - 1));
   if (!(penalty_ > 0)) return depth;
-  return static_cast<std::int32_t>(std::min<double>(depth, std::max(1.0, std::ceil(cost / penalty_) - 1)));
+  return static_cast<std::int32_t>(std::min<double>(depth, std::max(1.0, std::ceil((most - least) / penalty_) - 1)));
 }
 
-// The cheapest tree of the rows, if it costs less than the limit. Otherwise none, with a lower bound that is at least the limit
-// (up to the tolerance).
+// By slot, the cheapest tree of the rows, if it costs less than the limit. Otherwise none, with a lower bound that is at least the
+// limit (up to the tolerance).
 template <class W>
-typename TreeSearch<W>::Solution TreeSearch<W>::solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n,
-                                                    std::int32_t depth, double limit, bool is_root) {
+typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n,
+                                                       std::int32_t depth, const Limits& limits, bool is_root) {
   WeightSums sums(parent.n_planes);
   for (std::size_t a = 0; a < n; ++a) sums.add(parent, rows[a]);
-  const double as_leaf = leaf_cost(sums);
-  Solution best{limit, none};
-  if (as_leaf < limit - tolerance_) best = {as_leaf, leaf};
-  if (depth == 0 || as_leaf <= 2 * penalty_ + tolerance_) return best.split == leaf ? best : Solution{as_leaf, none};
-  if (best.cost <= 2 * penalty_ + tolerance_) return best.split == leaf ? best : Solution{2 * penalty_, none};
+  const double as_leaf = leaf_cost(sums), least_split = least_split_cost(sums);
+  const bool splits = depth > 0 && can_split(sums);
+  Solutions best(limits.size());
+  double most = -infinity;  // of the trees that a split might better
+  for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+    best[slot] = as_leaf < limits[slot] - tolerance_ ? Solution{as_leaf, leaf} : Solution{limits[slot], none};
+    if (slot >= budget_.slot_of(2) || !budget_.limited()) most = std::max(most, best[slot].cost);
+  }
+  if (!splits || most <= least_split + tolerance_) {
+    for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+      const bool only_leaf = !splits || slot < budget_.slot_of(2);
+      if (best[slot].split == none) best[slot].cost = only_leaf ? as_leaf : std::min(as_leaf, least_split);
+    }
+    return best;
+  }
   const std::int32_t asked = depth;
-  depth = worthwhile_depth(depth, best.cost);
+  depth = worthwhile_depth(depth, best, sums.least);
   if (is_root) root_depth_ = depth;
 
   std::vector<std::uint64_t> key;
@@ -114,44 +157,71 @@ typename TreeSearch<W>::Solution TreeSearch<W>::solve(const TreeRows<W>& parent,
   const bool worth_remembering = asked >= 3 && !is_root;
   if (worth_remembering) {
     hash = key_of(parent, rows, n, key);
-    if (const Known* known = look_up(asked, hash, key)) {
-      if (known->exact) return known->solution.cost < limit - tolerance_ ? known->solution : Solution{known->solution.cost, none};
-      if (known->solution.cost >= limit - tolerance_) return {known->solution.cost, none};
-    }
+    const Known* known = look_up(asked, hash, key);
+    if (known != nullptr && answer(*known, limits, best)) return best;
   }
   enter_node();
-  const TreeRows<W> here = parent.restricted(rows, n);
-  if (depth == 1) {
-    best = solve_depth_one(here, sums, best);
-    if (worth_remembering) remember(asked, hash, std::move(key), best);
-    return best;
-  }
-
-  PairTable<W> total;
-  total.reset(here);
-  for (std::size_t a = 0; a < n; ++a) {
-    if (here.n_columns > wide) check_stop();
-    total.add(here, a);
-  }
-  total.sum_chains(here);
-  std::vector<double> gains;
-  total.first_split_gains({penalty_ / here.unit()}, gains);
-  for (std::size_t i = 0; i < here.n_columns; ++i) {
-    const double cost = here.unit() * (sums.spread - gains[i]);
-    if (cost < best.cost - tolerance_) best = {cost, here.column[i], 2};
-  }
-  if (is_root && best.split != none) root_best_ = best;
-  // A tree deeper than two has at least four leaves.
-  if (depth > 2 && best.cost > 4 * penalty_ + tolerance_) {
-    best = depth == 3 ? sweep(here, total, gains, best, is_root) : branch(here, gains, depth, best, is_root);
-  }
+  best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root);
   if (worth_remembering) remember(asked, hash, std::move(key), best);
   return best;
 }
 
 template <class W>
-typename TreeSearch<W>::Solution TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& all, Solution best) const {
-  std::vector<double> in(rows.n_columns * rows.n_planes, 0.0), side(rows.n_planes);
+typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows, const WeightSums& sums, std::int32_t depth,
+                                                        Solutions best, bool is_root) {
+  if (depth == 1) {
+    solve_depth_one(rows, sums, best);
+    return best;
+  }
+  PairTable<W> total;
+  total.reset(rows);
+  for (std::size_t a = 0; a < rows.n_rows; ++a) {
+    if (rows.n_columns > wide) check_stop();
+    total.add(rows, a);
+  }
+  total.sum_chains(rows);
+  std::vector<FirstSplitCosts> first_splits;
+  total.first_splits(cost_, sums, first_splits);
+  std::vector<double> costs(rows.n_columns);
+  for (std::size_t i = 0; i < rows.n_columns; ++i) {
+    offer_first_split(first_splits[i], rows.column[i], best);
+    costs[i] = least_of(first_splits[i]);
+  }
+  if (is_root && best.back().split != none) root_best_ = best.back();
+  // A tree deeper than two has at least four leaves.
+  const auto betterable = [&](const Solution& tree) { return tree.cost > 4 * penalty_ + sums.least + tolerance_; };
+  if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
+    if (depth == 3) sweep(rows, total, costs, best, is_root);
+    else branch(rows, costs, depth, best, is_root);
+  }
+  return best;
+}
+
+// Offers a tree to every slot that its leaves fit.
+template <class W>
+void TreeSearch<W>::offer(std::int64_t leaves, const Solution& tree, Solutions& best) const {
+  for (std::size_t slot = budget_.slot_of(leaves); slot < best.size(); ++slot) {
+    if (tree.cost < best[slot].cost - tolerance_) best[slot] = tree;
+  }
+}
+
+template <class W>
+void TreeSearch<W>::offer_first_split(const FirstSplitCosts& costs, std::int32_t column, Solutions& best) const {
+  const std::size_t one = budget_.slot_of(1), two = budget_.slot_of(2);
+  offer(2, {costs.two + 2 * penalty_, column, 2, one, one}, best);
+  offer(3, {costs.three_right + 3 * penalty_, column, 2, one, two}, best);
+  offer(3, {costs.three_left + 3 * penalty_, column, 2, two, one}, best);
+  offer(4, {costs.four + 4 * penalty_, column, 2, two, two}, best);
+}
+
+template <class W>
+double TreeSearch<W>::least_of(const FirstSplitCosts& costs) const {
+  return std::min({costs.two + 2 * penalty_, std::min(costs.three_right, costs.three_left) + 3 * penalty_, costs.four + 4 * penalty_});
+}
+
+template <class W>
+void TreeSearch<W>::solve_depth_one(const TreeRows<W>& rows, const WeightSums& all, Solutions& best) const {
+  std::vector<double> in(rows.n_columns * rows.n_planes, 0.0);
   for (std::size_t a = 0; a < rows.n_rows; ++a) {
     for (std::size_t k = 0; k < rows.n_planes; ++k) {
       const double weight = rows.planes[a * rows.n_planes + k];
@@ -160,119 +230,158 @@ typename TreeSearch<W>::Solution TreeSearch<W>::solve_depth_one(const TreeRows<W
       }
     }
   }
+  WeightSums right(rows.n_planes), left(rows.n_planes);
   for (std::size_t i = 0; i < rows.n_columns; ++i) {
-    const double* passing = in.data() + i * rows.n_planes;
-    double gain = 0;
-    if (rows.binary()) {
-      gain = std::abs(passing[0]) + std::abs(all.planes[0] - passing[0]);
-    } else {
-      for (std::size_t k = 0; k < rows.n_planes; ++k) side[k] = all.planes[k] - passing[k];
-      gain = *std::max_element(passing, passing + rows.n_planes) + *std::max_element(side.begin(), side.end());
-    }
-    const double cost = rows.unit() * (all.spread - gain) + 2 * penalty_;
-    if (cost < best.cost - tolerance_) best = {cost, rows.column[i], 1};
+    right.planes.assign(in.begin() + i * rows.n_planes, in.begin() + (i + 1) * rows.n_planes);
+    left.set_to_difference(all, right);
+    offer(2, {leaf_cost(right) + leaf_cost(left), rows.column[i], 1, budget_.slot_of(1), budget_.slot_of(1)}, best);
   }
-  return best;
+}
+
+// Costs of trees of depth 2 at most with their leaves paid for: by slot, of at most so many leaves; without a limit, of any number.
+template <class W>
+void TreeSearch<W>::price(const ShallowCosts& costs, std::array<double, 4>& priced) const {
+  priced = {costs.one + penalty_, costs.two + 2 * penalty_, costs.three + 3 * penalty_, costs.four + 4 * penalty_};
+  for (std::size_t slot = 1; slot < priced.size(); ++slot) priced[slot] = std::min(priced[slot], priced[slot - 1]);
+  if (!budget_.limited()) priced[0] = priced.back();
 }
 
 // Depth 3: along each chain the rows move one by one from the left of the first split to its right, and the pair table of the
 // right-hand rows grows with them. A split is skipped if the costs of the last split solved already rule it out, by the argument
 // of SplitBounds::spread_from: the growing side costs at least what it did then, the shrinking side at least what it did then,
-// less the spread of the rows moved since.
+// less the most of the rows moved since.
 template <class W>
-typename TreeSearch<W>::Solution TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total,
-                                                    const std::vector<double>& gains, Solution best, bool is_root) {
+void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
+                          bool is_root) {
   const WeightSums all(rows);
   WeightSums on_left(rows.n_planes);
   PairTable<W> right_table;
-  for (const std::size_t c : chains_by_gain(rows, gains)) {
+  std::vector<double> right_bound(budget_.n_slots()), left_bound(budget_.n_slots());
+  const std::size_t n_slots = std::min(shallow_slots(), budget_.n_slots());
+  for (const std::size_t c : chains_by_cost(rows, costs)) {
     const ChainOrder order(rows, c);
     WeightSums on_right(rows.n_planes);
-    double moved = 0, last_right = 0, last_left = 0;
+    double moved = 0;
+    std::array<double, 4> last_right{}, last_left{};
     std::size_t in_table = rows.n_rows;  // rows from here on are in the table
     for (std::int32_t count = rows.first_column[c + 1] - rows.first_column[c]; count >= 1; --count) {
       for (std::int32_t q = order.first[count]; q < order.first[count + 1]; ++q) {
-        moved += rows.spread[order.rows[q]];
+        moved += rows.most[order.rows[q]];
         on_right.add(rows, order.rows[q]);
       }
       on_left.set_to_difference(all, on_right);
-      const double right_bound = std::max(last_right, bound_without_search(on_right));
-      const double left_bound = std::max(last_left - moved, bound_without_search(on_left));
-      if (right_bound + left_bound >= best.cost - tolerance_) continue;
+      bounds_without_search(on_right, right_bound.data()), bounds_without_search(on_left, left_bound.data());
+      for (std::size_t slot = 0; slot < n_slots; ++slot) {
+        if (cost_.more_rows_cost_more()) right_bound[slot] = std::max(right_bound[slot], last_right[slot]);
+        left_bound[slot] = std::max(left_bound[slot], last_left[slot] - moved);
+      }
+      bool is_open = false;
+      budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+        is_open = is_open || right_bound[right] + left_bound[left] < best[slot].cost - tolerance_;
+      });
+      if (!is_open) continue;
       enter_node();
       if (in_table == rows.n_rows) right_table.reset(rows);
       while (in_table > static_cast<std::size_t>(order.first[count])) {
         if (rows.n_columns > wide) check_stop();
         right_table.add(rows, order.rows[--in_table]);
       }
-      double right_gain, left_gain;
-      right_table.two_sided_gains(rows, total, {penalty_ / rows.unit()}, right_gain, left_gain);
-      last_right = rows.unit() * (on_right.spread - right_gain);
-      last_left = rows.unit() * (on_left.spread - left_gain);
+      ShallowCosts right_costs, left_costs;
+      right_table.two_sides(rows, total, cost_, on_right, on_left, right_costs, left_costs);
+      price(right_costs, last_right), price(left_costs, last_left);
       moved = 0;
-      if (last_right + last_left < best.cost - tolerance_) {
-        best = {last_right + last_left, rows.column[rows.first_column[c] + count - 1], 3};
-        if (is_root) root_best_ = best;
-      }
+      budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+        const double cost = last_right[right] + last_left[left];
+        if (cost < best[slot].cost - tolerance_) best[slot] = {cost, rows.column[rows.first_column[c] + count - 1], 3, left, right};
+      });
+      if (is_root && best.back().split != none) root_best_ = best.back();
     }
   }
-  return best;
 }
 
 // Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of its
 // neighbours in the chain. The split with the least bound is solved next, so the least bound, which is the node's, rises as evenly
 // as it can.
 template <class W>
-typename TreeSearch<W>::Solution TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& gains, std::int32_t depth,
-                                                     Solution best, bool is_root) {
-  SplitBounds<W> bounds(rows, row_hash_, [this](const WeightSums& sums) { return bound_without_search(sums); });
+void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
+  SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
+                        [this](const WeightSums& sums, double* side) { bounds_without_search(sums, side); });
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
-    const NextSplit next = next_split(bounds, done, gains, best.cost, is_first);
-    if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.cost));
-    if (next.split < 0) return best;
+    const NextSplit next = next_split(bounds, done, costs, best, is_first);
+    if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.back().cost));
+    if (next.split < 0) return;
     done[next.split] = 1;
-    if (!bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best.cost)) {
-      best = {bounds.of(next.split), rows.column[next.split], depth};
-      if (is_root) root_best_ = best;
-    }
+    const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best);
+    if (is_better && is_root) root_best_ = best.back();
     bounds.spread_from(next.split);
   }
 }
 
-// The split with the least bound below the cost of the best tree, of equal ones that with the most gain. The first split of all is
-// the one with the most gain, to have a good tree early on.
+// The split whose bound is furthest below the cost of a best tree, of equal ones that with the cheapest tree of depth 2. The first
+// split of all is the one with the cheapest tree of depth 2, to have a good tree early on.
 template <class W>
 typename TreeSearch<W>::NextSplit TreeSearch<W>::next_split(const SplitBounds<W>& bounds, const std::vector<char>& done,
-                                                            const std::vector<double>& gains, double best_cost, bool is_first) const {
+                                                            const std::vector<double>& costs, const Solutions& best, bool is_first) const {
   NextSplit next{-1, infinity};
+  double furthest = tolerance_;
   for (std::size_t i = 0; i < done.size(); ++i) {
-    const double bound = bounds.of(i);
+    const double *on_left = bounds.left(i), *on_right = bounds.right(i);
+    double below = -infinity, bound = infinity;
+    budget_.for_each_division(best.size(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+      below = std::max(below, best[slot].cost - (on_left[left] + on_right[right]));
+      if (slot == best.size() - 1) bound = std::min(bound, on_left[left] + on_right[right]);
+    });
     next.least_bound = std::min(next.least_bound, bound);
-    if (done[i] || bound >= best_cost - tolerance_) continue;
-    const bool by_gain = is_first || (next.split >= 0 && bound == bounds.of(next.split));
-    if (next.split < 0 || (by_gain ? gains[i] > gains[next.split] : bound < bounds.of(next.split))) next.split = static_cast<std::int32_t>(i);
+    if (done[i] || below <= tolerance_) continue;
+    const bool by_cost = is_first || (next.split >= 0 && below == furthest);
+    if (next.split < 0 || (by_cost ? costs[i] < costs[next.split] : below > furthest)) next.split = static_cast<std::int32_t>(i), furthest = below;
   }
   return next;
 }
 
-// Solves both sides of a split, as far as it can cost less than the best tree, and raises its bounds to what they cost. Returns
-// whether the split is the better one; its bound is then its cost.
+// How cheap the trees of one side must be, by slot, for a split to be better than the best trees: their cost less what the other
+// side costs at least. False where no tree of this side can be.
 template <class W>
-bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, double best_cost) {
+bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const {
+  limits.assign(best.size(), -infinity);
+  budget_.for_each_division(best.size(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+    const std::size_t here = is_left ? left : right, there = is_left ? right : left;
+    if (other[there] < infinity) limits[here] = std::max(limits[here], best[slot].cost - other[there]);
+  });
+  bool any = false;
+  for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+    if (own[slot] >= limits[slot] - tolerance_) limits[slot] = -infinity;
+    any = any || limits[slot] > -infinity;
+  }
+  return any;
+}
+
+// Solves both sides of a split, as far as it can cost less than the best trees, and raises its bounds to what they cost. Returns
+// whether the split betters a tree.
+template <class W>
+bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best) {
   const std::int32_t* first = bounds.rows_by(split).data();
   const std::size_t n_left = bounds.border(split), n_right = rows.n_rows - n_left;
-  double &left = bounds.left[split], &right = bounds.right[split];
-  bool both_exact = true;
-  for (const bool on_left : {n_left >= n_right, n_left < n_right}) {  // the larger side first: it fails earlier
-    const Solution side = on_left ? solve(rows, first, n_left, depth - 1, best_cost - right)
-                                : solve(rows, first + n_left, n_right, depth - 1, best_cost - left);
-    double& bound = on_left ? left : right;
-    bound = std::max(bound, side.cost);
-    both_exact = both_exact && side.split != none;
-    if (left + right >= best_cost - tolerance_) return false;
+  double *on_left = bounds.left(split), *on_right = bounds.right(split);
+  Solutions left_trees, right_trees;
+  Limits limits;
+  for (const bool is_left : {n_left >= n_right, n_left < n_right}) {  // the larger side first: it fails earlier
+    double *own = is_left ? on_left : on_right, *other = is_left ? on_right : on_left;
+    if (!set_side_limits(best, own, other, is_left, limits)) return false;
+    const Solutions side = is_left ? solve(rows, first, n_left, depth - 1, limits) : solve(rows, first + n_left, n_right, depth - 1, limits);
+    for (std::size_t slot = 0; slot < side.size(); ++slot) own[slot] = std::max(own[slot], side[slot].cost);
+    (is_left ? left_trees : right_trees) = side;
   }
-  return both_exact;
+  bool is_better = false;
+  budget_.for_each_division(best.size(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+    if (left_trees[left].split == none || right_trees[right].split == none) return;
+    const double cost = left_trees[left].cost + right_trees[right].cost;
+    if (cost >= best[slot].cost - tolerance_) return;
+    best[slot] = {cost, rows.column[split], depth, left, right};
+    is_better = true;
+  });
+  return is_better;
 }
 
 template <class W>
@@ -290,8 +399,11 @@ std::int32_t TreeSearch<W>::extract(const TreeRows<W>& rows, const std::vector<s
   std::int32_t children[2];
   for (int side = 0; side < 2; ++side) {
     // Known already where the split was found by branching, and quickly solved where a pair table gave it.
-    const Solution below = solve(rows, sides[side].data(), sides[side].size(), solution.depth - 1, infinity);
-    children[side] = extract(rows, sides[side], below, tree);
+    const std::size_t slot = side == 0 ? solution.left_slot : solution.right_slot;
+    Limits limits(budget_.n_slots(), -infinity);
+    limits[slot] = infinity;
+    const Solutions below = solve(rows, sides[side].data(), sides[side].size(), solution.depth - 1, limits);
+    children[side] = extract(rows, sides[side], below[slot], tree);
   }
   tree[at] = {solution.split, children[0], children[1]};
   return at;
@@ -302,19 +414,23 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   std::vector<std::int32_t> everything(rows_.n_rows);
   std::iota(everything.begin(), everything.end(), 0);
   TreeResult result;
-  Solution best = solve(rows_, everything.data(), rows_.n_rows, 0, infinity);
+  const WeightSums all(rows_);
+  Solution best{leaf_of_all() + penalty_, leaf};
   std::int32_t searched = 0, depth = 0;
   double proven = 0;  // of trees of any depth, by the searches that ended
   max_depth = static_cast<std::int32_t>(std::min<std::size_t>(max_depth, rows_.n_rows));  // every split parts some rows
+  max_depth = static_cast<std::int32_t>(std::min<std::int64_t>(max_depth, budget_.max_leaves() - 1));
   try {
     // Shallow trees first: each is the incumbent of the next search. (The search to depth 3 starts from the best of depth 2.)
     for (depth = std::min(max_depth, 3); depth <= max_depth && depth > 0; ++depth) {
-      if (best.cost <= (searched + 2) * penalty_ + tolerance_) break;  // deeper trees have more leaves than that
+      if (best.cost <= (searched + 2) * penalty_ + all.least + tolerance_) break;  // deeper trees have more leaves than that
       root_best_ = {infinity, none}, root_bound_ = 0;
-      const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, best.cost, true);
+      Limits limits(budget_.n_slots(), -infinity);
+      limits.back() = best.cost;
+      const Solution found = solve(rows_, everything.data(), rows_.n_rows, depth, limits, true).back();
       if (found.split != none) best = found;
       searched = depth;
-      proven = std::min(best.cost, (depth + 2) * penalty_);  // deeper trees have depth + 2 leaves at least
+      proven = std::min(best.cost, (depth + 2) * penalty_ + all.least);  // deeper trees have depth + 2 leaves at least
       if (root_depth_ < depth) break;  // no deeper tree could pay
     }
     result.optimal = true;
@@ -322,8 +438,8 @@ TreeResult TreeSearch<W>::run(std::int32_t max_depth) {
   } catch (const Stopped&) {
     if (root_best_.split != none && root_best_.cost < best.cost - tolerance_) best = root_best_;
     // The search at this depth bounds the trees up to it. It starts from nothing, so what is proven already may be more.
-    const double deeper = depth < max_depth ? (depth + 2) * penalty_ : infinity;
-    result.bound = std::min(best.cost, std::max(proven, std::min(std::max(root_bound_, 2 * penalty_), deeper)));
+    const double deeper = depth < max_depth ? (depth + 2) * penalty_ + all.least : infinity;
+    result.bound = std::min(best.cost, std::max(proven, std::min(std::max(root_bound_, least_split_cost(all)), deeper)));
   }
   result.cost = best.cost;
   result.nodes = nodes_;

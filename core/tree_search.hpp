@@ -1,11 +1,14 @@
-// The search for the best sparse tree: errors + penalty · leaves, depth at most D.
+// The search for the best sparse tree: Σ cost of its leaves + penalty · leaves, depth at most D, at most L leaves.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "leaf_budget.hpp"
+#include "leaf_cost.hpp"
 #include "pair_table.hpp"
 #include "parallel.hpp"
 #include "split_bounds.hpp"
@@ -19,7 +22,7 @@ struct TreeNode {
 };
 
 struct TreeResult {
-  double cost = 0, bound = 0;  // without the errors that no tree can avoid
+  double cost = 0, bound = 0;  // without the errors that net weights leave out
   bool optimal = false;
   std::uint64_t nodes = 0;
   std::vector<TreeNode> tree;
@@ -28,8 +31,8 @@ struct TreeResult {
 template <class W>
 class TreeSearch {
  public:
-  // penalty: the cost of a leaf, in units of weight. max_nodes: the most row sets and first splits to look at.
-  TreeSearch(TreeRows<W> rows, double penalty, std::uint64_t max_nodes, const Stop& stop);
+  // penalty: the price of a leaf, in units of the cost. max_nodes: the most row sets and first splits to look at.
+  TreeSearch(TreeRows<W> rows, const LeafCost& cost, double penalty, LeafBudget budget, std::uint64_t max_nodes, const Stop& stop);
   TreeResult run(std::int32_t max_depth);
 
  private:
@@ -40,35 +43,52 @@ class TreeSearch {
     double cost;
     std::int32_t split;
     std::int32_t depth = 0;  // depth searched; the sides of the split were searched to one less
+    std::size_t left_slot = 0, right_slot = 0;  // of the leaf budget, for the sides of the split
   };
+  using Solutions = std::vector<Solution>;  // by slot of the leaf budget
+  using Limits = std::vector<double>;       // by slot: only cheaper trees matter, and none where it is -infinity
   struct Known {
     std::vector<std::uint64_t> rows;  // the row set itself: a hash alone could mistake one set for another
-    Solution solution;
-    bool exact;
+    Solutions solutions;
   };
   struct NextSplit {
-    std::int32_t split;  // -1: no split can be better than the best tree
-    double least_bound;  // of all splits, those solved included
+    std::int32_t split;  // -1: no split can be better than the best trees
+    double least_bound;  // of all splits, those solved included, for the last slot
   };
   struct Stopped {};
 
-  Solution solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::int32_t depth, double limit,
-               bool is_root = false);
-  Solution solve_depth_one(const TreeRows<W>& rows, const WeightSums& all, Solution best) const;
-  Solution sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& gains, Solution best, bool is_root);
-  Solution branch(const TreeRows<W>& rows, const std::vector<double>& gains, std::int32_t depth, Solution best, bool is_root);
-  NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& gains, double best_cost,
-                       bool is_first) const;
-  bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, double best_cost);
+  Solutions solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::int32_t depth, const Limits& limits,
+                  bool is_root = false);
+  Solutions search(const TreeRows<W>& rows, const WeightSums& sums, std::int32_t depth, Solutions best, bool is_root);
+  void solve_depth_one(const TreeRows<W>& rows, const WeightSums& all, Solutions& best) const;
+  void offer_first_split(const FirstSplitCosts& costs, std::int32_t column, Solutions& best) const;
+  void offer(std::int64_t leaves, const Solution& tree, Solutions& best) const;
+  double least_of(const FirstSplitCosts& costs) const;
+  void sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best, bool is_root);
+  void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
+  NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
+                       const Solutions& best, bool is_first) const;
+  bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best);
+  bool set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const;
   std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                        std::vector<TreeNode>& tree);
-  std::int32_t worthwhile_depth(std::int32_t depth, double cost) const;
+  std::int32_t worthwhile_depth(std::int32_t depth, const Solutions& best, double least) const;
   std::uint64_t key_of(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::vector<std::uint64_t>& key) const;
 
-  double leaf_cost(const WeightSums& sums) const { return sums.errors_of_leaf(rows_) + penalty_; }
-  double bound_without_search(const WeightSums& sums) const;
+  double leaf_cost(const WeightSums& sums) const {
+    return (cost_.is_plain_error() ? sums.net_error(rows_) : cost_.of_leaf(sums.planes.data())) + penalty_;
+  }
+  bool can_split(const WeightSums& sums) const { return cost_.is_plain_error() || !cost_.cannot_split(sums.planes.data()); }
+  // A tree with a split has two leaves at least, and no tree costs less than its rows must.
+  double least_split_cost(const WeightSums& sums) const { return 2 * penalty_ + sums.least; }
+  double leaf_of_all() const;
+  void bounds_without_search(const WeightSums& sums, double* bounds) const;
+  std::size_t shallow_slots() const { return budget_.limited() ? 4 : 1; }
+  void price(const ShallowCosts& costs, std::array<double, 4>& priced) const;
+
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
-  void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, Solution solution);
+  bool answer(const Known& known, const Limits& limits, Solutions& solutions) const;
+  void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, const Solutions& solutions);
   void check_stop() const {
     if (stop_.now() && !finishing_) throw Stopped{};
   }
@@ -79,7 +99,9 @@ class TreeSearch {
   }
 
   TreeRows<W> rows_;
+  const LeafCost& cost_;
   double penalty_;
+  LeafBudget budget_;
   double tolerance_;  // two costs closer than this are equal
   std::uint64_t max_nodes_;
   const Stop& stop_;

@@ -6,6 +6,9 @@ import numpy as np
 
 from core.calls import Arguments, call
 from fcca.counterfactuals import STATUSES
+from oracles import tree_enumeration
+
+CRITERIA = ("error", "gini", "log_loss", "evidence", "error+log_loss")
 
 OPTIMAL, FEASIBLE = STATUSES.index("optimal"), STATUSES.index("feasible")
 
@@ -45,7 +48,9 @@ def check_call(name: str, arguments: Arguments) -> None:
 def _check_tree(arguments, cost, bound, is_optimal, n_nodes, column, left, right):
     total = arguments["weight"].sum()
     assert bound <= cost + 1e-9 * total
-    assert cost <= total + arguments["penalty"] + 1e-9 * total  # no worse than a leaf
+    weights = np.bincount(arguments["label"], arguments["weight"], arguments["n_classes"])
+    as_leaf = tree_enumeration.leaf_cost(weights, CRITERIA[arguments["criterion"]])
+    assert cost <= as_leaf + arguments["penalty"] + 1e-9 * total
     assert not is_optimal or abs(cost - bound) <= 1e-9 * max(1.0, total)
     leaf = column < 0
     assert leaf.sum() == (~leaf).sum() + 1

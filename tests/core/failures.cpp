@@ -135,7 +135,8 @@ double linear(std::size_t n_threads) {
   return on_threads(n_threads, table, std::vector<std::int32_t>(12, 0), [&] { return FixedChargeSearch(model, limits, {0.1, 1, 0.3}); });
 }
 
-double tree(std::int32_t depth, std::size_t n_classes, double row_weight) {
+double tree(std::int32_t depth, std::size_t n_classes, double row_weight, Criterion criterion = Criterion::error,
+            std::int64_t max_leaves = LeafBudget::unlimited) {
   const Table table = make_table(60, 4, n_classes, 7);
   const CellStore store = quantile_cells(table, 3);
   const Cells cells = store.view();
@@ -147,8 +148,10 @@ double tree(std::int32_t depth, std::size_t n_classes, double row_weight) {
   }
   const std::vector<double> weight(table.n_rows, row_weight);
   const Stop stop(no_limit);
-  return optimal_tree(bits.data(), table.label.data(), weight.data(), table.n_rows, store.cuts.size(), n_classes, row_weight, depth,
-                      std::numeric_limits<std::uint64_t>::max(), stop).cost;
+  TreeTask task;
+  task.penalty = row_weight, task.max_depth = depth;
+  task.criterion = criterion, task.max_leaves = max_leaves;
+  return optimal_tree({bits.data(), table.label.data(), weight.data(), nullptr, table.n_rows, store.cuts.size(), n_classes}, task, stop).cost;
 }
 
 double selection(std::size_t n_classes) {
@@ -285,6 +288,8 @@ int main(int argc, char** argv) {
   }
   without_memory("tree, depth 3", [] { return tree(3, 2, 1); }, most);
   without_memory("tree, depth 4, classes", [] { return tree(4, 3, 0.5); }, most);
+  without_memory("tree, evidence, leaves", [] { return tree(4, 2, 1, Criterion::evidence, 6); }, most);
+  without_memory("tree, log loss, weights", [] { return tree(3, 3, 0.5, Criterion::log_loss, 5); }, most);
   without_memory("selection", [] { return selection(2); }, most);
   without_memory("selection, three classes", [] { return selection(3); }, most);
   without_memory("order trees", [] { return sets(); }, most);

@@ -123,7 +123,17 @@ def test_nothing_to_do_is_done():
     assert [len(array) for array in found] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]
     empty = {"weight": np.zeros(0), "label": none, "n_classes": 2}
     cost, bound, optimal, *_ = _core.solve_tree(
-        table=np.zeros((0, 3), dtype=np.uint8), **empty, penalty=1.0, max_depth=3, max_nodes=None, time_limit=1.0
+        table=np.zeros((0, 3), dtype=np.uint8),
+        **empty,
+        count=None,
+        criterion=0,
+        penalty=1.0,
+        max_depth=3,
+        max_leaves=None,
+        min_weight=0.0,
+        min_rows=1,
+        max_nodes=None,
+        time_limit=1.0,
     )
     assert (cost, bound, optimal) == (1.0, 1.0, True)  # one leaf
     passed = np.zeros((0, 0), dtype=np.int32)

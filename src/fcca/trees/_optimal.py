@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 # The paper's regularization is this over the number of training rows.
 ROWS_PER_LEAF = 10.0
 DEEPEST = 1_000_000  # a tree that could be searched is never deeper
+ERROR = 0  # the core's number of this criterion
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -151,9 +152,14 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             table=asked.answers,
             label=label.astype(np.int32),
             weight=weight,
+            count=None,
             n_classes=max(2, len(self.classes_)),
+            criterion=ERROR,
             penalty=self.regularization_ * total,
             max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
+            max_leaves=None,
+            min_weight=0.0,
+            min_rows=1,
             max_nodes=self.max_nodes,
             time_limit=np.inf if self.time_limit is None else self.time_limit,
         )

@@ -1,0 +1,127 @@
+"""The core finds the best tree under every cost of a leaf and every limit: by enumeration of all trees."""
+
+import numpy as np
+import pytest
+
+from fcca import _core
+from oracles import tree_enumeration
+from trees.problems import Problem, assert_same, random_problems
+
+CRITERIA = ("error", "gini", "log_loss", "evidence", "error+log_loss")
+
+
+def limited_problems(n, seed):
+    """Problems with a limit on leaves, a least size of leaves, and weights around 1, above it and below it."""
+    for part, (columns, depths, whole) in enumerate(((8, [1, 2], True), (5, [3, 4, 5], True), (5, [2, 3, 4], False))):
+        problems = random_problems(-(-n // 3), columns, depths, most_rows=40, whole_weights=whole, seed=seed + part)
+        for i, problem in enumerate(problems):
+            random = np.random.default_rng([seed, part, i])
+            around_one = problem.weight / problem.weight.mean() * 10.0 ** random.uniform(-2, 2)
+            weight = problem.weight if whole else around_one
+            count = random.integers(1, 4, len(weight)) if random.random() < 0.5 else None
+            limits = {
+                "max_leaves": random.choice([None, 1, 2, 3, 4, 5, 6, 8]),
+                "min_rows": int(random.choice([1, 1, 2, 5])),
+                "min_weight": float(random.choice([0.0, 0.0, 0.05, 0.2]) * weight.sum()),
+                "count": count,
+            }
+            yield problem, weight, limits
+
+
+def searched(problem, weight, limits, criterion, max_nodes=None):
+    """Objective, lower bound and optimality of the core's tree, and its leaves by row."""
+    total = float(weight.sum())
+    _, label = np.unique(problem.label, return_inverse=True)
+    cost, bound, optimal, _, column, left, right = _core.solve_tree(
+        table=problem.table,
+        label=label.astype(np.int32),
+        weight=weight,
+        n_classes=int(label.max()) + 1,
+        criterion=CRITERIA.index(criterion),
+        penalty=problem.regularization * total,
+        max_depth=problem.max_depth,
+        max_nodes=max_nodes,
+        time_limit=np.inf,
+        **limits,
+    )
+    node = np.zeros(len(label), dtype=int)
+    for _ in range(problem.max_depth):
+        asked = column[node]
+        goes_right = problem.table[np.arange(len(label)), np.maximum(asked, 0)] > 0
+        node = np.where(asked < 0, node, np.where(goes_right, right[node], left[node]))
+    return cost / total, bound / total, optimal, node
+
+
+def enumerated(problem, weight, limits, criterion):
+    return tree_enumeration.least_objective(
+        problem.table,
+        problem.label,
+        weight,
+        problem.max_depth,
+        problem.regularization,
+        criterion,
+        max_leaves=limits["max_leaves"] or 32,
+        min_rows=limits["min_rows"],
+        min_weight=limits["min_weight"],
+        count=limits["count"],
+    )
+
+
+def recomputed(leaf, problem, weight, criterion):
+    """The objective of the leaves, from the rows that reach them."""
+    _, label = np.unique(problem.label, return_inverse=True)
+    costs = [
+        tree_enumeration.leaf_cost(np.bincount(label[leaf == at], weight[leaf == at], label.max() + 1), criterion)
+        for at in np.unique(leaf)
+    ]
+    return float(sum(costs) / weight.sum() + problem.regularization * len(costs))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_instances", [90, pytest.param(1200, marks=pytest.mark.verify)])
+def test_every_criterion_matches_enumeration(criterion, n_instances):
+    for problem, weight, limits in limited_problems(n_instances, seed=200):
+        cost, bound, optimal, leaf = searched(problem, weight, limits, criterion)
+        assert optimal, problem.name
+        assert_same(cost, enumerated(problem, weight, limits, criterion), problem.name, limits)
+        assert_same(cost, recomputed(leaf, problem, weight, criterion), problem.name, limits)
+        assert bound == cost
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_instances", [60, pytest.param(600, marks=pytest.mark.verify)])
+def test_limits_are_kept(criterion, n_instances):
+    for problem, weight, limits in limited_problems(n_instances, seed=210):
+        *_, node = searched(problem, weight, limits, criterion)
+        _, leaf = np.unique(node, return_inverse=True)
+        assert leaf.max() + 1 <= (limits["max_leaves"] or np.inf), problem.name
+        if leaf.max() > 0:
+            count = np.ones(len(leaf)) if limits["count"] is None else limits["count"]
+            assert np.bincount(leaf, count).min() >= limits["min_rows"], problem.name
+            assert np.bincount(leaf, weight).min() >= limits["min_weight"] * (1 - 1e-9), problem.name
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_instances", [30, pytest.param(600, marks=pytest.mark.verify)])
+def test_stopped_searches_never_give_a_bound_above_the_optimum(criterion, n_instances):
+    for problem, weight, limits in limited_problems(n_instances, seed=220):
+        optimum = enumerated(problem, weight, limits, criterion)
+        near = 1e-9 * max(1, abs(optimum))
+        for max_nodes in (0, 1, 3, 10, 30):
+            cost, bound, _, leaf = searched(problem, weight, limits, criterion, max_nodes)
+            assert bound <= optimum + near, (problem.name, limits, max_nodes)
+            assert cost >= optimum - near, (problem.name, limits, max_nodes)
+            assert_same(cost, recomputed(leaf, problem, weight, criterion), problem.name, limits)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_more_nodes_only_shrink_the_gap(criterion):
+    random = np.random.default_rng(1)
+    table = random.integers(0, 2, size=(400, 14)).astype(np.uint8)
+    label = ((table[:, :4].sum(axis=1) % 2) ^ (random.random(400) < 0.1)).astype(int)
+    problem = Problem("parity", table, label, np.ones(400), max_depth=5, regularization=0.01)
+    limits = {"max_leaves": 12, "min_rows": 1, "min_weight": 0.0, "count": None}
+    found = [searched(problem, problem.weight, limits, criterion, n) for n in (1, 20, 200, 2000, None)]
+    gaps = [(cost - bound) / cost for cost, bound, *_ in found]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[0] > gaps[-1] == 0
