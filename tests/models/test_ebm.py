@@ -1,6 +1,7 @@
 """interpret's ExplainableBoostingClassifier: labels, scores and probabilities to the last bit, and what is refused."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,8 @@ def own_scores(classifier, X):
     return classifier.decision_function(X)
 
 
-FAMILIES = [Family("ExplainableBoosting", build), decided_at_some_probability(build)]
+# interpret's exponential function is not monotone in the last bits, and the threshold is the probability of a row.
+FAMILIES = [Family("ExplainableBoosting", build), replace(decided_at_some_probability(build), floats_around_boundary=64)]
 MIXED_FAMILIES = [
     MixedFamily("ExplainableBoosting", build_with_categories, own_scores),
     MixedFamily("OfOrderedCategories", build_with_categories, own_scores, ordered),
