@@ -7,6 +7,7 @@ import time
 import pytest
 import typer
 
+from fcca import cli
 from fcca.cli._running import EXIT_INTERRUPTED, Output, run_command
 
 
@@ -53,3 +54,20 @@ def test_other_errors_in_callbacks_are_still_reported(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: reported.append(str(unraisable.exc_value)))
     assert exit_code(work) == 0
     assert reported == ["a broken callback"]
+
+
+def test_an_interrupt_in_a_callback_of_xgboost_comes_after_it():
+    """Raised inside, it makes XGBoost crash."""
+    source = "def _next_wrapper(interrupt):\n    interrupt(2, __import__('sys')._getframe())\n    return 'whole'"
+    functions = {}
+    exec(compile(source, "site-packages/xgboost/core.py", "exec"), functions)
+
+    def work():
+        assert functions["_next_wrapper"](cli.interrupt) == "whole"
+        for _ in range(3000):
+            time.sleep(0.01)
+        return 0
+
+    assert exit_code(work) == EXIT_INTERRUPTED
+    with pytest.raises(KeyboardInterrupt):
+        cli.interrupt(2, sys._getframe())

@@ -1,5 +1,6 @@
 """The command line: distill, explain, report, export, verify and benchmark."""
 
+import _thread
 import os
 import signal
 import sys
@@ -12,6 +13,10 @@ from types import FrameType
 
 EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
+
+# Functions of xgboost/core.py that its C++ code calls.
+XGBOOST_CALLBACKS = ("_next_wrapper", "_reset_wrapper")
+SECONDS_OF_A_CALLBACK = 0.05
 
 OUT_OF_MEMORY = (
     "There is not enough memory{limit}. Nothing was left half-written. Give it more, or use fewer rows, --jobs 1, or a "
@@ -35,6 +40,16 @@ FRUGAL = {
 }
 
 
+def interrupt(signal_number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; soon after, where it comes in a callback of XGBoost, which would crash."""
+    while frame is not None:
+        if frame.f_code.co_name in XGBOOST_CALLBACKS and "xgboost" in frame.f_code.co_filename:
+            threading.Timer(SECONDS_OF_A_CALLBACK, _thread.interrupt_main).start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
     """Delay Ctrl-C to the end of a block of imports.
@@ -51,15 +66,15 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
         nonlocal pending
         pending = True
 
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
+    usual = signal.getsignal(signal.SIGINT)
+    if usual not in (signal.default_int_handler, interrupt) or threading.current_thread() is not threading.main_thread():
         yield
         return
     signal.signal(signal.SIGINT, remember)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, usual)
     if pending:
         raise KeyboardInterrupt
 
@@ -125,6 +140,8 @@ def _main() -> None:
             os.environ.setdefault(name, value)  # read when libraries are imported
         if (memory_limit() or 0) < LEAST_MEMORY:
             raise MemoryError
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         with interrupts_deferred(libraries=False):  # imported here and not above, so that Ctrl-C ends as quietly as later on
             from fcca.cli._app import run

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, is_out_of_memory, out_of_memory
+from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, SECONDS_OF_A_CALLBACK, is_out_of_memory, out_of_memory
 from fcca.cli._words import printable
 from fcca.exceptions import FCCAError
 from fcca.utils import PlainDisplay, TerminalDisplay, escaped_json, shown_on
@@ -24,7 +24,6 @@ from fcca.utils import PlainDisplay, TerminalDisplay, escaped_json, shown_on
 EXIT_CANNOT_WRITE = EXIT_FAILED
 EXIT_INVALID = 2
 EXIT_UNVERIFIED = 3
-SECONDS_OF_A_CALLBACK = 0.05
 
 
 def _console(*, stderr: bool) -> Console:
