@@ -68,9 +68,12 @@ def check_interrupted(files: Path, name: str, moment: float) -> float | None:
     ended = run_until(moment, signal.SIGINT, *arguments, cwd=files)
     said = f"{name} at {moment:.2f} s: {ended}"
     done = ended.code == 0 and (not ended.signalled or ended.seconds < MOST_SECONDS)
-    if done:  # the files were there already when it came
+    if done or (ended.code == 130 and (files / "out").exists()):  # the files were there already when it came
+        names = {path.name for path in (files / "out").iterdir()}
+        assert "tree.json" in names or name not in ("distill", "stream", "selection", "xgb"), said
         for path in (files / "out").iterdir():
             assert not path.name.startswith("."), said
+            assert path.stat().st_size > 0, said
             path.unlink()
         (files / "out").rmdir()
         return None

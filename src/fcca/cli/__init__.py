@@ -1,6 +1,7 @@
 """The command line: distill, explain, report, export, verify and benchmark."""
 
 import _thread
+import atexit
 import os
 import signal
 import sys
@@ -142,6 +143,7 @@ def _main() -> None:
             raise MemoryError
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the result is there: the end takes a moment
     try:
         with interrupts_deferred(libraries=False):  # imported here and not above, so that Ctrl-C ends as quietly as later on
             from fcca.cli._app import run
