@@ -280,7 +280,7 @@ class ThresholdSearch:
     ) -> tuple[Counterfactuals, DecidingValues]:
         """Counterfactuals of some rows, and missing values that decide."""
         engine, given = self.engine, self.parameters
-        limits = self.limits(X[points])
+        limits = self.limits(X[points]) if self.rules else None  # a copy of most rows
         began = perf_counter() - self._seconds
 
         def solve(which: Points, limits: Limits | None, progress: Any = None) -> Counterfactuals:
