@@ -40,7 +40,7 @@ class Proofs:
     ----------
     cost, bound : ndarray
     proven : ndarray of bool
-        Whether the cost is proven to be the least, or that there is none.
+        True if the cost is proven minimal, or infeasibility is proven.
     by_program : ndarray of bool
         Whether a program proved it that shares nothing with the search.
     """

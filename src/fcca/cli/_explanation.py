@@ -206,7 +206,7 @@ def _is_there(found: Explanations) -> NDArray[np.bool_]:
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Answers that say that there is no further one."""
+    """Results that state: no further counterfactual exists."""
     return found.is_status("infeasible") & (found.answer > 1)
 
 
