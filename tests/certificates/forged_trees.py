@@ -222,7 +222,7 @@ def a_selection_beyond_Q(d):
 # --- tree -----------------------------------------------------------------------------------------------------------------
 
 
-@forgery("tree", "objective is", "errors and leaves make")
+@forgery("tree", "objective is", "leaves make")
 def the_weights_of_a_leaf_swapped(d):
     """Both of two leaves that are sides of one node, so that their sum stays."""
     nodes = d["tree"]["nodes"]
@@ -412,7 +412,7 @@ def an_optimal_flag_taken_away(d):
     d["proof"]["optimal"] = False
 
 
-@forgery("tree", "objective is", "errors and leaves make")
+@forgery("tree", "objective is", "leaves make")
 def the_objective_lowered(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["objective"] -= 0.01
@@ -454,7 +454,7 @@ def the_regularization_changed_everywhere(d):
         claim["lower_bound"] = claim["objective"]
 
 
-@forgery("objective", "depth of 2 was asked for")
+@forgery("objective", "max_depth 2 was asked for")
 def the_depth_changed(d):
     d["parameters"]["tree"]["max_depth"] = 2
 

@@ -61,7 +61,8 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     keep = most_frequent(found, document["parameters"]["Q"])
     document["thresholds"] |= {"found": json.loads(found.to_json()), "kept": np.flatnonzero(keep).tolist()}
     kept, asked = found.select(keep), given.stated.parameters
-    grown = OptimalTreeClassifier(max_depth=asked.max_depth).fit(kept.binarize(given.table), rows.y, given.weight)
+    unfitted = OptimalTreeClassifier(asked.max_depth, max_leaf_nodes=asked.max_leaf_nodes, criterion=asked.criterion)
+    grown = unfitted.fit(kept.binarize(given.table), rows.y, given.weight)
     structure = grown.tree_.with_conditions(kept)
     numbers = {name: float(getattr(grown, f"{name}_")) for name in ("objective", "lower_bound", "gap")}
     proof = numbers | {"optimal": bool(grown.is_optimal_)}
@@ -76,7 +77,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
         base,
         structure=structure,
         thresholds=replace(kept, columns=None if base.thresholds.columns is None else base.columns),
-        certificate=Certificate(regularization=float(grown.regularization_), max_depth=asked.max_depth, **proof),
+        certificate=Certificate.of(grown),
         provenance=replace(base.provenance, statuses=document["statuses"], **shares),
     )
     document["tree"], document["proof"] = json.loads(to_json(tree)), proof

@@ -45,7 +45,10 @@ def test_trees_of_version_1_answer_as_recorded(name):
     else:
         rows = rows_of(name, document["columns"])
     assert tree.predict(rows).tolist() == recorded["answers"]
-    assert tree.predict_proba(rows).tolist() == recorded["shares"]
+    leaf = tree.apply(rows)
+    assert tree.structure.share[leaf].tolist() == recorded["shares"]
+    held = tree.structure.weight[leaf] + 0.5
+    assert tree.predict_proba(rows).tolist() == (held / held.sum(axis=1, keepdims=True)).tolist()
     assert tree.rules() == recorded["rules"]
     assert (tree.thresholds, tree.provenance) == (None, None)
     assert to_json(tree) == text

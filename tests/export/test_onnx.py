@@ -184,7 +184,7 @@ def test_a_tree_of_one_leaf_counts_the_rows_of_the_first_column(categories):
     numbers = session_of(model).get_inputs()[0].type == "tensor(double)"
     label, probabilities, leaf = run(model, np.array([np.nan, np.inf]) if numbers else np.array(["?", ""], dtype=object))
     assert label.tolist() == ["b", "b"]
-    assert probabilities.tolist() == [[0.25, 0.75]] * 2
+    assert probabilities.tolist() == [[1.5 / 5, 3.5 / 5]] * 2
     assert leaf.tolist() == [0, 0]
 
 

@@ -39,7 +39,7 @@ def run_onnx(model: bytes, X: pd.DataFrame):
 def run_rules(text: str, X: pd.DataFrame):
     rules, refused = apply_rules(text, X)
     assert not refused.any()
-    return [rule["class"] for rule in rules], [rule["shares"] for rule in rules]
+    return [rule["class"] for rule in rules], [rule["probabilities"] for rule in rules]
 
 
 def run_sql(text: str, X: pd.DataFrame):

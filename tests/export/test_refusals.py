@@ -50,7 +50,7 @@ def run_python(tree, rows):
 def run_rules(tree, rows):
     found, no_answer = apply_rules(to_rules(tree), rows)
     found = [rule for rule in found if rule is not None]
-    return [rule["class"] for rule in found], [rule["shares"] for rule in found], no_answer
+    return [rule["class"] for rule in found], [rule["probabilities"] for rule in found], no_answer
 
 
 RUNNERS = {"onnx": run_onnx, "python": run_python, "rules": run_rules}

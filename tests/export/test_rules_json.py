@@ -71,7 +71,8 @@ def test_the_document_says_all_of_the_tree():
         assert [rule["leaf"] for rule in rules] == leaves.tolist()
         assert [rule["rows"] for rule in rules] == nodes.n_rows[leaves].tolist()
         assert [rule["weight"] for rule in rules] == nodes.weight[leaves].tolist()
-        assert [rule["shares"] for rule in rules] == nodes.probability[leaves].tolist()
+        assert [rule["shares"] for rule in rules] == nodes.share[leaves].tolist()
+        assert [rule["probabilities"] for rule in rules] == nodes.probability[leaves].tolist()
         said = [f"{rule['in_words']} → {rule['class']} ({max(rule['shares']):.2f})" for rule in rules]
         assert said == classifier.rules()
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.utils._param_validation import InvalidParameterError
 
-from fcca import _core
+from fcca import OptimalTreeClassifier, _core
 from oracles import tree_enumeration
 from trees.problems import Problem, assert_same, random_problems
 
@@ -125,3 +126,82 @@ def test_more_nodes_only_shrink_the_gap(criterion):
     gaps = [(cost - bound) / cost for cost, bound, *_ in found]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] > gaps[-1] == 0
+
+
+# --- the estimator ------------------------------------------------------------------------------------------------------
+
+
+def fitted(problem, weight, limits, criterion, **parameters):
+    tree = OptimalTreeClassifier(
+        problem.max_depth,
+        max_leaf_nodes=limits["max_leaves"],
+        criterion=criterion,
+        min_samples_leaf=limits["min_rows"],
+        min_weight_fraction_leaf=limits["min_weight"] / weight.sum(),
+        **{"regularization": problem.regularization} | parameters,
+    )
+    return tree.fit_counted(problem.table, problem.label, weight, limits["count"])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_estimator_passes_criterion_and_limits_on(criterion):
+    for problem, weight, limits in limited_problems(30, seed=230):
+        if limits["max_leaves"] == 1:
+            continue
+        tree = fitted(problem, weight, limits, criterion)
+        assert tree.is_optimal_
+        assert_same(tree.objective_, enumerated(problem, weight, limits, criterion), problem.name, limits)
+        assert_same(tree.objective_, recomputed(tree.apply(problem.table), problem, weight, criterion), problem.name)
+        assert tree.lower_bound_ == tree.objective_
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_weight_of_two_is_the_row_twice(criterion):
+    for problem in random_problems(20, 6, [2, 3], whole_weights=True, seed=240):
+        parameters = {"max_depth": problem.max_depth, "max_leaf_nodes": 5, "criterion": criterion}
+        weighted = OptimalTreeClassifier(**parameters).fit(problem.table, problem.label, problem.weight)
+        repeated = OptimalTreeClassifier(**parameters).fit(*problem.repeated())
+        assert weighted.regularization_ == repeated.regularization_
+        assert_same(weighted.objective_, repeated.objective_, problem.name)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "price"),
+    [
+        ("error", 10),
+        ("gini", np.log(7) + np.log(200)),
+        ("log_loss", np.log(7) + np.log(200)),
+        ("evidence", np.log(7)),
+        ("error+log_loss", (np.log(7) + np.log(200)) / 2),
+    ],
+)
+def test_the_default_price_is_the_length_of_a_description(criterion, price):
+    random = np.random.default_rng(3)
+    tree = OptimalTreeClassifier(criterion=criterion).fit(random.integers(0, 2, (200, 7)), np.arange(200) % 3)
+    assert tree.regularization_ == pytest.approx(price / 200)
+
+
+def test_log_loss_splits_where_no_error_is_saved():
+    """Leaves of 5 % and 45 % of positives: both predict the negative class."""
+    column = np.repeat([0, 1], 400)
+    label = np.concatenate([np.arange(400) < 20, np.arange(400) < 180]).astype(int)
+    by_error = OptimalTreeClassifier(criterion="error").fit(column[:, None], label)
+    assert by_error.n_leaves_ == 1
+    for criterion in CRITERIA[1:]:
+        tree = OptimalTreeClassifier(criterion=criterion).fit(column[:, None], label)
+        np.testing.assert_allclose(tree.predict_proba([[0], [1]])[:, 1], [20.5 / 401, 180.5 / 401])
+
+
+def test_a_single_class_costs_nothing():
+    for criterion in CRITERIA:
+        tree = OptimalTreeClassifier(criterion=criterion).fit([[0], [1]], [1, 1])
+        assert (tree.n_leaves_, tree.objective_) == (1, tree.regularization_)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"criterion": "entropy"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0}, {"min_weight_fraction_leaf": 0.6}],
+)
+def test_limits_out_of_range_are_named(parameters):
+    with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
+        OptimalTreeClassifier(**parameters).fit([[0], [1]], [0, 1])

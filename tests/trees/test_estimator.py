@@ -119,7 +119,7 @@ def test_classes_of_any_type(classes):
     assert_same(objective(tree, X, classes[label]), tree.objective_)
 
 
-def test_predict_proba_is_the_share_of_each_class_in_the_leaf(table):
+def test_predict_proba_is_the_smoothed_share_of_each_class_in_the_leaf(table):
     X, y = table
     weight = np.random.default_rng(2).exponential(size=len(y))
     tree = OptimalTreeClassifier(3, regularization=0.005).fit(X, y, sample_weight=weight)
@@ -127,7 +127,7 @@ def test_predict_proba_is_the_share_of_each_class_in_the_leaf(table):
     leaf, shares = tree.apply(X), tree.predict_proba(X)
     for one in np.unique(leaf):
         inside = leaf == one
-        expected = [weight[inside & (y == c)].sum() / weight[inside].sum() for c in tree.classes_]
+        expected = [(weight[inside & (y == c)].sum() + 0.5) / (weight[inside].sum() + 1) for c in tree.classes_]
         np.testing.assert_allclose(shares[inside], np.tile(expected, (inside.sum(), 1)))
     np.testing.assert_array_equal(tree.predict(X), tree.classes_[shares.argmax(axis=1)])
     assert np.isclose(tree.score(X, y), np.mean(tree.predict(X) == y))

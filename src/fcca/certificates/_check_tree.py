@@ -14,9 +14,9 @@ from fcca.certificates._fingerprints import plain_label
 from fcca.exceptions import UnfinishedSearchWarning
 from fcca.export import WITHOUT_EFFECT, Part, conditions_in
 from fcca.tables import Column, Columns, column_names
-from fcca.trees import OptimalTreeClassifier
+from fcca.trees import OptimalTreeClassifier, compared_trees, default_leaf_price, leaf_cost
 
-ROWS_PER_LEAF = 10.0
+TREE_LIMITS = ("criterion", "max_leaf_nodes", "min_samples_leaf", "min_weight_fraction_leaf")
 NUMBERS = ("threshold", "cut", "below", "above", "count")
 
 
@@ -65,16 +65,10 @@ def tree_on_thresholds(given: Material) -> list[str]:
         if test is not None and test not in known:
             said = nodes.test_in_words(node, True, tree.columns.names, tree.columns)
             problems.append(f"node {node} of the tree asks whether {said}, which is none of the thresholds kept")
-    label = given.learned
-    position = {told_apart(one): k for k, one in enumerate(tree.classes)}
-    code = np.array([position.get(told_apart(one), -1) for one in label.tolist()], dtype=np.int64)
-    if (code < 0).any() or len(np.unique(code)) != len(tree.classes):
-        return [*problems, "the tree knows other classes than the rows have"]
-    weight = row_weights(given)
     leaf = tree.apply(given.rows.X)
-    rows = np.bincount(leaf, minlength=len(nodes.feature))
-    held = np.zeros(nodes.weight.shape)
-    np.add.at(held, (leaf, code), weight)
+    rows, held = np.bincount(leaf, minlength=len(nodes.feature)), _held_weights(given, leaf)
+    if held is None:
+        return [*problems, "the tree knows other classes than the rows have"]
     for node in np.flatnonzero(nodes.feature < 0).tolist():
         if rows[node] != nodes.n_rows[node]:
             problems.append(f"leaf {node} of the tree holds {rows[node]} rows, and states {nodes.n_rows[node]}")
@@ -82,6 +76,18 @@ def tree_on_thresholds(given: Material) -> list[str]:
             shown = ", ".join(f"{one:g}" for one in held[node])
             problems.append(f"leaf {node} of the tree holds weights {shown} of the classes, and states others")
     return problems
+
+
+def _held_weights(given: Material, leaf: NDArray[np.int64]) -> Floats | None:
+    """Class weights of the rows in each node; None where the tree has other classes."""
+    tree = given.tree
+    position = {told_apart(one): k for k, one in enumerate(tree.classes)}
+    code = np.array([position.get(told_apart(one), -1) for one in given.learned.tolist()], dtype=np.int64)
+    if (code < 0).any() or len(np.unique(code)) != len(tree.classes):
+        return None
+    held = np.zeros(tree.structure.weight.shape)
+    np.add.at(held, (leaf, code), row_weights(given))
+    return held
 
 
 def _of_classes(given: Material) -> list[str]:
@@ -175,6 +181,7 @@ def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:
     """Parameters of the tree that its provenance has to state."""
     asked = given.stated.parameters
     found: dict[str, Any] = {"max_depth": asked.max_depth, "regularization": asked.regularization}
+    found |= {name: getattr(asked, name) for name in TREE_LIMITS}
     if not isinstance(asked.class_weight, tuple):
         found["class_weight"] = asked.class_weight
     if asked.max_nodes is not None or "max_nodes" in told:  # documents of the first trees do not have it
@@ -198,22 +205,39 @@ def objective(given: Material) -> list[str]:
     if any(getattr(claim, name) != getattr(proof, name) for name in ("objective", "lower_bound", "gap", "optimal")):
         problems.append("the tree states another objective, bound, gap or optimality than the proof")
     weight = row_weights(given)
-    total = float(weight.sum())
-    regularization = ROWS_PER_LEAF / total if asked.regularization is None else asked.regularization
+    regularization = asked.regularization
+    if regularization is None:
+        total = float(weight.sum())
+        regularization = default_leaf_price(asked.criterion, total, len(tree.classes), len(given.kept)) / total
     if not is_near(claim.regularization, regularization):
         problems.append(f"a leaf costs {regularization:.9g} as it was asked for, and {claim.regularization:.9g} in the tree")
-    if claim.max_depth != asked.max_depth:
-        problems.append(f"a depth of {asked.max_depth} was asked for, and the tree states {claim.max_depth}")
+    problems += [
+        f"{name} {getattr(asked, name)} was asked for, and the tree states {getattr(claim, name)}"
+        for name in ("max_depth", *TREE_LIMITS)
+        if getattr(claim, name) != getattr(asked, name)
+    ]
     if claim.max_depth is not None and tree.structure.depth > claim.max_depth:
         problems.append(f"the tree has depth {tree.structure.depth}, more than the {claim.max_depth} that it states")
-    problems += _of_proof(given, weight, claim.regularization)
-    return problems
+    if claim.max_leaf_nodes is not None and tree.structure.n_leaves > claim.max_leaf_nodes:
+        problems.append(
+            f"the tree has {tree.structure.n_leaves} leaves, more than the {claim.max_leaf_nodes} that it states"
+        )
+    leaf = tree.apply(given.rows.X)
+    held = _held_weights(given, leaf)
+    if held is None:
+        return problems  # the check of the leaves says so
+    leaves = np.flatnonzero(tree.structure.feature < 0)
+    if len(leaves) > 1:
+        rows = np.bincount(leaf, minlength=len(held))[leaves]
+        least = asked.min_weight_fraction_leaf * float(weight.sum())
+        if rows.min() < asked.min_samples_leaf or held[leaves].sum(axis=1).min() < least * (1 - NEAR):
+            problems.append("a leaf has fewer rows or less weight than was asked for")
+    cost = float(leaf_cost(held[leaves], asked.criterion).sum() / weight.sum())
+    return problems + _of_proof(given, cost + claim.regularization * tree.structure.n_leaves)
 
 
-def _of_proof(given: Material, weight: Floats, regularization: float) -> list[str]:
-    proof, tree = given.stated.proof, given.tree
-    wrong = float(weight[tree.predict(given.rows.X) != _as_written(given.learned)].sum() / weight.sum())
-    value = wrong + regularization * tree.structure.n_leaves
+def _of_proof(given: Material, value: float) -> list[str]:
+    proof = given.stated.proof
     problems = []
     if not is_near(proof.objective, value):
         problems.append(f"the objective is {value:.12g}, not {proof.objective:.12g}")
@@ -238,11 +262,8 @@ def best_tree(given: Material) -> list[str] | str:
     """Search the best tree again; return problems, or what was confirmed."""
     stated, proof, time_limit = given.stated, given.stated.proof, given.effort.time_limit
     B = given.kept.binarize(given.table)
-    search = OptimalTreeClassifier(
-        max_depth=stated.parameters.max_depth,
-        regularization=given.tree.certificate.regularization,
-        time_limit=time_limit,
-    )
+    asked = {name: getattr(stated.parameters, name) for name in ("max_depth", *TREE_LIMITS)}
+    search = OptimalTreeClassifier(**asked, regularization=given.tree.certificate.regularization, time_limit=time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
         best = search.fit(B, given.learned, row_weights(given))
@@ -256,4 +277,4 @@ def best_tree(given: Material) -> list[str] | str:
         if best.lower_bound_ >= proof.lower_bound - NEAR:
             return "the bound was reached again within the time limit"
         raise NotChecked(f"The time limit of {time_limit:g} s ended the search before its proof; no better tree was found.")
-    return "no tree of this depth is better" if proof.optimal else "no tree of this depth is below the lower bound"
+    return f"no {compared_trees(search)} is {'better' if proof.optimal else 'below the lower bound'}"

@@ -21,6 +21,7 @@ from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
 from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
 from fcca.thresholds import ThresholdTable
+from fcca.trees import CRITERIA
 from fcca.utils import LARGEST_WHOLE, DocumentReader, is_label, is_whole, parsed
 
 Label = str | int | float | bool
@@ -32,7 +33,11 @@ SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
+    "criterion": str,
     "max_depth": int | None,
+    "max_leaf_nodes": int | None,
+    "min_samples_leaf": int,
+    "min_weight_fraction_leaf": float,
     "regularization": float | None,
     "max_nodes": int | None,
     "time_limit": float | None,
@@ -101,7 +106,11 @@ class StatedParameters:
     rules: tuple[Constraint, ...]
     selection: dict[str, Any] | None
     fit_to: str
+    criterion: str
     max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
     regularization: float | None
     class_weight: tuple[tuple[Label, float], ...] | str | None
     max_nodes: int | None
@@ -285,8 +294,11 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         raise _reader.damaged("the margin must be above 0")
     tree = _reader.entry(given, "tree", dict, where)
     asked = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no number of nodes
+    if asked["criterion"] not in CRITERIA:
+        raise _reader.damaged(f"the tree's criterion is {asked['criterion']!r}, which is none of {', '.join(CRITERIA)}")
     _reader.check_range(asked, ("regularization", "max_nodes", "time_limit"), 0, math.inf, of_tree)
-    _reader.check_range(asked, ("max_depth",), 1, math.inf, of_tree)
+    _reader.check_range(asked, ("max_depth", "max_leaf_nodes", "min_samples_leaf"), 1, math.inf, of_tree)
+    _reader.check_range(asked, ("min_weight_fraction_leaf",), 0, 0.5, of_tree)
     seconds = asked.pop("time_limit")
     return StatedParameters(
         search=search,

@@ -226,7 +226,11 @@ def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
         "selection": _parameters_of_selection(discretizer),
         "fit_to": classifier.fit_to,
         "tree": {
+            "criterion": tree.criterion,
             "max_depth": _optional(int, tree.max_depth),
+            "max_leaf_nodes": _optional(int, tree.max_leaf_nodes),
+            "min_samples_leaf": int(tree.min_samples_leaf),
+            "min_weight_fraction_leaf": float(tree.min_weight_fraction_leaf),
             "regularization": _optional(float, tree.regularization),
             "class_weight": weights,
             "time_limit": _optional(float, tree.time_limit),

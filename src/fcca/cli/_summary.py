@@ -33,6 +33,7 @@ from fcca.cli._words import (
     status_counts,
 )
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
+from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
 
 TREE_SECONDS = 10.0  # for the tree of each step of the slider, unless less was allowed
@@ -291,10 +292,8 @@ def _proof(found: Distillation) -> str:
 
 def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
-    error = tree.objective_ - tree.regularization_ * tree.n_leaves_
-    leaves = f"{tree.n_leaves_} {'leaves' if tree.n_leaves_ > 1 else 'leaf'}"
-    price = f"error {percent(error, 2)} + {leaves} × {percent(tree.regularization_, 2)} = {percent(tree.objective_, 2)}"
-    bound = f"no tree of depth at most {tree.max_depth} is below {percent(tree.lower_bound_, 2)}"
+    price = objective_in_words(tree)
+    bound = f"no {compared_trees(tree)} is below {amount_in_words(tree.criterion, tree.lower_bound_)}"
     return f"{_proof(found)}: {price}; {bound}"
 
 

@@ -16,6 +16,8 @@ from fcca.utils import escaped_json
 
 FORMAT, TREE_VERSION = "fcca-tree", 2
 WITHOUT_THRESHOLDS = 1  # the version of trees that have not kept the conditions they were made of
+# Trees of version 1 have one criterion, and none of these limits.
+FIRST_TREES = {"criterion": "error", "max_leaf_nodes": None, "min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
 LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewer
 
 
@@ -66,7 +68,11 @@ def to_json(classifier: Any) -> str:
         "nodes": [_node(tree, node, at) for node, at in enumerate(positions)],
         "certificate": asdict(tree.certificate),
     }
-    if tree.thresholds is not None:
+    if tree.thresholds is None:
+        document["certificate"] = {
+            name: value for name, value in asdict(tree.certificate).items() if name not in FIRST_TREES
+        }
+    else:
         document["provenance"] = None if tree.provenance is None else _provenance(tree.provenance)
     text = json_document(document, _has_objects)
     if len(text) > LARGEST:

@@ -34,7 +34,7 @@ def to_markdown(classifier: Any) -> str:
     """
     tree = as_distilled(classifier)
     nodes = tree.structure
-    share = nodes.probability.max(axis=1)
+    share = nodes.share.max(axis=1)
     lines = [
         f"**Decision tree**, {size_in_words(nodes)}, {tree.certificate.in_words()}.",
         "",

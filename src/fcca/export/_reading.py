@@ -10,12 +10,12 @@ import numpy as np
 
 from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import FORMAT, LARGEST, TREE_VERSION, WITHOUT_THRESHOLDS
+from fcca.export._json import FIRST_TREES, FORMAT, LARGEST, TREE_VERSION, WITHOUT_THRESHOLDS
 from fcca.export._provenance import LONGEST_TEXT, MOST_ENTRIES, Part, Plain, Provenance
 from fcca.export._tree import Certificate, Condition, DistilledTree
 from fcca.tables import Column, Columns
 from fcca.thresholds import ThresholdTable
-from fcca.trees import TreeStructure
+from fcca.trees import CRITERIA, TreeStructure, leaf_cost
 from fcca.utils import DocumentReader, is_label, parsed
 
 DEEPEST = 200
@@ -80,7 +80,7 @@ def tree_in(document: Any) -> DistilledTree:
     structure = _structure(TREE.entry(document, "nodes", list), conditions, len(classes))
     stated = TREE.entry(document, "certificate", dict)
     if version == WITHOUT_THRESHOLDS:  # which may leave the depth out
-        stated = {"max_depth": None} | stated
+        stated = {"max_depth": None} | stated | FIRST_TREES
     certificate = Certificate(**TREE.entries(stated, get_type_hints(Certificate), "the certificate"))
     provenance = None
     if table is not None:
@@ -226,13 +226,15 @@ def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
 
 def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
     """Check that a certificate fits its tree."""
+    if given.criterion not in CRITERIA:
+        raise TREE.damaged(f"the certificate's criterion is {given.criterion!r}, which is none of {', '.join(CRITERIA)}")
     weight = nodes.weight[nodes.feature < 0]
-    error = 1 - weight.max(axis=1).sum() / weight.sum()
-    objective = max(0.0, error) + given.regularization * nodes.n_leaves
+    cost = leaf_cost(weight, given.criterion).sum() / weight.sum()
+    objective = max(0.0, float(cost)) + given.regularization * nodes.n_leaves
     gap = (given.objective - given.lower_bound) / given.objective if given.objective > 0 else 0.0
     if given.regularization < 0 or not _same(given.objective, objective):
         raise TREE.damaged(
-            f"the certificate's objective is {given.objective:.6g}, but the tree's errors and leaves make {objective:.6g}"
+            f"the certificate's objective is {given.objective:.6g}, but the tree's leaves make {objective:.6g}"
         )
     if given.lower_bound > given.objective or (given.optimal and given.lower_bound != given.objective):
         raise TREE.damaged("the certificate's lower bound does not go with its objective")
@@ -240,6 +242,22 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
         raise TREE.damaged(f"the certificate's gap is {given.gap:.6g}, but objective and lower bound make {gap:.6g}")
     if given.max_depth is not None and given.max_depth < nodes.depth:
         raise TREE.damaged(f"the certificate is for trees of {given.max_depth} levels, and this one has {nodes.depth}")
+    if given.max_leaf_nodes is not None and given.max_leaf_nodes < nodes.n_leaves:
+        raise TREE.damaged(
+            f"the certificate is for trees of {given.max_leaf_nodes} leaves, and this one has {nodes.n_leaves}"
+        )
+    _check_leaves(given, nodes)
+
+
+def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
+    """Check that the leaves of a tree with a split have the rows and the weight asked for."""
+    if nodes.n_leaves == 1:
+        return
+    leaf = nodes.feature < 0
+    weight = nodes.weight[leaf].sum(axis=1)
+    least = given.min_weight_fraction_leaf * weight.sum()
+    if nodes.n_rows[leaf].min() < given.min_samples_leaf or weight.min() < least * (1 - SAME_WEIGHT):
+        raise TREE.damaged("a leaf has fewer rows or less weight than the certificate asks for")
 
 
 def _same(one: float, other: float) -> bool:

@@ -216,10 +216,9 @@ def _check_tree(given: OptimalTreeClassifier) -> None:
     _require((given.n_leaves_, given.depth_) == (nodes.n_leaves, nodes.depth), "a tree that is said to be another")
     numbers = (given.objective_, given.lower_bound_, given.gap_, given.regularization_)
     _require(all(isinstance(number, float) and np.isfinite(number) for number in numbers), "a proof without numbers")
-    optimal, depth = given.is_optimal_, given.max_depth
-    _require(isinstance(optimal, bool) and isinstance(depth, int | np.integer | None), "a proof of a wrong kind")
-    objective, bound, gap, regularization = numbers
-    check_certificate(Certificate(optimal, objective, bound, gap, regularization, depth), nodes)
+    _require(isinstance(given.is_optimal_, bool), "a proof of a wrong kind")
+    given.check_parameters()
+    check_certificate(Certificate.of(given), nodes)
 
 
 def _check_classifier(given: FCCAClassifier) -> None:

@@ -16,7 +16,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._provenance import Provenance, provenance_of
 from fcca.tables import Column, Columns, check_columns, column_names
 from fcca.thresholds import ThresholdTable
-from fcca.trees import TreeStructure
+from fcca.trees import OptimalTreeClassifier, TreeStructure
 from fcca.utils import is_label, proof_in_words
 
 Label = str | int | float | bool
@@ -57,15 +57,15 @@ class Certificate:
     Attributes
     ----------
     optimal : bool
-        Whether no tree of this depth on these conditions is better.
+        Whether no tree on these conditions within the limits below is better.
     objective, lower_bound : float
-        Error share + regularization · leaves of this tree, and a proven lower bound for any of this depth.
+        Cost of the leaves / training weight + regularization · leaves of this tree, and a proven lower bound for any.
     gap : float
         ``(objective - lower_bound) / objective``.
     regularization : float
-        What a leaf costs.
-    max_depth : int or None
-        Depth up to which trees were searched; None for any.
+        Price of a leaf.
+    criterion, max_depth, max_leaf_nodes, min_samples_leaf, min_weight_fraction_leaf
+        As in :class:`~fcca.OptimalTreeClassifier`.
     """
 
     optimal: bool
@@ -73,7 +73,27 @@ class Certificate:
     lower_bound: float
     gap: float
     regularization: float
+    criterion: str
     max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_leaf: int
+    min_weight_fraction_leaf: float
+
+    @classmethod
+    def of(cls, tree: OptimalTreeClassifier) -> Certificate:
+        """The certificate of a fitted tree."""
+        return cls(
+            optimal=bool(tree.is_optimal_),
+            objective=float(tree.objective_),
+            lower_bound=float(tree.lower_bound_),
+            gap=float(tree.gap_),
+            regularization=float(tree.regularization_),
+            criterion=tree.criterion,
+            max_depth=None if tree.max_depth is None else int(tree.max_depth),
+            max_leaf_nodes=None if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
+            min_samples_leaf=int(tree.min_samples_leaf),
+            min_weight_fraction_leaf=float(tree.min_weight_fraction_leaf),
+        )
 
     def in_words(self) -> str:
         """``proven optimal`` or ``within 3.1 % of optimal``."""
@@ -262,20 +282,13 @@ def as_distilled(tree: Any) -> DistilledTree:
     check_is_fitted(tree)
     from fcca import __version__
 
-    grown, table = tree.tree_, tree.discretizer_.thresholds_
+    table = tree.discretizer_.thresholds_
     columns = _plain_columns(tree, table)
     return DistilledTree(
         structure=tree.structure_,
         columns=columns,
         classes=tuple(plain_label(label, "class") for label in tree.classes_.tolist()),
-        certificate=Certificate(
-            optimal=bool(grown.is_optimal_),
-            objective=float(grown.objective_),
-            lower_bound=float(grown.lower_bound_),
-            gap=float(grown.gap_),
-            regularization=float(grown.regularization_),
-            max_depth=None if grown.max_depth is None else int(grown.max_depth),
-        ),
+        certificate=Certificate.of(tree.tree_),
         takes_missing=table.columns is not None,
         fcca_version=__version__,
         thresholds=_plain_thresholds(table, columns),

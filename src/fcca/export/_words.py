@@ -42,13 +42,13 @@ class Branch:
 
 def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Sequence[Any], columns: Columns | None) -> Branch:
     """The root."""
-    probability = nodes.probability
+    shares = nodes.share
     branches = nodes.branches_in_words(names, columns)
 
     def grow(node: int, said: str) -> Branch:
         texts = branches[node]
         children = () if texts is None else ((nodes.left[node], texts[0]), (nodes.right[node], texts[1]))
-        share = probability[node]
+        share = shares[node]
         best = int(np.argmax(share))
         weight, rows = float(nodes.weight[node][best]), int(nodes.n_rows[node])
         sides = tuple(grow(int(child), text) for child, text in children)

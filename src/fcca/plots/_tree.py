@@ -19,7 +19,7 @@ from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, c
 from fcca.plots._text import names_of_classes, several, shown, text_width, wrapped
 from fcca.plots._tree_layout import BAR, LINE, PAD, SWATCH, Shape, TreeLayout, laid_out
 from fcca.tables import Columns
-from fcca.trees import OptimalTreeClassifier, TreeStructure
+from fcca.trees import OptimalTreeClassifier, TreeStructure, amount_in_words, compared_trees, objective_in_words
 from fcca.utils import proof_in_words
 
 LEAST_TITLE = 400.0  # points that a title may be wide, however small the tree
@@ -210,7 +210,7 @@ class TreeDisplay(Display):
         from matplotlib.patches import Rectangle
 
         start, width = left, self._layout.shape.text
-        for at, share in enumerate(self.structure.probability[node].tolist()):
+        for at, share in enumerate(self.structure.share[node].tolist()):
             if share > 0:
                 ax.add_patch(Rectangle((start, top), share * width, BAR - 1, zorder=4, **class_style(at).fill))
             start += share * width
@@ -263,10 +263,8 @@ class TreeDisplay(Display):
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
     """The proof about the tree in a sentence."""
-    error = tree.objective_ - tree.regularization_ * tree.n_leaves_
-    price = f", plus {100 * tree.regularization_:.2f} % for each leaf: {100 * tree.objective_:.2f} %"
-    sum_of = f"wrong on {100 * error:.2f} % of the training rows{price if tree.regularization_ > 0 else ''}"
+    sum_of = objective_in_words(tree)
     if tree.is_optimal_:
-        return f"Proven: no tree of depth at most {tree.max_depth} is better here; {sum_of}"
+        return f"Proven: no {compared_trees(tree)} is better here; {sum_of}"
     proof = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
-    return f"{proof[0].upper()}{proof[1:]}: {sum_of}, no tree below {100 * tree.lower_bound_:.2f} %"
+    return f"{proof[0].upper()}{proof[1:]}: {sum_of}, no tree below {amount_in_words(tree.criterion, tree.lower_bound_)}"

@@ -97,8 +97,8 @@ def _lines(
     tree: TreeStructure, node: int, names: list[str], class_names: Sequence[str], columns: Columns | None, shape: Shape
 ) -> list[str]:
     if tree.feature[node] < 0:
-        best = int(tree.probability[node].argmax())
-        share = f": {percent(tree.probability[node, best])}"
+        best = int(tree.share[node].argmax())
+        share = f": {percent(tree.share[node, best])}"
         room = 0.88 * (shape.text - text_width(share, NORMAL))  # bold is wider
         lines = [f"{shortened(class_names[best], room, NORMAL).rstrip()}{share}"]
     else:

@@ -17,8 +17,8 @@ from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report._material import Material, Positions, Rows
 from fcca.thresholds import ThresholdTable
-from fcca.trees import TreeStructure
-from fcca.utils import plain, printable, proof_in_words
+from fcca.trees import CRITERION_NAMES, TreeStructure, amount_in_words, compared_trees
+from fcca.utils import printable, proof_in_words
 
 LONGEST_TEXT = 2000
 # The whole part of the number that a condition ends in.
@@ -165,23 +165,17 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
 
     ``text`` is the short form that other outputs have, ``claim`` says it with all that it is about, ``detail`` with numbers.
     """
-    leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
-    error = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
-    among = "on these thresholds" if tree.max_depth is None else f"of depth at most {tree.max_depth} on these thresholds"
-    wrong = "Wrong on" if fit_to == "labels" else "Unlike the black box on"
-    price = (
-        f"{wrong} {_percent(error)} of the training rows, plus {_percent(tree.regularization_)} for {leaves}: "
-        f"{_percent(tree.objective_)}."
-    )
+    among = f"{compared_trees(tree)} on these thresholds"
+    price = f"{_price(tree, fit_to)}: {amount_in_words(tree.criterion, tree.objective_)}."
     text = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
     if tree.is_optimal_:
-        claim = f"Proven: no tree {among} is better on the training rows"
-        proof = f"No tree {among} has a smaller sum; equally good ones may exist."
+        claim = f"Proven: no {among} is better on the training rows"
+        proof = f"No {among} has a smaller sum; equally good ones may exist."
     elif tree.lower_bound_ > 0:
-        claim = f"Not proven to be the best tree {among}: {text} on the training rows"
-        proof = f"Time ran out; no tree {among} has a sum below {_rounded_down(100 * tree.lower_bound_)} %."
+        claim = f"Not proven to be the best {among}: {text} on the training rows"
+        proof = f"Time ran out; no {among} has a sum below {_rounded_down(tree.criterion, tree.lower_bound_)}."
     else:
-        claim = f"Not proven to be the best tree {among}"
+        claim = f"Not proven to be the best {among}"
         proof = "Time ran out before anything was proven."
     return {
         "text": text,
@@ -197,15 +191,22 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     }
 
 
-def _percent(share: float) -> str:
-    """A share in four digits."""
-    return f"{plain(float(f'{100 * share:.4g}'))} %"
+def _price(tree: Any, fit_to: str) -> str:
+    """The sum that a tree makes as small as possible, as a sentence without its total."""
+    leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
+    cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
+    said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))
+    if tree.criterion == "error":
+        wrong = "Wrong on" if fit_to == "labels" else "Unlike the black box on"
+        return f"{wrong} {said} of the training rows, plus {price} for {leaves}"
+    name = CRITERION_NAMES[tree.criterion]
+    return f"{name[0].upper()}{name[1:]} of {said} per training row, plus {price} for {leaves}"
 
 
-def _rounded_down(x: float) -> str:
-    """Four digits, never more than the number itself."""
-    exact = Decimal(x)
-    return plain(float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_FLOOR)))
+def _rounded_down(criterion: str, value: float) -> str:
+    """Four digits of a value of a criterion, never more than the number itself."""
+    exact = Decimal(value)
+    return amount_in_words(criterion, float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 3), ROUND_FLOOR)))
 
 
 def numbers(values: Any) -> list[float | int | None]:

@@ -1,7 +1,18 @@
 """Decision trees that are provably the best ones."""
 
 from fcca.trees._answers import TreeAnswersMixin as TreeAnswersMixin
+from fcca.trees._criteria import (
+    CRITERIA as CRITERIA,
+    CRITERION_NAMES as CRITERION_NAMES,
+    default_leaf_price as default_leaf_price,
+    leaf_cost as leaf_cost,
+)
 from fcca.trees._optimal import OptimalTreeClassifier
+from fcca.trees._sentences import (
+    amount_in_words as amount_in_words,
+    compared_trees as compared_trees,
+    objective_in_words as objective_in_words,
+)
 from fcca.trees._structure import TreeStructure
 
 __all__ = ["OptimalTreeClassifier", "TreeStructure"]

@@ -42,7 +42,7 @@ class TreeAnswersMixin:
         return self._structure.leaf_of(self._checked_table(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of each class in the training weight of a row's leaf."""
+        """Probability of each class in a row's leaf: ``(weight + ½) / (total weight + ½ · classes)``."""
         leaves = self.apply(X)
         return self._structure.probability[leaves]
 

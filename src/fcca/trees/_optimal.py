@@ -19,28 +19,40 @@ from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
 from fcca.tables import check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
-from fcca.trees._columns import questions
+from fcca.trees._columns import Questions, questions
+from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
 from fcca.trees._structure import TreeStructure
 from fcca.utils import limits_in_words, proof_in_words
 
 Floats = NDArray[np.float64]
 
-# The paper's regularization is this over the number of training rows.
-ROWS_PER_LEAF = 10.0
 DEEPEST = 1_000_000  # a tree that could be searched is never deeper
-ERROR = 0  # the core's number of this criterion
+MOST_LEAVES = 1_000_000
 
 
 class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
-    """The decision tree of least error share + ``regularization`` · leaves, proven.
+    """The decision tree of least cost of its leaves + ``regularization`` · leaves, proven.
 
     Parameters
     ----------
     max_depth : int or None, default=3
-        Longest path from the root to a leaf. None leaves the depth to ``regularization``.
+        Longest path from the root to a leaf. None leaves the depth to ``max_leaf_nodes`` and ``regularization``.
+    max_leaf_nodes : int or None, default=None
+        Most leaves of the tree; None for no limit.
+    criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="error"
+        The cost of a leaf with class weights w_k, together n. ``"error"``: the weight of all classes but the heaviest.
+        ``"gini"``: n times the Gini impurity. ``"log_loss"``: n times the log loss of the smoothed probabilities.
+        ``"evidence"``: minus the log of the marginal likelihood of the labels, with a Dirichlet(½) prior on the class
+        probabilities. ``"error+log_loss"``: the error plus half the log loss. Costs are divided by the training weight.
     regularization : float, default=None
-        What a leaf costs, as a share of the training weight. None is the paper's 10 / n: a leaf has to save ten rows.
-        With sample weights, 10 / Σ weights.
+        Price of a leaf, in units of the criterion per row. None is the description length of a leaf over the training
+        weight: the logarithm of the number of conditions to split on, plus half the logarithm of the training weight for
+        every class but one. ``"evidence"`` prices the classes itself, so only the split counts. ``"error+log_loss"`` takes
+        half of the sum. ``"error"`` has the paper's price of ten rows.
+    min_samples_leaf : int, default=1
+        Fewest training rows of a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the training weight in a leaf.
     class_weight : dict or "balanced", default=None
         Weights of classes, as everywhere in scikit-learn.
     time_limit : float, default=None
@@ -51,7 +63,8 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     objective_, lower_bound_ : float
-        Error share + regularization · leaves of this tree, and a proven lower bound for any tree of this depth.
+        Cost of the leaves / training weight + regularization · leaves of this tree, and a proven lower bound for any tree
+        within the limits.
     gap_ : float
         ``(objective_ - lower_bound_) / objective_``; 0 where proven optimal.
     is_optimal_ : bool
@@ -77,6 +90,10 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, MOST_LEAVES, closed="both"), None],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "min_samples_leaf": [Interval(Integral, 1, 2**52, closed="left")],
+        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
         "regularization": [Interval(Real, 0, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -87,13 +104,21 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self,
         max_depth: int | None = 3,
         *,
+        max_leaf_nodes: int | None = None,
+        criterion: str = "error",
         regularization: float | None = None,
+        min_samples_leaf: int = 1,
+        min_weight_fraction_leaf: float = 0.0,
         class_weight: dict[Any, float] | str | None = None,
         time_limit: float | None = None,
         max_nodes: int | None = None,
     ) -> None:
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.criterion = criterion
         self.regularization = regularization
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.class_weight = class_weight
         self.time_limit = time_limit
         self.max_nodes = max_nodes
@@ -144,52 +169,60 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
         self.classes_ = np.asarray(classes, dtype=y.dtype)
         weight = self.row_weights(y, weight)
-        self.regularization_ = self._checked_regularization(weight, int(n_rows.sum()))
         asked = questions(X, len(self.classes_))
+        self.regularization_ = self._checked_regularization(weight, int(n_rows.sum()), len(asked.feature))
 
         total = float(weight.sum())
-        _, bound, optimal, nodes, column, left, right = _core.solve_tree(
-            table=asked.answers,
-            label=label.astype(np.int32),
-            weight=weight,
-            count=None,
-            n_classes=max(2, len(self.classes_)),
-            criterion=ERROR,
-            penalty=self.regularization_ * total,
-            max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
-            max_leaves=None,
-            min_weight=0.0,
-            min_rows=1,
-            max_nodes=self.max_nodes,
-            time_limit=np.inf if self.time_limit is None else self.time_limit,
-        )
+        label = label.astype(np.int32)
+        _, bound, optimal, nodes, column, left, right = self._search(asked.answers, label, weight, n_rows)
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        self.tree_ = TreeStructure.grown(
-            feature, threshold, left, right, X, label.astype(np.int32), weight, n_rows, len(self.classes_)
-        )
+        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, label, weight, n_rows, len(self.classes_))
         self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
         # The objective is that of the tree as it answers; the search's own sum is only its guide.
-        wrong = weight.sum() - self.tree_.weight[self.tree_.feature < 0].max(axis=1).sum()
-        self.objective_ = float(max(0.0, wrong) / total + self.regularization_ * self.tree_.n_leaves)
+        cost = leaf_cost(self.tree_.weight[self.tree_.feature < 0], self.criterion).sum()
+        self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
         self.lower_bound_ = self.objective_ if optimal else float(min(bound / total, self.objective_))
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
         if not self.is_optimal_:
-            advice = (
-                f" X was cut at all {len(asked.feature)} midpoints; cutting it first where it matters, for example with "
-                "FCCADiscretizer, makes the search far smaller."
-                if asked.at_midpoints
-                else ""
-            )
-            proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
-            warnings.warn(
-                f"{limits_in_words(self.time_limit, self.max_nodes)} ended the search; the tree is {proof}.{advice}",
-                UnfinishedSearchWarning,
-                stacklevel=3,
-            )
+            self._warn_unfinished(asked)
         return self
+
+    def _search(
+        self, table: NDArray[np.uint8], label: NDArray[np.int32], weight: Floats, n_rows: NDArray[np.int64]
+    ) -> tuple[Any, ...]:
+        total = float(weight.sum())
+        return _core.solve_tree(
+            table=table,
+            label=label,
+            weight=weight,
+            count=n_rows if self.min_samples_leaf > 1 else None,
+            n_classes=max(2, len(self.classes_)),
+            criterion=CRITERIA[self.criterion],
+            penalty=self.regularization_ * total,
+            max_depth=DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST),
+            max_leaves=self.max_leaf_nodes,
+            min_weight=self.min_weight_fraction_leaf * total,
+            min_rows=self.min_samples_leaf,
+            max_nodes=self.max_nodes,
+            time_limit=np.inf if self.time_limit is None else self.time_limit,
+        )
+
+    def _warn_unfinished(self, asked: Questions) -> None:
+        advice = (
+            f" X was cut at all {len(asked.feature)} midpoints; cutting it first where it matters, for example with "
+            "FCCADiscretizer, makes the search far smaller."
+            if asked.at_midpoints
+            else ""
+        )
+        proof = proof_in_words(self.objective_, self.lower_bound_, is_optimal=False)
+        warnings.warn(
+            f"{limits_in_words(self.time_limit, self.max_nodes)} ended the search; the tree is {proof}.{advice}",
+            UnfinishedSearchWarning,
+            stacklevel=4,
+        )
 
     def check_parameters(self) -> None:
         """Check the parameters, before any work."""
@@ -213,21 +246,21 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             )
         return weight
 
-    def _checked_regularization(self, weight: Floats, n_rows: int) -> float:
+    def _checked_regularization(self, weight: Floats, n_rows: int, n_conditions: int) -> float:
         if self.regularization is not None:
             if not np.isfinite(self.regularization):
                 raise InvalidInputError(f"regularization must be finite, got {self.regularization!r}.")
             return float(self.regularization)
         total = float(weight.sum())
+        regularization = default_leaf_price(self.criterion, total, len(self.classes_), n_conditions) / total
         if total < n_rows / 10:
             warnings.warn(
-                f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of 10 / Σ weights = "
-                f"{ROWS_PER_LEAF / total:.4g} asks each leaf for a large share of them. Scale the weights to mean 1 or set "
-                "regularization.",
+                f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of {regularization:.4g} "
+                "asks each leaf for a large share of them. Scale the weights to mean 1 or set regularization.",
                 LightWeightsWarning,
                 stacklevel=4,
             )
-        return ROWS_PER_LEAF / total
+        return regularization
 
     @property
     def _structure(self) -> TreeStructure:

@@ -15,6 +15,7 @@ from fcca.conditions import condition_in_words, negation_in_words
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
+from fcca.trees._criteria import smoothed_probability
 
 Floats = NDArray[np.float64]
 
@@ -94,10 +95,15 @@ class TreeStructure:
         return not self.categories and not self.asks_missing
 
     @property
-    def probability(self) -> Floats:
+    def share(self) -> Floats:
         """Share of each class in a node's weight."""
         shares: Floats = self.weight / self.weight.sum(axis=1, keepdims=True)
         return shares
+
+    @property
+    def probability(self) -> Floats:
+        """Probability of each class in a node, smoothed by half a row of every class."""
+        return smoothed_probability(self.weight)
 
     @property
     def n_leaves(self) -> int:
@@ -190,10 +196,10 @@ class TreeStructure:
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
         """One line per leaf: its conditions, its class and that class's share."""
         lines = []
-        probability = self.probability
+        shares = self.share
         for leaf in np.flatnonzero(self.feature < 0):
             path = self.path_in_words(self.path_to(int(leaf)), feature_names, columns)
-            share = probability[leaf]
+            share = shares[leaf]
             lines.append(f"{' and '.join(path) or 'always'} → {classes[share.argmax()]} ({share.max():.2f})")
         return lines
 
@@ -265,7 +271,7 @@ class TreeStructure:
         threshold = self.threshold if above is None else _in_32_bits(self.threshold, above)
         nodes["threshold"] = np.where(self.feature < 0, -2.0, threshold)
         nodes["missing_go_to_left"] = self.feature >= 0
-        nodes["impurity"] = 1 - np.square(probability).sum(axis=1)
+        nodes["impurity"] = 1 - np.square(self.share).sum(axis=1)
         nodes["n_node_samples"] = self.n_rows
         nodes["weighted_n_node_samples"] = self.weight.sum(axis=1)
         state |= {"max_depth": self.depth, "node_count": n_nodes, "nodes": nodes, "values": probability[:, None, :].copy()}

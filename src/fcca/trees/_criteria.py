@@ -1,0 +1,86 @@
+"""Criteria of a tree: the cost of a leaf and the default price of a leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+
+#: Smoothing of the class probabilities of a leaf: half a row of every class.
+PRIOR = 0.5
+#: Names of the criteria, with the numbers that the core knows them by.
+CRITERIA = {"error": 0, "gini": 1, "log_loss": 2, "evidence": 3, "error+log_loss": 4}
+#: The criteria in words.
+CRITERION_NAMES = {
+    "error": "error",
+    "gini": "Gini impurity",
+    "log_loss": "log-loss",
+    "evidence": "negative log evidence",
+    "error+log_loss": "error + ½ log-loss",
+}
+#: The paper's price of a leaf, in rows.
+ROWS_PER_LEAF = 10.0
+
+
+def smoothed_probability(weight: Floats) -> Floats:
+    """Return the smoothed class probabilities of nodes with these class weights.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (..., n_classes)
+    """
+    probability: Floats = (weight + PRIOR) / (weight.sum(axis=-1, keepdims=True) + PRIOR * weight.shape[-1])
+    return probability
+
+
+def leaf_cost(weight: Floats, criterion: str) -> Floats:
+    """Return the cost of leaves with these class weights.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (..., n_classes)
+    criterion : str
+        One of ``CRITERIA``.
+    """
+    if weight.shape[-1] == 1:  # a single class: nothing to predict
+        return np.zeros(weight.shape[:-1])
+    n = weight.sum(axis=-1)
+    error: Floats = n - weight.max(axis=-1)
+    if criterion == "error":
+        return error
+    if criterion == "gini":
+        gini: Floats = n - np.square(weight).sum(axis=-1) / np.where(n > 0, n, 1.0)
+        return gini
+    if criterion == "evidence":
+        added = PRIOR * weight.shape[-1]
+        evidence: Floats = gammaln(n + added) - gammaln(added) - (gammaln(weight + PRIOR) - gammaln(PRIOR)).sum(axis=-1)
+        return evidence
+    log_loss: Floats = -(weight * np.log(smoothed_probability(weight))).sum(axis=-1)
+    return error + log_loss / 2 if criterion == "error+log_loss" else log_loss
+
+
+def default_leaf_price(criterion: str, total_weight: float, n_classes: int, n_conditions: int) -> float:
+    """Return the price of a leaf, in units of the criterion, from the length of its description.
+
+    It is the logarithm of ``n_conditions``, the splits to choose from, plus half the logarithm of the training weight for
+    every class but one. ``evidence`` prices the classes itself. ``error`` has the paper's price of ten rows.
+
+    Parameters
+    ----------
+    criterion : str
+    total_weight : float
+        Of the training rows: their number, where they have no weights.
+    n_classes, n_conditions : int
+    """
+    split = np.log(max(2, n_conditions))
+    probabilities = 0.5 * (n_classes - 1) * np.log(max(2.0, total_weight))
+    prices = {
+        "error": ROWS_PER_LEAF,
+        "gini": split + probabilities,
+        "log_loss": split + probabilities,
+        "evidence": split,
+        "error+log_loss": (split + probabilities) / 2,
+    }
+    return float(prices[criterion])
