@@ -94,7 +94,7 @@ def folds(name: str, n: int) -> Iterator[Fold]:
     for number, (training, held_out) in enumerate(data.folds()[:n], start=1):
         X, y = data.X[training], data.y[training]
         target = FrozenEstimator(paper_target().fit(X, y))
-        table = FCCADiscretizer(target, p1=data.p1).fit(X, y).thresholds_
+        table = FCCADiscretizer(target, p1=data.p1, preset="paper").fit(X, y).thresholds_
         held = Rows(data.X[held_out], data.y[held_out])
         yield Fold(name, number, table, Rows(X, y), held, Rows(data.external_rows, data.external_labels))
 
@@ -130,7 +130,9 @@ def searched(table: ThresholdTable, rows: Rows, k: int, limit: float) -> tuple[S
 def tree_accuracies(table: ThresholdTable, training: Rows, chosen: Positions, *others: Rows) -> list[float]:
     """Accuracy on other rows of the optimal tree on the chosen columns; NaN where there are no rows."""
     at = list(chosen)
-    tree = OptimalTreeClassifier(max_depth=TREE_DEPTH).fit(table.binarize(training.X)[:, at], training.y)
+    tree = OptimalTreeClassifier(max_depth=TREE_DEPTH, max_leaf_nodes=None, criterion="error").fit(
+        table.binarize(training.X)[:, at], training.y
+    )
     return [tree.score(table.binarize(rows.X)[:, at], rows.y) if len(rows.y) else np.nan for rows in others]
 
 

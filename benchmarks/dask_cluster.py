@@ -74,7 +74,7 @@ def fitted(name: str, path: Path) -> Any:
 
 
 def in_one_process(path: Path, model: Any) -> FCCAClassifier:
-    return streamed(ParquetTable(path, LABEL), FCCADiscretizer(FrozenEstimator(model), Q=Q))
+    return streamed(ParquetTable(path, LABEL), FCCADiscretizer(FrozenEstimator(model), Q=Q, preset="paper"))
 
 
 def on_cluster(client: Any, path: Path, model: Any) -> FCCAClassifier:
@@ -83,7 +83,7 @@ def on_cluster(client: Any, path: Path, model: Any) -> FCCAClassifier:
     from fcca.dask import distill
 
     ddf = dd.read_parquet(path, split_row_groups=True)
-    return distill(ddf, LABEL, model, discretizer=FCCADiscretizer(Q=Q), client=client)
+    return distill(ddf, LABEL, model, discretizer=FCCADiscretizer(Q=Q, preset="paper"), client=client)
 
 
 def is_same(found: FCCAClassifier, expected: FCCAClassifier) -> bool:

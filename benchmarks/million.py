@@ -104,7 +104,7 @@ def fit(n_rows: int, n_target_rows: int, n_jobs: int) -> Run:
     accuracy = target.score(X[unseen], y[unseen])
     with PeakMemory() as memory:
         begin = time.perf_counter()
-        discretizer = FCCADiscretizer(FrozenEstimator(target), p1=1.0, n_jobs=n_jobs).fit(X, y)
+        discretizer = FCCADiscretizer(FrozenEstimator(target), p1=1.0, n_jobs=n_jobs, preset="paper").fit(X, y)
         seconds = time.perf_counter() - begin
     statuses = discretizer.counterfactuals_.counts()
     table = discretizer.all_thresholds_

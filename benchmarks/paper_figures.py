@@ -138,7 +138,7 @@ def measure(data: PaperData) -> tuple[float, dict[tuple[float, float], Figures]]
         )
         accuracies.append(target.score(*rows))
         for tolerance in (AUTHORS_MERGE_TOLERANCE, 0.0):
-            discretizer = FCCADiscretizer(FrozenEstimator(target), p1=data.p1, merge_tolerance=tolerance)
+            discretizer = FCCADiscretizer(FrozenEstimator(target), p1=data.p1, merge_tolerance=tolerance, preset="paper")
             discretizer.fit(data.X[training], data.y[training])
             for Q in GRANULARITIES:
                 found = fold_figures(data, discretizer.set_granularity(Q), training, held_out)

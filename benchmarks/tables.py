@@ -142,7 +142,10 @@ def measured(X: pd.DataFrame, y: Any, training: Any, held_out: Any, model: Targe
     began = perf_counter()
     target = target_model(model, seed, Columns.of_table(rows), widths).fit(rows, y[training])
     fitted = perf_counter()
-    classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(target)), OptimalTreeClassifier(max_depth=depth))
+    classifier = FCCAClassifier(
+        FCCADiscretizer(FrozenEstimator(target), preset="paper"),
+        OptimalTreeClassifier(max_depth=depth, max_leaf_nodes=None, criterion="error"),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         classifier.fit(rows, y[training])

@@ -34,7 +34,10 @@ def _classifiers(method: str, binary: bool) -> Iterator[tuple[str, Any]]:
         if continuous_optimal is not None:
             yield "pycontree", continuous_optimal
         return
-    yield "optimal tree", OptimalTreeClassifier(max_depth=TREE_DEPTH, time_limit=TREE_SECONDS)
+    yield (
+        "optimal tree",
+        OptimalTreeClassifier(max_depth=TREE_DEPTH, max_leaf_nodes=None, criterion="error", time_limit=TREE_SECONDS),
+    )
     if method != "midpoints":
         yield "naive Bayes", BernoulliNB()
         yield "logistic regression", LogisticRegression(max_iter=2_000)

@@ -102,7 +102,9 @@ def _fcca(target: Callable[[], ClassifierMixin], margin: float, granularities: t
         fitted = target().fit(fold.X, fold.y)
         seconds_target = time.perf_counter() - begin
         begin = time.perf_counter()
-        discretizer = FCCADiscretizer(FrozenEstimator(fitted), p1=fold.p1, margin=margin, merge_tolerance=MERGE_TOLERANCE)
+        discretizer = FCCADiscretizer(
+            FrozenEstimator(fitted), p1=fold.p1, margin=margin, merge_tolerance=MERGE_TOLERANCE, preset="paper"
+        )
         discretizer.fit(fold.X, fold.y)
         seconds = time.perf_counter() - begin
         statuses = discretizer.counterfactuals_.counts()
@@ -120,7 +122,7 @@ def lambda0_path(fold: Fold) -> Iterator[Discretization]:
     for lambda0 in LAMBDA0_PATH:
         begin = time.perf_counter()
         discretizer = FCCADiscretizer(
-            FrozenEstimator(fitted), p1=fold.p1, lambda0=lambda0, merge_tolerance=MERGE_TOLERANCE
+            FrozenEstimator(fitted), p1=fold.p1, lambda0=lambda0, merge_tolerance=MERGE_TOLERANCE, preset="paper"
         ).fit(fold.X, fold.y)
         seconds = time.perf_counter() - begin
         statuses = discretizer.counterfactuals_.counts()

@@ -70,7 +70,7 @@ def _measured(fold: Fold) -> Iterator[dict[str, Any]]:
         yield _row(fold, PARAMETERS, "SVM", C, model.score(*fold.held_out))
     for name, (make, margin) in TARGETS.items():
         target = FrozenEstimator(make().fit(fold.X, fold.y))
-        discretizer = FCCADiscretizer(target, p1=fold.p1, margin=margin).fit(fold.X, fold.y)
+        discretizer = FCCADiscretizer(target, p1=fold.p1, margin=margin, preset="paper").fit(fold.X, fold.y)
         yield _row(fold, DISTINCT, name, np.nan, distinct_thresholds(discretizer, fold.X))
 
 

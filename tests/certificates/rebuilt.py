@@ -58,7 +58,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     table, _ = crossed.table(list(given.stated.columns), given.weight[answers.rows[crossed.point]], search.columns)
     merged, _ = search.merged(CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0))
     found, _ = search.finished(merged, search.values_around(merged, given.table) if search.needs_values_around else None)
-    keep = most_frequent(found, document["parameters"]["Q"])
+    keep = most_frequent(found, document["parameters"]["Q"], 100)
     document["thresholds"] |= {"found": json.loads(found.to_json()), "kept": np.flatnonzero(keep).tolist()}
     kept, asked = found.select(keep), given.stated.parameters
     unfitted = OptimalTreeClassifier(asked.max_depth, max_leaf_nodes=asked.max_leaf_nodes, criterion=asked.criterion)

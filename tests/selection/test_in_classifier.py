@@ -55,15 +55,15 @@ def test_without_a_number_all_thresholds_are_given(fitted):
     assert fitted.n_thresholds_ == len(fitted.discretizer_.all_thresholds_)
 
 
-def test_auto_is_the_smallest_number_within_one_standard_error(classifier, data):
+def test_auto_is_the_smallest_number_no_worse_than_all(classifier, data):
     X, y = data
     auto = clone(classifier).set_params(n_thresholds="auto").fit(X, y)
     path = auto.selection_path_
     assert path["n_thresholds"].tolist() == list(range(1, 17))
-    best = path.loc[path["accuracy"].idxmax()]
-    enough = path[path["accuracy"] >= best["accuracy"] - best["accuracy_se"]]
-    assert auto.n_thresholds_ == enough["n_thresholds"].min()
-    again = clone(classifier).set_params(n_thresholds=auto.n_thresholds_).fit(X, y)
+    enough = path[(path["accuracy"] >= path["accuracy_all"]) & (path["log_loss"] <= path["log_loss_all"])]
+    n = enough["n_thresholds"].min() if len(enough) else None
+    again = clone(classifier).set_params(n_thresholds=n).fit(X, y)
+    assert auto.n_thresholds_ == again.n_thresholds_
     assert auto.rules() == again.rules()
     auto.set_params(n_thresholds=2).fit(X, y)
     assert not hasattr(auto, "selection_path_")
@@ -163,13 +163,17 @@ def test_ways_to_choose_a_number():
     path = pd.DataFrame(
         {"n_thresholds": [1, 2, 5, 9], "accuracy": [0.8, 0.89, 0.90, 0.90], "accuracy_se": [0.01, 0.01, 0.02, 0.02]}
     )
-    assert choose_n_thresholds(path) == 2
+    assert choose_n_thresholds(path, "one_standard_error") == 2
     assert choose_n_thresholds(path, "best") == 5
-    assert choose_n_thresholds(path.assign(accuracy_se=np.nan)) == 5
-    with pytest.raises(InvalidInputError, match="'best' or 'one_standard_error'"):
+    assert choose_n_thresholds(path.assign(accuracy_se=np.nan), "one_standard_error") == 5
+    with_all = path.assign(accuracy_all=0.895, log_loss=[0.4, 0.3, 0.3, 0.2], log_loss_all=0.25)
+    assert choose_n_thresholds(with_all) == 9
+    assert choose_n_thresholds(with_all.assign(log_loss_all=0.3)) == 5
+    assert choose_n_thresholds(with_all.assign(accuracy_all=0.91)) is None
+    with pytest.raises(InvalidInputError, match="'no_worse', 'best' or 'one_standard_error'"):
         choose_n_thresholds(path, "tradeoff")
     with pytest.raises(InvalidInputError, match="per_fold=False"):
-        choose_n_thresholds(path.drop(columns="accuracy_se"))
+        choose_n_thresholds(path)
 
 
 def test_what_does_not_go_together_is_refused(classifier, fitted, data):
@@ -241,6 +245,7 @@ def test_a_path_that_cannot_be_chosen_from_is_refused(choose):
     with pytest.raises(InvalidInputError, match="it lacks"):
         choose(pd.DataFrame({"accuracy": [0.9]}))
     columns = ["n_thresholds", "lambda0", "Q", "thresholds", "accuracy", "accuracy_se"]
+    columns += ["accuracy_all", "log_loss", "log_loss_all"]
     with pytest.raises(InvalidInputError, match="no line"):
         choose(pd.DataFrame(columns=columns))
 

@@ -70,7 +70,9 @@ def test_an_unfinished_tree_is_consistent_and_says_so():
     for limit in LIMITS:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            tree = OptimalTreeClassifier(6, regularization=0.002, time_limit=limit).fit(X, y)
+            tree = OptimalTreeClassifier(
+                6, regularization=0.002, time_limit=limit, max_leaf_nodes=None, criterion="error"
+            ).fit(X, y)
         warned = any(w.category is UnfinishedSearchWarning for w in caught)
         assert warned is not tree.is_optimal_, limit
         assert tree.is_optimal_ or tree.gap_ > 0, (limit, "no gap is left, yet it is not called optimal")
@@ -89,11 +91,12 @@ warnings.simplefilter("ignore")
 from fcca import OptimalTreeClassifier
 from trees.problems import noisy_parity
 X, y = noisy_parity()
-OptimalTreeClassifier(2).fit(X[:50], y[:50])
+OptimalTreeClassifier(2, criterion="error").fit(X[:50], y[:50])
 for limit in (0.005, 0.02, 0.3):
     for max_depth in (3, 4, 5, 6, None):
         begin = time.process_time()
-        OptimalTreeClassifier(max_depth, regularization=0.002, time_limit=limit).fit(X, y)
+        tree = OptimalTreeClassifier(max_depth, max_leaf_nodes=None, criterion="error", regularization=0.002)
+        tree.set_params(time_limit=limit).fit(X, y)
         print(limit, max_depth, time.process_time() - begin, flush=True)
 """
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -147,7 +150,7 @@ def test_the_limit_that_ended_the_search_is_named(boosted):
     with pytest.warns(
         UnfinishedSearchWarning, match=r"^The time limit of 5 s or the limit of 3 branches ended the search; the tree is"
     ):
-        OptimalTreeClassifier(4, max_nodes=3, time_limit=5).fit(*boosted)
+        OptimalTreeClassifier(4, max_nodes=3, time_limit=5, max_leaf_nodes=None, criterion="error").fit(*boosted)
 
 
 def test_no_search_is_better_than_the_proven_tree(boosted):
@@ -170,7 +173,7 @@ X, y = random.integers(0, 2, size=(n_rows, n_columns), dtype=np.uint8), random.i
 weight = random.random(n_rows) if real_weights else None
 print("searching", flush=True)
 try:
-    OptimalTreeClassifier(6, regularization=1e-4).fit(X, y, sample_weight=weight)
+    OptimalTreeClassifier(6, regularization=1e-4, max_leaf_nodes=None, criterion="error").fit(X, y, sample_weight=weight)
 except KeyboardInterrupt:
     print(time.process_time(), threading.active_count(), flush=True)
 """
@@ -208,7 +211,7 @@ def test_time_limit_holds_with_the_most_columns(real_weights):
     random = np.random.default_rng(0)
     X, y = random.integers(0, 2, size=(200, 10_000), dtype=np.uint8), random.integers(0, 2, 200)
     weight = random.random(200) if real_weights else None
-    tree = OptimalTreeClassifier(4, regularization=1e-3, time_limit=1.0)
+    tree = OptimalTreeClassifier(4, regularization=1e-3, time_limit=1.0, max_leaf_nodes=None, criterion="error")
     begin = time.process_time()
     with pytest.warns(UnfinishedSearchWarning):
         tree.fit(X, y, sample_weight=weight)

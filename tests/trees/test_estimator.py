@@ -18,7 +18,13 @@ from oracles import tree_enumeration
 from trees.problems import assert_same, coins, labels, objective, random_problems
 
 
-@parametrize_with_checks([OptimalTreeClassifier(), OptimalTreeClassifier(None, regularization=0.2)])
+@parametrize_with_checks(
+    [
+        OptimalTreeClassifier(),
+        OptimalTreeClassifier(3, criterion="error"),
+        OptimalTreeClassifier(None, regularization=0.2, max_leaf_nodes=None, criterion="error"),
+    ]
+)
 def test_passes_every_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -44,7 +50,7 @@ def test_continuous_columns_are_cut_at_all_midpoints(n_instances):
         if i % 3 == 1:
             X[:, 0] = random.integers(0, 2, size=n_rows)
         y, depth = random.integers(0, 3, size=n_rows), int(random.integers(1, 4))
-        tree = OptimalTreeClassifier(depth, regularization=0.03).fit(X, y)
+        tree = OptimalTreeClassifier(depth, regularization=0.03, max_leaf_nodes=None, criterion="error").fit(X, y)
         cuts = tree_enumeration.midpoint_table(X)
         expected = tree_enumeration.least_objective(cuts, y, np.ones(n_rows), depth, 0.03)
         assert_same(objective(tree, X, y), expected, i)
@@ -52,9 +58,11 @@ def test_continuous_columns_are_cut_at_all_midpoints(n_instances):
 
 def test_thresholds_are_midpoints_and_0_1_columns_are_cut_between():
     X = np.array([[0.0, 0], [1, 0], [1, 1], [5, 1]]).repeat(10, axis=0)
-    tree = OptimalTreeClassifier(2, regularization=0.01).fit(X, np.array([0, 0, 0, 1]).repeat(10))
+    tree = OptimalTreeClassifier(2, regularization=0.01, criterion="error").fit(X, np.array([0, 0, 0, 1]).repeat(10))
     assert tree.rules() == ["x0 ≤ 3 → 0 (1.00)", "x0 > 3 → 1 (1.00)"]
-    binary = OptimalTreeClassifier(1, regularization=0.01).fit(X[:, 1:], np.array([0, 0, 1, 1]).repeat(10))
+    binary = OptimalTreeClassifier(1, regularization=0.01, criterion="error").fit(
+        X[:, 1:], np.array([0, 0, 1, 1]).repeat(10)
+    )
     assert binary.tree_.threshold[0] == 0.5
 
 
@@ -62,7 +70,7 @@ def test_values_one_ulp_apart_are_told_apart():
     for low in (1.0, -1.0, 1e300, 5e-324, 0.0):
         X = np.array([[low], [np.nextafter(low, np.inf)]]).repeat(10, axis=0)
         y = np.array([0, 1]).repeat(10)
-        tree = OptimalTreeClassifier(regularization=0.01).fit(X, y)
+        tree = OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(X, y)
         np.testing.assert_array_equal(tree.predict(X), y)
 
 
@@ -70,14 +78,14 @@ def test_too_many_midpoints_for_the_time_limit_is_said_with_a_way_out():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 5)), random.integers(0, 2, 200)
     with pytest.warns(UnfinishedSearchWarning, match="FCCADiscretizer"):
-        OptimalTreeClassifier(6, regularization=1e-3, time_limit=0.05).fit(X, y)
+        OptimalTreeClassifier(6, regularization=1e-3, time_limit=0.05, max_leaf_nodes=None, criterion="error").fit(X, y)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.float32, np.float64])
 def test_0_1_columns_of_any_type_give_the_same_tree(table, dtype):
     X, y = table
-    expected = OptimalTreeClassifier().fit(X, y)
-    tree = OptimalTreeClassifier().fit(X.astype(dtype), y)
+    expected = OptimalTreeClassifier(3, criterion="error").fit(X, y)
+    tree = OptimalTreeClassifier(3, criterion="error").fit(X.astype(dtype), y)
     assert tree.rules() == expected.rules()
     np.testing.assert_array_equal(tree.predict(X.astype(dtype)), expected.predict(X))
 
@@ -85,7 +93,7 @@ def test_0_1_columns_of_any_type_give_the_same_tree(table, dtype):
 def test_frames_give_rules_in_their_names(table):
     X, y = table
     names = [f"column {j}" for j in range(X.shape[1])]
-    tree = OptimalTreeClassifier().fit(pd.DataFrame(X, columns=names), y)
+    tree = OptimalTreeClassifier(3, criterion="error").fit(pd.DataFrame(X, columns=names), y)
     assert list(tree.feature_names_in_) == names
     assert all("column" in rule for rule in tree.rules())
     assert len(tree.rules()) == tree.n_leaves_
@@ -110,8 +118,8 @@ def test_classes_of_any_type(classes):
     random = np.random.default_rng(1)
     X = coins(random, 200, 6)
     label = labels(random, X, len(classes))
-    tree = OptimalTreeClassifier(3, regularization=0.005).fit(X, classes[label])
-    plain = OptimalTreeClassifier(3, regularization=0.005).fit(X, label)
+    tree = OptimalTreeClassifier(3, regularization=0.005, criterion="error").fit(X, classes[label])
+    plain = OptimalTreeClassifier(3, regularization=0.005, criterion="error").fit(X, label)
     assert_same(tree.objective_, plain.objective_)
     np.testing.assert_array_equal(tree.classes_, np.unique(classes))
     assert set(tree.predict(X)) <= set(classes)
@@ -122,7 +130,7 @@ def test_classes_of_any_type(classes):
 def test_predict_proba_is_the_smoothed_share_of_each_class_in_the_leaf(table):
     X, y = table
     weight = np.random.default_rng(2).exponential(size=len(y))
-    tree = OptimalTreeClassifier(3, regularization=0.005).fit(X, y, sample_weight=weight)
+    tree = OptimalTreeClassifier(3, regularization=0.005, criterion="error").fit(X, y, sample_weight=weight)
     assert tree.n_leaves_ > 2
     leaf, shares = tree.apply(X), tree.predict_proba(X)
     for one in np.unique(leaf):
@@ -136,7 +144,7 @@ def test_predict_proba_is_the_smoothed_share_of_each_class_in_the_leaf(table):
 def test_objective_is_error_share_plus_leaves(table):
     X, y = table
     for depth in (1, 2, 3, 4):
-        tree = OptimalTreeClassifier(depth).fit(X, y)
+        tree = OptimalTreeClassifier(depth, max_leaf_nodes=None, criterion="error").fit(X, y)
         assert tree.regularization_ == 10 / len(y)
         assert_same(objective(tree, X, y), tree.objective_)
         assert tree.n_leaves_ == len(np.unique(tree.apply(X)))
@@ -144,7 +152,9 @@ def test_objective_is_error_share_plus_leaves(table):
 
 def test_every_leaf_has_training_rows_and_none_can_be_merged_away():
     for problem in random_problems(50, most_columns=10, depths=[3, 4], seed=31):
-        tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         nodes = tree.fit(problem.table, problem.label).tree_
         assert nodes.n_rows.min() > 0
         if problem.regularization > 0:  # two sibling leaves with one answer would be a leaf too many
@@ -162,8 +172,8 @@ def test_balanced_weights_find_one_percent_of_positives(seed):
     X = random.integers(0, 2, size=(4000, 12))
     rare = (X[:, 0] & X[:, 1] & X[:, 2] & X[:, 3] & (random.random(4000) < 0.16)).astype(int)
     assert 0.005 <= rare.mean() <= 0.015
-    assert OptimalTreeClassifier(4).fit(X, rare).n_leaves_ == 1
-    tree = OptimalTreeClassifier(4, class_weight="balanced").fit(X, rare)
+    assert OptimalTreeClassifier(4, max_leaf_nodes=None, criterion="error").fit(X, rare).n_leaves_ == 1
+    tree = OptimalTreeClassifier(4, class_weight="balanced", max_leaf_nodes=None, criterion="error").fit(X, rare)
     assert tree.n_leaves_ > 1
     assert tree.is_optimal_
     assert tree.predict(X)[rare == 1].mean() > 0.9
@@ -171,15 +181,17 @@ def test_balanced_weights_find_one_percent_of_positives(seed):
 
 def test_class_weights_equal_sample_weights(table):
     X, y = table
-    by_class = OptimalTreeClassifier(class_weight={0: 1.0, 1: 2.5}, regularization=0.01).fit(X, y)
-    by_row = OptimalTreeClassifier(regularization=0.01).fit(X, y, sample_weight=np.where(y == 1, 2.5, 1.0))
+    by_class = OptimalTreeClassifier(3, class_weight={0: 1.0, 1: 2.5}, regularization=0.01, criterion="error").fit(X, y)
+    by_row = OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(
+        X, y, sample_weight=np.where(y == 1, 2.5, 1.0)
+    )
     assert by_class.objective_ == by_row.objective_
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
 def test_class_weight_zero_equals_leaving_the_class_out_of_the_answers(table):
     X, y = table
-    tree = OptimalTreeClassifier(class_weight={0: 0.0, 1: 1.0}).fit(X, y)
+    tree = OptimalTreeClassifier(3, class_weight={0: 0.0, 1: 1.0}, criterion="error").fit(X, y)
     assert np.isfinite(tree.predict_proba(X)).all()
     assert set(tree.predict(X)) == {1}
 
@@ -187,7 +199,7 @@ def test_class_weight_zero_equals_leaving_the_class_out_of_the_answers(table):
 @pytest.mark.parametrize("class_weight", [{0: 0.0, 1: 0.0}, {0: -1.0, 1: 1.0}, {0: np.nan, 1: 1.0}, {0: np.inf, 1: 1.0}])
 def test_unusable_class_weights_are_an_error(table, class_weight):
     with pytest.raises(InvalidInputError, match="class_weight"):
-        OptimalTreeClassifier(class_weight=class_weight).fit(*table)
+        OptimalTreeClassifier(3, class_weight=class_weight, criterion="error").fit(*table)
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
@@ -195,7 +207,7 @@ def test_unusable_class_weights_are_an_error(table, class_weight):
 
 def test_a_single_class_gives_one_leaf(table):
     X, _ = table
-    tree = OptimalTreeClassifier().fit(X, np.full(len(X), "only"))
+    tree = OptimalTreeClassifier(3, criterion="error").fit(X, np.full(len(X), "only"))
     assert (tree.n_leaves_, tree.depth_, tree.is_optimal_, tree.gap_) == (1, 0, True, 0)
     assert set(tree.predict(X)) == {"only"}
     np.testing.assert_array_equal(tree.predict_proba(X), np.ones((len(X), 1)))
@@ -204,7 +216,7 @@ def test_a_single_class_gives_one_leaf(table):
 
 def test_a_class_whose_rows_all_weigh_nothing_is_not_there(table):
     X, y = table
-    tree = OptimalTreeClassifier().fit(X, y, sample_weight=(y == 1).astype(float))
+    tree = OptimalTreeClassifier(3, criterion="error").fit(X, y, sample_weight=(y == 1).astype(float))
     assert list(tree.classes_) == [1]
 
 
@@ -214,7 +226,7 @@ def test_a_class_whose_rows_all_weigh_nothing_is_not_there(table):
 def test_unusable_weights_are_an_error(table, weight, message):
     X, y = table
     with pytest.raises(InvalidInputError, match=message):
-        OptimalTreeClassifier().fit(X, y, sample_weight=np.full(len(y), weight))
+        OptimalTreeClassifier(3, criterion="error").fit(X, y, sample_weight=np.full(len(y), weight))
 
 
 def test_weights_whose_sum_overflows_are_an_error(table):
@@ -222,7 +234,7 @@ def test_weights_whose_sum_overflows_are_an_error(table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InvalidInputError, match="sample_weight"):
-            OptimalTreeClassifier().fit(X, y, sample_weight=np.full(len(y), 1e308))
+            OptimalTreeClassifier(3, criterion="error").fit(X, y, sample_weight=np.full(len(y), 1e308))
 
 
 @pytest.mark.parametrize(
@@ -238,21 +250,24 @@ def test_parameters_out_of_range_are_named(table, parameters):
 @pytest.mark.parametrize("max_depth", [7, 64, 1000, 2**31, 10**12])
 def test_any_depth_is_allowed(table, max_depth):
     X, y = table
-    tree = OptimalTreeClassifier(max_depth, regularization=0.05).fit(X, y)
-    assert_same(tree.objective_, OptimalTreeClassifier(None, regularization=0.05).fit(X, y).objective_)
+    tree = OptimalTreeClassifier(max_depth, regularization=0.05, max_leaf_nodes=None, criterion="error").fit(X, y)
+    assert_same(
+        tree.objective_,
+        OptimalTreeClassifier(None, regularization=0.05, max_leaf_nodes=None, criterion="error").fit(X, y).objective_,
+    )
 
 
 def test_regularization_above_any_gain_gives_one_leaf(table):
     X, y = table
     for regularization in (0.6, 1.0, 1e6, 1e300):
-        tree = OptimalTreeClassifier(regularization=regularization).fit(X, y)
+        tree = OptimalTreeClassifier(3, regularization=regularization, criterion="error").fit(X, y)
         assert (tree.n_leaves_, tree.is_optimal_) == (1, True)
         assert_same(tree.objective_, min(np.mean(y), 1 - np.mean(y)) + regularization)
 
 
 def test_no_regularization_fits_what_can_be_fitted():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    tree = OptimalTreeClassifier(2, regularization=0).fit(X, [0, 1, 1, 0])
+    tree = OptimalTreeClassifier(2, regularization=0, criterion="error").fit(X, [0, 1, 1, 0])
     assert (tree.objective_, tree.gap_, tree.n_leaves_) == (0, 0, 4)
 
 
@@ -260,29 +275,29 @@ def test_more_than_ten_thousand_columns_are_an_error_that_names_the_way_out():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, size=60)
     with pytest.raises(InvalidInputError, match=r"10001.*FCCADiscretizer"):
-        OptimalTreeClassifier().fit(np.tile([[0], [1]], (30, 10_001)), y)
+        OptimalTreeClassifier(3, criterion="error").fit(np.tile([[0], [1]], (30, 10_001)), y)
     with pytest.raises(InvalidInputError, match="FCCADiscretizer"):
-        OptimalTreeClassifier().fit(random.normal(size=(60, 200)), y)
+        OptimalTreeClassifier(3, criterion="error").fit(random.normal(size=(60, 200)), y)
 
 
 def test_light_weights_warn_and_keep_the_default(table):
     X, y = table
     with pytest.warns(LightWeightsWarning, match="regularization"):
-        tree = OptimalTreeClassifier().fit(X, y, sample_weight=np.full(len(y), 0.01))
+        tree = OptimalTreeClassifier(3, criterion="error").fit(X, y, sample_weight=np.full(len(y), 0.01))
     assert_same(tree.regularization_, 10 / (0.01 * len(y)))
     assert tree.n_leaves_ == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error", LightWeightsWarning)
-        OptimalTreeClassifier().fit(X, y, sample_weight=np.full(len(y), 0.5))
-        OptimalTreeClassifier(regularization=0.01).fit(X, y, sample_weight=np.full(len(y), 0.01))
+        OptimalTreeClassifier(3, criterion="error").fit(X, y, sample_weight=np.full(len(y), 0.5))
+        OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(X, y, sample_weight=np.full(len(y), 0.01))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e9, 1e300])
 def test_units_of_the_weights_do_not_matter(table, scale):
     X, y = table
     weight = np.random.default_rng(3).integers(1, 5, size=len(y)).astype(float)
-    expected = OptimalTreeClassifier(regularization=0.01).fit(X, y, sample_weight=weight)
-    tree = OptimalTreeClassifier(regularization=0.01).fit(X, y, sample_weight=weight * scale)
+    expected = OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(X, y, sample_weight=weight)
+    tree = OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(X, y, sample_weight=weight * scale)
     assert_same(tree.objective_, expected.objective_)
 
 
@@ -291,16 +306,16 @@ def test_missing_values_are_an_error(table):
     X = X.astype(float)
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        OptimalTreeClassifier().fit(X, y)
+        OptimalTreeClassifier(3, criterion="error").fit(X, y)
 
 
 def test_unfitted_trees_say_so(table):
     X, _ = table
-    for call in (OptimalTreeClassifier().rules, OptimalTreeClassifier().to_sklearn):
+    for call in (OptimalTreeClassifier(3, criterion="error").rules, OptimalTreeClassifier(3, criterion="error").to_sklearn):
         with pytest.raises(NotFittedError):
             call()
     with pytest.raises(NotFittedError):
-        OptimalTreeClassifier().apply(X)
+        OptimalTreeClassifier(3, criterion="error").apply(X)
 
 
 # --- life ------------------------------------------------------------------------------------------------------------
@@ -308,7 +323,7 @@ def test_unfitted_trees_say_so(table):
 
 def test_pickle_and_clone(table):
     X, y = table
-    tree = OptimalTreeClassifier(2, regularization=0.01).fit(X, y)
+    tree = OptimalTreeClassifier(2, regularization=0.01, criterion="error").fit(X, y)
     copy = pickle.loads(pickle.dumps(tree))
     np.testing.assert_array_equal(copy.predict_proba(X), tree.predict_proba(X))
     assert (copy.objective_, copy.is_optimal_, copy.rules()) == (tree.objective_, True, tree.rules())
@@ -317,8 +332,8 @@ def test_pickle_and_clone(table):
 
 def test_refitting_forgets_the_first_fit(table):
     X, y = table
-    tree = OptimalTreeClassifier().fit(X, y).fit(X[:, :3], np.where(y, "b", "a"))
-    fresh = OptimalTreeClassifier().fit(X[:, :3], np.where(y, "b", "a"))
+    tree = OptimalTreeClassifier(3, criterion="error").fit(X, y).fit(X[:, :3], np.where(y, "b", "a"))
+    fresh = OptimalTreeClassifier(3, criterion="error").fit(X[:, :3], np.where(y, "b", "a"))
     assert tree.rules() == fresh.rules()
     assert tree.n_features_in_ == 3
 
@@ -326,7 +341,7 @@ def test_refitting_forgets_the_first_fit(table):
 def test_grid_search_over_depth_and_regularization():
     X, y = load_iris(return_X_y=True)
     grid = {"max_depth": [1, 2, 3], "regularization": [0.005, 0.05]}
-    search = GridSearchCV(OptimalTreeClassifier(), grid, cv=3).fit(X, y)
+    search = GridSearchCV(OptimalTreeClassifier(3, criterion="error"), grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.9
 
 
@@ -335,7 +350,7 @@ def test_fitting_does_not_change_its_input():
     X = X[:, :2].copy()
     kept, weight = X.copy(), np.random.default_rng(0).exponential(size=len(y))
     before = weight.copy()
-    OptimalTreeClassifier(1).fit(X, y, sample_weight=weight)
+    OptimalTreeClassifier(1, criterion="error").fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(X, kept)
     np.testing.assert_array_equal(weight, before)
 
@@ -343,7 +358,7 @@ def test_fitting_does_not_change_its_input():
 def test_of_several_cuts_on_a_side_a_rule_says_the_tightest():
     x = np.arange(40.0)
     y = np.select([x < 10, x < 20, x < 30], ["a", "b", "a"], "b")
-    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01).fit(pd.DataFrame({"x": x}), y)
+    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01, criterion="error").fit(pd.DataFrame({"x": x}), y)
     assert tree.rules() == [
         "x ≤ 9.5 → a (1.00)",
         "x ≤ 19.5 and x > 9.5 → b (1.00)",

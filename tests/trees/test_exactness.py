@@ -16,7 +16,9 @@ def enumerated(problem, weight=None):
 
 
 def fitted(problem, **changes):
-    tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization, **changes)
+    tree = OptimalTreeClassifier(
+        problem.max_depth, regularization=problem.regularization, **changes, max_leaf_nodes=None, criterion="error"
+    )
     return tree.fit(problem.table, problem.label, sample_weight=problem.weight)
 
 
@@ -71,7 +73,9 @@ def test_large_whole_weights_match_enumeration(n_instances):
     """Sums beyond 16 and beyond 32 bits."""
     for scale in (1_000, 100_000_000, 10_000_000_000):
         for problem in random_problems(n_instances, 5, depths=[2, 3, 4], seed=5):
-            tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+            tree = OptimalTreeClassifier(
+                problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+            )
             tree.fit(problem.table, problem.label, sample_weight=problem.weight * scale)
             found = objective(tree, problem.table, problem.label, problem.weight)
             assert_same(found, enumerated(problem), problem.name, scale)
@@ -80,7 +84,7 @@ def test_large_whole_weights_match_enumeration(n_instances):
 @pytest.mark.parametrize("n_instances", [30, pytest.param(300, marks=pytest.mark.verify)])
 def test_unlimited_depth_matches_enumeration(n_instances):
     for problem in random_problems(n_instances, most_columns=5, depths=[5], seed=6):
-        tree = OptimalTreeClassifier(None, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(None, regularization=problem.regularization, max_leaf_nodes=None, criterion="error")
         tree.fit(problem.table, problem.label, sample_weight=problem.weight)
         assert_same(objective(tree, problem.table, problem.label, problem.weight), enumerated(problem), problem.name)
 
@@ -129,7 +133,9 @@ def test_never_worse_than_cart(n_instances):
 def test_weights_equal_repeated_rows(n_instances):
     for problem in random_problems(n_instances, 12, depths=[1, 2, 3, 4], seed=9):
         X, y = problem.repeated()
-        repeated = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization).fit(X, y)
+        repeated = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        ).fit(X, y)
         weighted = fitted(problem)
         assert_same(weighted.objective_, repeated.objective_, problem.name)
         np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
@@ -143,9 +149,13 @@ def test_weight_zero_equals_leaving_the_row_out(n_instances):
         kept = random.random(len(problem.label)) < 0.7
         kept[random.integers(len(kept))] = True
         weight = np.where(kept, problem.weight, 0)
-        zero = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        zero = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         zero.fit(problem.table, problem.label, sample_weight=weight)
-        without = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        without = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         without.fit(problem.table[kept], problem.label[kept], sample_weight=weight[kept])
         assert_same(zero.objective_, without.objective_, problem.name)
         np.testing.assert_array_equal(zero.classes_, without.classes_)
@@ -157,7 +167,9 @@ def test_order_of_rows_and_columns_does_not_change_the_objective(n_instances):
     for i, problem in enumerate(random_problems(n_instances, 12, depths=[2, 3, 4], whole_weights=False, seed=11)):
         random = np.random.default_rng(i)
         rows, columns = random.permutation(len(problem.label)), random.permutation(problem.table.shape[1])
-        tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         tree.fit(problem.table[rows][:, columns], problem.label[rows], sample_weight=problem.weight[rows])
         assert_same(tree.objective_, fitted(problem).objective_, problem.name)
 
@@ -166,7 +178,9 @@ def test_order_of_rows_and_columns_does_not_change_the_objective(n_instances):
 def test_order_of_rows_does_not_change_the_tree(n_instances):
     for i, problem in enumerate(random_problems(n_instances, 12, depths=[2, 3, 4], seed=12)):
         rows = np.random.default_rng(i).permutation(len(problem.label))
-        tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         tree.fit(problem.table[rows], problem.label[rows], sample_weight=problem.weight[rows])
         same = fitted(problem)
         np.testing.assert_array_equal(tree.tree_.feature, same.tree_.feature)
@@ -177,7 +191,9 @@ def test_order_of_rows_does_not_change_the_tree(n_instances):
 def test_duplicate_and_complementary_columns_change_nothing(n_instances):
     for problem in random_problems(n_instances, 6, depths=[2, 3, 4], seed=13):
         wide = np.hstack([problem.table, 1 - problem.table, problem.table[:, ::-1]])
-        tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         tree.fit(wide, problem.label, sample_weight=problem.weight)
         assert_same(tree.objective_, fitted(problem).objective_, problem.name)
 
@@ -198,7 +214,7 @@ def contradict(problem):
 def test_rows_all_alike_give_one_leaf():
     for n_classes in (2, 3):
         y = np.arange(60) % n_classes
-        tree = OptimalTreeClassifier(regularization=0.01).fit(np.ones((60, 4)), y)
+        tree = OptimalTreeClassifier(3, regularization=0.01, criterion="error").fit(np.ones((60, 4)), y)
         assert (tree.n_leaves_, tree.is_optimal_) == (1, True)
         assert_same(tree.objective_, 1 - 1 / n_classes + 0.01)
         np.testing.assert_allclose(tree.predict_proba(np.ones((1, 4))), np.full((1, n_classes), 1 / n_classes))
@@ -207,7 +223,7 @@ def test_rows_all_alike_give_one_leaf():
 def test_rows_that_contradict_each_other_cost_their_lighter_class():
     table = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], 10, axis=0)
     y = np.r_[[1] * 3 + [0] * 7, [1] * 6 + [0] * 4, [1] * 8 + [0] * 2, [1] * 1 + [0] * 9]
-    tree = OptimalTreeClassifier(2, regularization=0.001).fit(table, y)
+    tree = OptimalTreeClassifier(2, regularization=0.001, criterion="error").fit(table, y)
     assert_same(tree.objective_, (3 + 4 + 2 + 1) / 40 + 0.004)
     assert_same(objective(tree, table, y), tree.objective_)
 

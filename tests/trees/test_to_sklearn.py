@@ -20,13 +20,15 @@ def iris():
     X, y = load_iris(return_X_y=True, as_frame=True)
     y = y.map({0: "setosa", 1: "versicolor", 2: "virginica"}).to_numpy()
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
-    return X, y, OptimalTreeClassifier(3, regularization=0.005).fit(X, y, sample_weight=weight)
+    return X, y, OptimalTreeClassifier(3, regularization=0.005, criterion="error").fit(X, y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("n_instances", [60, pytest.param(600, marks=pytest.mark.verify)])
 def test_answers_alike(n_instances):
     for problem in random_problems(n_instances, most_columns=10, depths=[1, 2, 3, 4], whole_weights=False, seed=40):
-        tree = OptimalTreeClassifier(problem.max_depth, regularization=problem.regularization)
+        tree = OptimalTreeClassifier(
+            problem.max_depth, regularization=problem.regularization, max_leaf_nodes=None, criterion="error"
+        )
         tree.fit(problem.table, problem.label, sample_weight=problem.weight)
         theirs = tree.to_sklearn()
         assert isinstance(theirs, DecisionTreeClassifier)
@@ -101,21 +103,21 @@ def test_pickling_cloning_and_scoring_work(iris):
 
 def test_one_leaf_becomes_one_node():
     X = pd.DataFrame({"a": [0, 1] * 10})
-    theirs = OptimalTreeClassifier(regularization=1.0).fit(X, ["x", "y"] * 10).to_sklearn()
+    theirs = OptimalTreeClassifier(3, regularization=1.0, criterion="error").fit(X, ["x", "y"] * 10).to_sklearn()
     assert theirs.tree_.node_count == 1
     assert export_text(theirs).count("class:") == 1
     assert set(theirs.predict(X)) == {"x"}
 
 
 def test_a_single_class_becomes_one_node():
-    theirs = OptimalTreeClassifier().fit([[0], [1]], ["only", "only"]).to_sklearn()
+    theirs = OptimalTreeClassifier(3, criterion="error").fit([[0], [1]], ["only", "only"]).to_sklearn()
     assert list(theirs.predict([[0], [1]])) == ["only", "only"]
     np.testing.assert_array_equal(theirs.predict_proba([[0]]), [[1.0]])
 
 
 def test_changing_it_leaves_ours_alone(iris):
     X, _, _ = iris
-    tree = OptimalTreeClassifier(2, regularization=0.01).fit(X, iris[1])
+    tree = OptimalTreeClassifier(2, regularization=0.01, criterion="error").fit(X, iris[1])
     before = tree.predict_proba(X)
     theirs = tree.to_sklearn()
     theirs.tree_.value[:] = 0
@@ -135,7 +137,7 @@ def test_dtreeviz_draws_it(iris):
     dtreeviz = imported("dtreeviz")
     X, y, tree = iris
     label = np.searchsorted(tree.classes_, y)
-    coded = OptimalTreeClassifier(3, regularization=0.005).fit(X.to_numpy(), label)
+    coded = OptimalTreeClassifier(3, regularization=0.005, criterion="error").fit(X.to_numpy(), label)
     names = {"feature_names": list(X.columns), "target_name": "kind", "class_names": list(tree.classes_)}
     model = dtreeviz.model(coded.to_sklearn(), X.to_numpy(), label, **names)
     assert len(model.shadow_tree.leaves) == coded.n_leaves_

@@ -12,7 +12,7 @@ import numpy as np
 from fcca.certificates._evidence import NEAR, Bools, Longs, Material, NotChecked, is_near, named_rows, told_apart
 from fcca.constraints import Limits
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers import CrossingCounts, DecidingValues, crossings, find_deciding_values
+from fcca.discretizers import CrossingCounts, DecidingValues, crossings, find_deciding_values, most_thresholds
 from fcca.exceptions import FCCAError, InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.selection import FORBIDDEN, KEPT, Admissible, OptimalSelection, most_frequent
@@ -143,14 +143,18 @@ def kept(given: Material) -> list[str]:
     """Check that the conditions kept are those that Q and the selection take."""
     stated, Q = given.stated, given.stated.parameters.search["Q"]
     table, asked = stated.found, stated.parameters.selection
-    frequent = np.flatnonzero(most_frequent(table, Q))
+    search = stated.parameters.search
+    frequent = np.flatnonzero(most_frequent(table, Q, most_thresholds(search["preset"], search["max_thresholds"])))
     chosen = np.array(stated.kept)
     if asked is None:
         if stated.selection is not None:
             return ["a proof of a selection is stated, but none was asked for"]
         if np.array_equal(chosen, frequent):
             return []
-        return [f"{len(frequent)} thresholds are crossed as often as Q={Q:g} asks, but {len(chosen)} others are kept"]
+        return [
+            f"{len(frequent)} thresholds are crossed as often as Q={Q:g} and max_thresholds ask, "
+            f"but {len(chosen)} others are kept"
+        ]
     if stated.selection is None:
         return ["a selection was asked for, but nothing is stated of its proof"]
     if not np.isin(chosen, frequent).all():

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fcca.certificates._writing import FORMAT, IN_PIECES, SEARCH, VERSION
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES
+from fcca.discretizers import PRESETS
 from fcca.exceptions import InvalidInputError
 from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
 from fcca.thresholds import ThresholdTable
@@ -290,6 +291,11 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
     search = _reader.entries(given, numbers, where) | texts
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
+    if search["preset"] not in PRESETS:
+        raise _reader.damaged(f"the preset is {search['preset']!r}, which is none of {', '.join(map(str, PRESETS))}")
+    if isinstance(search["max_thresholds"], str) and search["max_thresholds"] != "all":
+        raise _reader.damaged(f"'max_thresholds' of {where} must be a number, 'all' or nothing")
+    _reader.check_range(search, ("max_thresholds",), 1, math.inf, where)
     if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")
     tree = _reader.entry(given, "tree", dict, where)

@@ -39,6 +39,8 @@ SEARCH: dict[str, Any] = {
     "lambda2": float,
     "margin": float,
     "Q": float,
+    "preset": str | None,
+    "max_thresholds": int | str | None,
     "merge_tolerance": float,
     "round_thresholds": bool,
     "time_limit": float | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from numbers import Integral
 from typing import Any, Self
@@ -29,8 +29,9 @@ from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 #: Branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
 
-#: Parts to use where None is given.
-DEFAULT_PARTS: dict[str, Callable[[], Any]] = {"discretizer": FCCADiscretizer, "tree": OptimalTreeClassifier}
+PARTS = ("discretizer", "tree")
+#: By preset, the parameters of the tree to grow where None is given.
+TREES: dict[str | None, dict[str, Any]] = {None: {}, "paper": {"max_depth": 3, "max_leaf_nodes": None, "criterion": "error"}}
 
 
 class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, BaseEstimator):
@@ -44,15 +45,18 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Finds the thresholds, or another one that takes them from a classifier, such as GTREDiscretizer; None is
         ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
-        The tree on the binary columns; None is ``OptimalTreeClassifier(max_depth=3)``.
+        The tree on the binary columns; None is ``OptimalTreeClassifier()``.
     fit_to : {"labels", "target"}, default="labels"
         What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int or "auto", default=None
         Number of thresholds for the tree; None gives it all. An :class:`~fcca.selection.OptimalSelection` chooses the best
         ones, with proof, among those that the discretizer finds. "auto" takes the smallest number up to
-        16 whose tree, by cross-validation, is within one standard error of the best.
+        16 whose tree, by cross-validation, is no worse than the one on all thresholds, and all of them where there is none.
         The search ends after 2,000 branches; for another limit, and for constraints, give the discretizer a selection
         that does not say how many, such as ``OptimalSelection(time_limit=60, forbid=["age"])``.
+    preset : {"paper"}, default=None
+        "paper" is the method as published: its discretizer has ``preset="paper"`` unless it has another, and the tree,
+        where it is None, has depth 3 and the fewest errors plus ten rows per leaf.
 
     Attributes
     ----------
@@ -98,6 +102,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         "tree": [HasMethods(["fit", "predict"]), None],
         "fit_to": [StrOptions({"labels", "target"})],
         "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "preset": [StrOptions({"paper"}), None],
     }
 
     def __init__(
@@ -106,11 +111,13 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         tree: Any = None,
         fit_to: str = "labels",
         n_thresholds: int | str | None = None,
+        preset: str | None = None,
     ) -> None:
         self.discretizer = discretizer
         self.tree = tree
         self.fit_to = fit_to
         self.n_thresholds = n_thresholds
+        self.preset = preset
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, **metadata: Any) -> Self:
@@ -141,7 +148,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         discretizer, tree = self.new_parts()
         if self.n_thresholds == "auto":
             self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)
-            discretizer.selection.set_params(n_thresholds=choose_n_thresholds(self.selection_path_))
+            n = choose_n_thresholds(self.selection_path_)
+            discretizer.set_params(selection=None if n is None else discretizer.selection.set_params(n_thresholds=n))
         validate_data(self, X, skip_check_array=True)  # notes the columns
         searched = routed_metadata(self, "discretizer", metadata, X, None)
         table, rows = _fit_discretizer(discretizer, X, y, sample_weight, searched)
@@ -155,7 +163,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         MetadataRouter
         """
         fit_to_fit = MethodMapping().add(caller="fit", callee="fit")
-        parts = {name: self._part(name) for name in DEFAULT_PARTS}
+        parts = {name: self._part(name) for name in PARTS}
         return MetadataRouter(owner=self).add_self_request(self).add(**parts, method_mapping=fit_to_fit)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -167,9 +175,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             Whether to include the parameters of discretizer and tree, such as ``discretizer__Q``.
         """
         parameters: dict[str, Any] = super().get_params(deep)
-        for name, default in DEFAULT_PARTS.items() if deep else ():
+        for name in PARTS if deep else ():
             if getattr(self, name) is None:
-                parameters |= {f"{name}__{key}": value for key, value in default().get_params().items()}
+                default = _default_part(name, self.preset)
+                parameters |= {f"{name}__{key}": value for key, value in default.get_params().items()}
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
@@ -184,9 +193,9 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         -------
         self
         """
-        for name, default in DEFAULT_PARTS.items():
+        for name in PARTS:
             if parameters.get(name, getattr(self, name)) is None and any(key.startswith(f"{name}__") for key in parameters):
-                parameters[name] = default()
+                parameters[name] = _default_part(name, parameters.get("preset", self.preset))
         super().set_params(**parameters)
         return self
 
@@ -364,7 +373,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     def _part(self, name: str) -> Any:
         """The given discretizer or tree, or the default one."""
         part = getattr(self, name)
-        return DEFAULT_PARTS[name]() if part is None else part
+        if part is None:
+            return _default_part(name, self.preset)
+        follows = self.preset is not None and getattr(part, "preset", self.preset) is None
+        return clone(part).set_params(preset=self.preset) if follows else part
 
     def _new_discretizer(self) -> Any:
         return clone(self._part("discretizer")).set_output(transform="default")
@@ -417,6 +429,11 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         """Share of rows that the tree predicts as the black box does."""
         check_is_fitted(self)
         return fidelity(self.predict(X), self.discretizer_.predict_target(X), sample_weight)
+
+
+def _default_part(name: str, preset: str | None) -> Any:
+    """The part to use where None is given."""
+    return FCCADiscretizer(preset=preset) if name == "discretizer" else OptimalTreeClassifier(**TREES[preset])
 
 
 def _fit_discretizer(

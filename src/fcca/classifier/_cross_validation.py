@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+LEAST_LIKELIHOOD = 1e-15  # of a class that the training rows of a fold do not have
 #: Branches of each search whose result is only compared with others: its start is close enough.
 NODES_OF_PATH = 0
 
@@ -104,10 +105,20 @@ class FoldTrees:
             "compression": compression_rate(B, **weights),
             "inconsistency": inconsistency_rate(B, fold.y, **weights),
             "accuracy": fidelity(predicted, fold.y_test, fold.test_weight),
+            "log_loss": _log_loss(tree, B_test, fold),
             "fidelity": fidelity(predicted, self.answers, fold.test_weight),
             "leaves": getattr(tree, "n_leaves_", np.nan),
             "optimal": float(getattr(tree, "is_optimal_", np.nan)),
         }
+
+
+def _log_loss(tree: Any, B: NDArray[np.int8], fold: Fold) -> float:
+    """Log-loss of a tree on the held-out rows; NaN for a tree without probabilities."""
+    if not hasattr(tree, "predict_proba"):
+        return np.nan
+    column = pd.Index(tree.classes_).get_indexer(fold.y_test)
+    likelihood = np.where(column >= 0, tree.predict_proba(B)[np.arange(len(column)), column], 0.0)
+    return float(np.average(-np.log(np.maximum(likelihood, LEAST_LIKELIHOOD)), weights=fold.test_weight))
 
 
 def granularities_of_fold(
@@ -151,11 +162,13 @@ def selections_of_fold(
         warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the path says how many are proven
         frontier = selection.frontier(discretizer.thresholds_, fold.X, measured, numbers, fold.weight)
     B, B_test = discretizer.transform(fold.X), discretizer.transform(fold.X_test)
+    unselected = trees.line(discretizer.thresholds_, B, B_test)
+    with_all = {f"{name}_all": unselected[name] for name in ("accuracy", "log_loss")}
     for n in numbers:
         # All that there are, where there are fewer; none, where more have to be kept.
         for one in [one for one in frontier if one.n_thresholds <= n][-1:]:
             line = trees.line(one.thresholds, B[:, one.kept], B_test[:, one.kept])
-            yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)}
+            yield {"n_thresholds": n} | line | {"selection_optimal": float(one.is_optimal)} | with_all
 
 
 def path_frame(lines: Sequence[dict[str, float]], keys: list[str], *, per_fold: bool) -> pd.DataFrame:
@@ -199,22 +212,28 @@ def choose_granularity(path: pd.DataFrame, rule: str = "one_standard_error", *, 
     return {"lambda0": float(chosen["lambda0"]), "Q": float(chosen["Q"])}
 
 
-def choose_n_thresholds(path: pd.DataFrame, rule: str = "one_standard_error") -> int:
+def choose_n_thresholds(path: pd.DataFrame, rule: str = "no_worse") -> int | None:
     """Choose how many thresholds to keep from a selection path.
 
     Parameters
     ----------
     path : DataFrame
         The result of :meth:`FCCAClassifier.selection_path`.
-    rule : {"best", "one_standard_error"}, default="one_standard_error"
-        The number with the most accurate tree, or the smallest within one standard error of it.
+    rule : {"no_worse", "best", "one_standard_error"}, default="no_worse"
+        The smallest number whose tree is no worse than the one on all thresholds, in accuracy and in log-loss; the number
+        with the most accurate tree; or the smallest within one standard error of that.
 
     Returns
     -------
-    int
+    int or None
+        None to keep all: with "no_worse", where every number is worse.
     """
+    if rule == "no_worse":
+        _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_all", "log_loss", "log_loss_all"))
+        is_worse = (path["accuracy"] < path["accuracy_all"]) | (path["log_loss"] > path["log_loss_all"])
+        return None if is_worse.all() else int(path.loc[~is_worse, "n_thresholds"].min())
     if rule not in ("best", "one_standard_error"):
-        raise InvalidInputError(f"rule must be 'best' or 'one_standard_error', got {rule!r}.")
+        raise InvalidInputError(f"rule must be 'no_worse', 'best' or 'one_standard_error', got {rule!r}.")
     _check_path(path, "selection_path", ("n_thresholds", "accuracy", "accuracy_se"))
     return int(_most_accurate(path, rule, "n_thresholds")["n_thresholds"])
 
@@ -280,8 +299,8 @@ class CrossValidationMixin(ABC):
         -------
         DataFrame
             Per ``lambda0`` and ``Q``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on
-            training rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose
-            tree is proven. Means over folds, with the standard error of the accuracy as ``accuracy_se``.
+            training rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share
+            of folds whose tree is proven. Means over folds, with the standard error of the accuracy as ``accuracy_se``.
 
         See Also
         --------
@@ -330,9 +349,10 @@ class CrossValidationMixin(ABC):
         -------
         DataFrame
             Per ``n_thresholds``: ``thresholds`` and ``features`` kept; ``compression`` and ``inconsistency`` on training
-            rows; ``accuracy`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds whose tree is
-            proven, and ``selection_optimal``, of those whose thresholds are. Means over folds, with the standard error of
-            the accuracy as ``accuracy_se``.
+            rows; ``accuracy``, ``log_loss`` and ``fidelity`` on held-out rows; ``leaves``; ``optimal``, the share of folds
+            whose tree is proven, and ``selection_optimal``, of those whose thresholds are; ``accuracy_all`` and
+            ``log_loss_all`` of the tree on all thresholds. Means over folds, with the standard error of the accuracy as
+            ``accuracy_se``.
 
         See Also
         --------

@@ -96,8 +96,7 @@ def _with_selection(
         n = choose_n_thresholds(classifier.selection_path(X, y, selection=quick))
     else:
         n = int(settings.thresholds)
-    classifier.set_params(discretizer__selection=limits.set_params(n_thresholds=n))
-    return classifier
+    return classifier if n is None else classifier.set_params(discretizer__selection=limits.set_params(n_thresholds=n))
 
 
 # --- in memory ----------------------------------------------------------------------------------------------------------

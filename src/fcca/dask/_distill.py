@@ -65,7 +65,7 @@ def distill(
     discretizer : FCCADiscretizer, default=None
         The parameters of the search; its ``estimator`` must be None. Its ``n_jobs`` is the number of threads of one task.
     tree : OptimalTreeClassifier, default=None
-        None is ``OptimalTreeClassifier(max_depth=3)``.
+        None is ``OptimalTreeClassifier()``.
     fit_to : {"labels", "target"}, default="labels"
         What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int, default=None

@@ -20,6 +20,7 @@ from fcca.counterfactuals import DEFAULT_MARGIN
 from fcca.discretizers._partial_fit import PartialFitTransformer
 from fcca.discretizers._pieces import MemoryPieces, Pieces
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
+from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
 from fcca.discretizers._rows import EncodedRows
 from fcca.discretizers._threshold_search import ThresholdSearch, problem_of
 from fcca.discretizers._validation import (
@@ -52,9 +53,13 @@ class FCCADiscretizer(PartialFitTransformer):
     ----------
     estimator : classifier, default=None
         Any classifier that :func:`fcca.read_model` reads. It is cloned and fitted; wrap a fitted one in scikit-learn's
-        ``FrozenEstimator`` to use it as it is. None is the paper's gradient boosting of 100 stumps, behind a scaler that
-        makes the unit of a column irrelevant, and fitted on the distinct rows with their weights in sorted order, so that
-        neither the order of rows nor writing a row twice instead of weighting it changes how it breaks ties.
+        ``FrozenEstimator`` to use it as it is. None is gradient boosting of 100 trees of depth 2 (of stumps, with the
+        paper's preset), behind a scaler that makes the unit of a column irrelevant, and fitted on the distinct rows with
+        their weights in sorted order, so that neither the order of rows nor writing a row twice instead of weighting it
+        changes how it breaks ties.
+    preset : {"paper"}, default=None
+        "paper" takes the paper's values for all parameters that are None: stumps as the black box, and no limit on the
+        number of thresholds.
     p0, p1 : float, default=0.5 and 1.0
         Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
         leaves out the noise at the boundary. With more than two classes the default ``p0`` means no lower limit.
@@ -64,6 +69,9 @@ class FCCADiscretizer(PartialFitTransformer):
     Q : float, default=0.0
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.
+    max_thresholds : int or "all", default=None
+        Most thresholds to keep: those crossed most often. None is 100, which a tree of depth 4 is searched on in seconds;
+        with the paper's preset, all.
     margin : float or str, default=1e-4
         By how much of its score the classifier must predict the other class; or a share of the range of its scores, such as
         ``"10%"`` (see :class:`CounterfactualExplainer`).
@@ -130,12 +138,14 @@ class FCCADiscretizer(PartialFitTransformer):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "preset": [StrOptions({"paper"}), None],
         "p0": [Interval(Real, 0, 1, closed="both")],
         "p1": [Interval(Real, 0, 1, closed="both")],
         "lambda0": [Interval(Real, 0, None, closed="left")],
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "Q": [Interval(Real, 0, 1, closed="both")],
+        "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
         "margin": [Interval(Real, 0, None, closed="neither"), str],
         "decision_threshold": [Interval(Real, 0, 1, closed="neither"), None],
         "merge_tolerance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
@@ -152,12 +162,14 @@ class FCCADiscretizer(PartialFitTransformer):
         self,
         estimator: Any = None,
         *,
+        preset: str | None = None,
         p0: float = 0.5,
         p1: float = 1.0,
         lambda0: float = 0.1,
         lambda1: float = 1.0,
         lambda2: float = 0.0,
         Q: float = 0.0,
+        max_thresholds: int | str | None = None,
         margin: float | str = DEFAULT_MARGIN,
         decision_threshold: float | None = None,
         merge_tolerance: float | str = "auto",
@@ -170,12 +182,14 @@ class FCCADiscretizer(PartialFitTransformer):
         selection: OptimalSelection | None = None,
     ) -> None:
         self.estimator = estimator
+        self.preset = preset
         self.p0 = p0
         self.p1 = p1
         self.lambda0 = lambda0
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.Q = Q
+        self.max_thresholds = max_thresholds
         self.margin = margin
         self.decision_threshold = decision_threshold
         self.merge_tolerance = merge_tolerance
@@ -273,7 +287,8 @@ class FCCADiscretizer(PartialFitTransformer):
             return self._decided(
                 fitted_through(clone(self.estimator), data.columns, data.given, data.y, data.weight, metadata)
             )
-        estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=1, random_state=0))
+        depth = BLACK_BOX_DEPTH[self.preset]
+        estimator = make_pipeline(PowerOfTwoScaler(), GradientBoostingClassifier(max_depth=depth, random_state=0))
         X, y, weight = distinct_rows(data.X, data.y, data.weight)
         return self._decided(fitted_through(estimator, data.columns, decoded(self, data.columns, X), y, weight))
 
@@ -309,12 +324,26 @@ class FCCADiscretizer(PartialFitTransformer):
         self
         """
         self._check_fitted("all_thresholds_")
-        most_frequent(self.all_thresholds_, Q)  # raises where Q is not between 0 and 1
+        self.kept_at(Q)  # raises where Q is not between 0 and 1
         self.Q = Q
         return self.set_selection(None)
 
+    def kept_at(self, Q: float) -> NDArray[np.bool_]:
+        """Mark the conditions of ``all_thresholds_`` to keep at a granularity.
+
+        Parameters
+        ----------
+        Q : float
+
+        Returns
+        -------
+        ndarray of bool
+        """
+        self._check_fitted("all_thresholds_")
+        return most_frequent(self.all_thresholds_, Q, most_thresholds(self.preset, self.max_thresholds))
+
     def _candidates(self) -> ThresholdTable:
-        return self.all_thresholds_.select(most_frequent(self.all_thresholds_, self.Q))
+        return self.all_thresholds_.select(self.kept_at(self.Q))
 
     def rows_crossing(self, condition: str | int) -> NDArray[np.int64]:
         """Rows of the training table whose counterfactual crosses a threshold.

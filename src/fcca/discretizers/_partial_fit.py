@@ -28,7 +28,7 @@ from fcca.selection import OptimalSelection
 from fcca.tables import check_column_names
 
 # Parameters that matter after the search only, or do not change its result.
-FREE = frozenset({"Q", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
+FREE = frozenset({"Q", "max_thresholds", "n_jobs", "verbose", "selection", "time_limit", "time_limit_per_row"})
 # Attributes of an earlier fit.
 OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "statuses_", "_partial_fit")
 

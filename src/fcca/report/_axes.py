@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,4 +97,5 @@ def _by_frequency(material: Material, Q: Sequence[float]) -> list[Step]:
     """The classifier's own granularity is always there, and the only one of a discretizer that has none."""
     own = _granularity(material)
     others = [level for level in Q if abs(level - own) > 1e-9] if material.has_granularity else []
-    return [Step(level, np.flatnonzero(most_frequent(material.conditions, level))) for level in sorted([own, *others])]
+    kept_at = material.discretizer.kept_at if material.has_granularity else partial(most_frequent, material.conditions)
+    return [Step(level, np.flatnonzero(kept_at(level))) for level in sorted([own, *others])]

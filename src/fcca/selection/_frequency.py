@@ -11,11 +11,26 @@ from fcca.exceptions import InvalidInputError
 from fcca.thresholds import ThresholdTable
 
 
-def most_frequent(table: ThresholdTable, Q: float) -> NDArray[np.bool_]:
-    """Mark the conditions whose count is at least the Q-quantile of all counts."""
+def most_frequent(table: ThresholdTable, Q: float, most: int | None = None) -> NDArray[np.bool_]:
+    """Mark the conditions whose count is at least the Q-quantile of all counts.
+
+    Parameters
+    ----------
+    table : ThresholdTable
+    Q : float
+        From 0 to 1.
+    most : int, optional
+        Mark at most so many, those with the highest counts; of equal ones, the first.
+
+    Returns
+    -------
+    ndarray of bool
+    """
     if not (isinstance(Q, Real) and 0 <= Q <= 1):
         raise InvalidInputError(f"Q must be between 0 and 1, got {Q!r}.")
     if len(table) == 0:
         return np.zeros(0, dtype=bool)
     keep: NDArray[np.bool_] = table.count >= np.quantile(table.count, Q)
+    if most is not None:
+        keep[np.argsort(-table.count, kind="stable")[most:]] = False
     return keep

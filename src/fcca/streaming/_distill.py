@@ -25,7 +25,7 @@ from fcca.discretizers import (
     count_rows,
 )
 from fcca.exceptions import InvalidInputError
-from fcca.selection import OptimalSelection, most_frequent
+from fcca.selection import OptimalSelection
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier
 
@@ -129,7 +129,7 @@ def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCo
     every, rows = discretizer.all_thresholds_, error.some
     advice = f"Keep fewer of them: raise {granularity.rstrip(' =')}."
     for Q in COARSER:
-        fewer = every.select(most_frequent(every, Q))
+        fewer = every.select(discretizer.kept_at(Q))
         if Q <= discretizer.Q or len(fewer) >= len(discretizer.thresholds_):
             continue
         n = len(np.unique(np.packbits(coder.binarized(rows, fewer), axis=1), axis=0))
@@ -192,7 +192,7 @@ def distill(
     discretizer : FCCADiscretizer
         Its ``estimator`` is fitted already, in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
-        None is ``OptimalTreeClassifier(max_depth=3)``.
+        None is ``OptimalTreeClassifier()``.
     fit_to : {"labels", "target"}, default="labels"
         What the tree learns.
     n_thresholds : int, default=None

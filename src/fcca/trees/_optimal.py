@@ -35,11 +35,11 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_depth : int or None, default=3
+    max_depth : int or None, default=4
         Longest path from the root to a leaf. None leaves the depth to ``max_leaf_nodes`` and ``regularization``.
-    max_leaf_nodes : int or None, default=None
+    max_leaf_nodes : int or None, default=8
         Most leaves of the tree; None for no limit.
-    criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="error"
+    criterion : {"error", "gini", "log_loss", "evidence", "error+log_loss"}, default="log_loss"
         The cost of a leaf with class weights w_k, together n. ``"error"``: the weight of all classes but the heaviest.
         ``"gini"``: n times the Gini impurity. ``"log_loss"``: n times the log loss of the smoothed probabilities.
         ``"evidence"``: minus the log of the marginal likelihood of the labels, with a Dirichlet(½) prior on the class
@@ -102,10 +102,10 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        max_depth: int | None = 3,
+        max_depth: int | None = 4,
         *,
-        max_leaf_nodes: int | None = None,
-        criterion: str = "error",
+        max_leaf_nodes: int | None = 8,
+        criterion: str = "log_loss",
         regularization: float | None = None,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
