@@ -1,0 +1,214 @@
+"""Trees of fcca in the quality benchmark: on its thresholds, on deciles, and on GTRE's thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+from sklearn.frozen import FrozenEstimator
+
+import fcca
+from _quality_fits import Fitted, Method, leaf_probability, timed
+from _quality_peers import lightgbm, random_forest, xgboost
+from _quality_tables import Split, split_of
+from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier, ThresholdTable, _core
+
+DECILES = np.arange(1, 10) / 10
+#: Seconds of the search for the tree, which is then returned with its gap.
+TREE_SECONDS = 20.0
+#: Seconds for the counterfactuals of a black box that a user brings; what is not found by then is left out.
+TEACHER_SECONDS = 10.0
+
+
+# --- the interface of fcca, one function per variant -------------------------------------------------------------------
+
+
+def optimal_tree(**settings: Any) -> OptimalTreeClassifier:
+    """The tree at its defaults but for the settings."""
+    return OptimalTreeClassifier(time_limit=TREE_SECONDS, **settings)
+
+
+def default_classifier() -> FCCAClassifier:
+    """What ``FCCAClassifier()`` is, with a time limit on the search for the tree."""
+    return FCCAClassifier(tree=optimal_tree())
+
+
+def paper_classifier() -> FCCAClassifier:
+    """The paper's settings."""
+    return FCCAClassifier(preset="paper")
+
+
+def taught_classifier(black_box: Any) -> FCCAClassifier:
+    """The default with another black box."""
+    return FCCAClassifier(FCCADiscretizer(black_box, time_limit=TEACHER_SECONDS), optimal_tree())
+
+
+def lacks(estimator: type, parameter: str) -> Callable[[], str]:
+    """Say that an estimator has no such parameter; empty where it has."""
+    return lambda: "" if parameter in estimator().get_params() else f"{estimator.__name__} has no parameter {parameter}"
+
+
+# --- fits -------------------------------------------------------------------------------------------------------------
+
+
+class Default(NamedTuple):
+    """The default classifier of a split, with the CPU seconds of its fit and of what comes before the tree."""
+
+    classifier: FCCAClassifier
+    seconds: float
+    before_tree: float
+
+
+@lru_cache(maxsize=1)
+def fitted_default(table: str, seed: int) -> Default:
+    """Fit once per split: other methods use the same thresholds."""
+    split, tree_seconds = split_of(table, seed), 0.0
+    grow = FCCAClassifier.grow
+
+    def timed_grow(*arguments: Any, **options: Any) -> Any:
+        nonlocal tree_seconds
+        with timed() as timer:
+            found = grow(*arguments, **options)
+        tree_seconds += timer.seconds
+        return found
+
+    with mock.patch.object(FCCAClassifier, "grow", timed_grow), timed() as timer:
+        classifier = default_classifier().fit(split.X, split.y)
+    return Default(classifier, timer.seconds, timer.seconds - tree_seconds)
+
+
+def fit_default(split: Split, limit: float) -> Fitted:
+    """``FCCAClassifier()``."""
+    found = fitted_default(split.table, split.seed)
+    return classifier_fitted(split, found.classifier, found.seconds)
+
+
+def classifier_fitted(split: Split, classifier: FCCAClassifier, seconds: float) -> Fitted:
+    """A fitted classifier with its black box."""
+    leaf, leaf_test = classifier.apply(split.X), classifier.apply(split.X_test)
+    return Fitted(
+        leaf_probability(leaf, split.y, leaf_test, split.n_classes),
+        seconds,
+        leaves=classifier.tree_.n_leaves_,
+        conditions=n_conditions(classifier.tree_),
+        columns=len(classifier.discretizer_.thresholds_),
+        black_box=np.asarray(classifier.discretizer_.predict_target(split.X_test)),
+        proven=classifier.tree_.is_optimal_,
+    )
+
+
+def n_conditions(tree: OptimalTreeClassifier) -> int:
+    """Distinct conditions of a tree on binary columns."""
+    return len(np.unique(tree.tree_.feature[tree.tree_.feature >= 0]))
+
+
+def fit_classifier(make: Callable[[], FCCAClassifier]) -> Callable[[Split, float], Fitted]:
+    """Black box, thresholds and tree."""
+
+    def fit(split: Split, limit: float) -> Fitted:
+        with timed() as timer:
+            classifier = make().fit(split.X, split.y)
+        return classifier_fitted(split, classifier, timer.seconds)
+
+    return fit
+
+
+def tree_on(split: Split, table: ThresholdTable, seconds: float, black_box: Any = None, **settings: Any) -> Fitted:
+    """An optimal tree on the conditions of a table; ``seconds`` is what they took."""
+    B, B_test = table.binarize(split.X), table.binarize(split.X_test)
+    with timed() as timer:
+        tree = optimal_tree(**settings).fit(B, split.y)
+    return Fitted(
+        leaf_probability(tree.apply(B), split.y, tree.apply(B_test), split.n_classes),
+        seconds + timer.seconds,
+        leaves=tree.n_leaves_,
+        conditions=n_conditions(tree),
+        columns=len(table),
+        black_box=black_box,
+        proven=tree.is_optimal_,
+    )
+
+
+def criterion(name: str) -> Callable[[Split, float], Fitted]:
+    """The default's thresholds with another criterion of the tree."""
+
+    def fit(split: Split, limit: float) -> Fitted:
+        found = fitted_default(split.table, split.seed)
+        discretizer = found.classifier.discretizer_
+        black_box = np.asarray(discretizer.predict_target(split.X_test))
+        return tree_on(split, discretizer.thresholds_, found.before_tree, black_box, criterion=name)
+
+    return fit
+
+
+def fit_deciles(split: Split, limit: float) -> Fitted:
+    """The default tree on the deciles of every column."""
+    with timed() as timer:
+        table = decile_table(split.X)
+    return tree_on(split, table, timer.seconds)
+
+
+def decile_table(X: pd.DataFrame) -> ThresholdTable:
+    """Conditions at the deciles of every number, one per category, and one where values are missing."""
+    conditions: list[tuple[str, Any]] = []
+    for name, column in X.items():
+        present = column.dropna()
+        if column.dtype == object:
+            categories = sorted(present.unique())
+            conditions += [(name, {category}) for category in (categories[1:] if len(categories) == 2 else categories)]
+        else:
+            cuts = np.unique(np.quantile(present, DECILES, method="inverted_cdf"))
+            conditions += [(name, float(cut)) for cut in cuts[cuts < present.max()]]
+        if len(present) < len(column):
+            conditions.append((name, None))
+    return ThresholdTable.from_list(conditions, X)
+
+
+def fit_gtre(split: Split, limit: float) -> Fitted:
+    """The default tree on as many of GTRE's thresholds as the default has, the most important first.
+
+    The reference ensemble is the default's black box. Its fit is not part of the seconds.
+    """
+    default = fitted_default(split.table, split.seed).classifier.discretizer_
+    reference = FrozenEstimator(default.estimator_)
+    with timed() as timer:
+        found = GTREDiscretizer(reference, column_elimination=False, as_gosdt=False).fit(split.X, split.y).thresholds_
+        order = np.argsort(-found.count, kind="stable")
+        table = found.select(np.isin(np.arange(len(found)), order[: len(default.thresholds_)]))
+    return tree_on(split, table, timer.seconds)
+
+
+def taught(make: Callable[[], Any]) -> Callable[[Split, float], Fitted]:
+    """The default tree on the thresholds of a black box that a user brings."""
+    return fit_classifier(lambda: taught_classifier(make()))
+
+
+def package_files() -> tuple[Path, ...]:
+    """Files of fcca that decide its trees."""
+    return (*sorted(Path(fcca.__file__).parent.rglob("*.py")), Path(_core.__file__))
+
+
+OURS = "fcca"
+THRESHOLDS = "optimal trees on other thresholds"
+TEACHERS = "fcca with another black box"
+DEFAULT = "fcca default"
+
+METHODS = tuple(
+    Method(name, group, fit, library, most_splits, package_files, absence)
+    for name, group, fit, library, most_splits, absence in (
+        (DEFAULT, OURS, fit_default, ("fcca", "fcca"), 10, str),
+        ("fcca error", OURS, criterion("error"), ("fcca", "fcca"), 10, lacks(OptimalTreeClassifier, "criterion")),
+        ("fcca evidence", OURS, criterion("evidence"), ("fcca", "fcca"), 10, lacks(OptimalTreeClassifier, "criterion")),
+        ("fcca paper", OURS, fit_classifier(paper_classifier), ("fcca", "fcca"), 10, lacks(FCCAClassifier, "preset")),
+        ("deciles", THRESHOLDS, fit_deciles, ("fcca", "fcca"), 5, str),
+        ("GTRE", THRESHOLDS, fit_gtre, ("fcca", "fcca"), 5, str),
+        ("fcca of XGBoost", TEACHERS, taught(xgboost), ("xgboost", "xgboost"), 2, str),
+        ("fcca of random forest", TEACHERS, taught(random_forest), ("sklearn", "scikit-learn"), 2, str),
+        ("fcca of LightGBM", TEACHERS, taught(lightgbm), ("lightgbm", "lightgbm"), 2, str),
+    )
+)

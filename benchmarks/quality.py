@@ -1,0 +1,144 @@
+"""Held-out quality of small trees: fcca beside CART, other optimal trees, FIGS and black boxes. Two processes, one thread each.
+
+Run: python benchmarks/quality.py [--tables all | odd | even | NAME …] [--splits N] [--methods NAME …] [--budget MINUTES]
+     [--limit SECONDS] [--workers N] [--fresh] [--json FILE]
+
+Every classification table of the data folder and of its folder contree, at most 9,000 rows of each, no class with fewer than
+ten rows; stratified 70/30 splits with the seeds 0, 1, …. All tables get their first split, then their second, and so on.
+Every fit is kept in results/quality_cells.jsonl, so that a run that was ended continues where it was; a fit is made again
+where the code or the library behind it has changed. Defaults were chosen on the odd tables of the alphabet, the first, the
+third, …; the verdicts are about the even ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import _quality_summary
+import _results
+from _quality_methods import METHODS
+from _quality_pool import DONE, FAILED, Cell, Outcome, run_cells
+from _quality_tables import HALVES, chosen_tables, find_data_folder, half_of, readable, table_names
+
+CELLS = Path(__file__).parent / "results" / "quality_cells.jsonl"
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="+", default=["all"], metavar="NAME", help="all, odd, even, or names of tables")
+    parser.add_argument("--splits", type=int, default=10, help="splits of each table")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS, metavar="NAME", help=", ".join(METHODS))
+    parser.add_argument("--budget", type=float, default=45.0, metavar="MINUTES", help="for the whole run")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of CPU time for one fit")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes")
+    parser.add_argument("--fresh", action="store_true", help="use no earlier fits, and keep none")
+    return parser.parse_args()
+
+
+class Store:
+    """Fits of earlier runs and of this one, one line of JSON each."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.versions = path, {name: method.version for name, method in METHODS.items() if not method.missing}
+        self.found: dict[tuple[str, int, str], Outcome] = {}
+        if path is None or not path.is_file():
+            return
+        whole = path.read_text(encoding="utf-8")
+        lines = whole[: whole.rfind("\n") + 1]  # the end of a line that was not finished is lost
+        if lines != whole:
+            path.write_text(lines, encoding="utf-8")
+        for line in lines.splitlines():
+            outcome = json.loads(line)
+            if outcome["version"] == self.versions.get(outcome["method"]):
+                self.found[_key(outcome)] = outcome
+
+    def keep(self, outcome: Outcome) -> None:
+        """Add a fit."""
+        outcome = _results.plain(outcome | {"version": self.versions[outcome["method"]]})
+        self.found[_key(outcome)] = outcome
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
+
+    def has(self, table: str, split: int, method: str) -> bool:
+        """Whether there is no need to fit; what failed is tried again."""
+        outcome = self.found.get((table, split, method))
+        return outcome is not None and outcome["status"] != FAILED
+
+    def of(self, tables: Sequence[str], n_splits: int, methods: Sequence[str]) -> list[Outcome]:
+        """The fits that were asked for."""
+        asked = ((table, split, method) for table in tables for split in range(n_splits) for method in methods)
+        return [self.found[key] for key in asked if key in self.found]
+
+
+def _key(outcome: Outcome) -> tuple[str, int, str]:
+    return outcome["table"], outcome["split"], outcome["method"]
+
+
+def cells_to_fit(tables: Sequence[str], n_splits: int, methods: Sequence[str], store: Store) -> list[Cell]:
+    """What is not fitted yet, split by split over all tables."""
+    cells = []
+    for split in range(n_splits):
+        for table in tables:
+            wanted = [name for name in methods if split < METHODS[name].most_splits and not store.has(table, split, name)]
+            if wanted:
+                cells.append(Cell(table, split, tuple(wanted)))
+    return cells
+
+
+class Progress:
+    """Keeps each fit and prints one line per finished cell."""
+
+    def __init__(self, cells: Sequence[Cell], store: Store) -> None:
+        self.store, self.begin = store, time.monotonic()
+        self.left = {(cell.table, cell.split): len(cell.methods) for cell in cells}
+        self.n_cells = len(cells)
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Keep a fit."""
+        self.store.keep(outcome)
+        table, split = outcome["table"], outcome["split"]
+        if outcome["status"] != DONE:
+            text = f": {outcome['reason']}" if outcome["reason"] else ""
+            print(f"  {table}, split {split + 1}, {outcome['method']}: {outcome['status']}{text}", flush=True)
+        self.left[table, split] -= 1
+        if self.left[table, split] == 0:
+            del self.left[table, split]
+            elapsed = time.monotonic() - self.begin
+            print(f"{elapsed:7.0f} s  {self.n_cells - len(self.left)} of {self.n_cells}: {table}, split {split + 1}", flush=True)
+
+
+def main() -> None:
+    """Fit what is missing, then print and record what all fits come to."""
+    options = arguments()
+    deadline = time.monotonic() + 60 * options.budget
+    names = table_names(find_data_folder())
+    tables = readable(chosen_tables(options.tables, names))
+    for name in options.methods:
+        if METHODS[name].missing:
+            _results.skipped(f"{name}: {METHODS[name].missing}")
+    methods = [name for name in options.methods if not METHODS[name].missing]
+    store = Store(None if options.fresh else CELLS)
+    cells = cells_to_fit(tables, options.splits, methods, store)
+    n_fits = sum(len(cell.methods) for cell in cells)
+    n_known = len(store.of(tables, options.splits, methods))
+    print(f"{len(tables)} tables, {len(methods)} methods: {n_fits} fits to make, {n_known} known from earlier runs")
+    done = run_cells(cells, options.workers, options.limit, deadline, Progress(cells, store))
+    if done["left"]:
+        print(f"The budget of {options.budget:g} minutes ended the run: {done['left']} fits are left. Run again to continue.")
+    outcomes = store.of(tables, options.splits, methods)
+    for half in HALVES:
+        there = [one for one in outcomes if half_of(one["table"], names) == half]
+        if there:
+            _quality_summary.report(there, half)
+
+
+if __name__ == "__main__":
+    _results.recorded(main)
