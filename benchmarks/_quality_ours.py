@@ -20,7 +20,7 @@ from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeCl
 
 DECILES = np.arange(1, 10) / 10
 #: Seconds of the search for the tree, which is then returned with its gap.
-TREE_SECONDS = 20.0
+TREE_SECONDS = 10.0
 #: Seconds for the counterfactuals of a black box that a user brings; what is not found by then is left out.
 TEACHER_SECONDS = 10.0
 
@@ -198,17 +198,20 @@ THRESHOLDS = "optimal trees on other thresholds"
 TEACHERS = "fcca with another black box"
 DEFAULT = "fcca default"
 
+FCCA = ("fcca", "fcca")
+NO_CRITERIA, NO_PRESETS = lacks(OptimalTreeClassifier, "criterion"), lacks(FCCAClassifier, "preset")
+
 METHODS = tuple(
     Method(name, group, fit, library, most_splits, package_files, absence)
     for name, group, fit, library, most_splits, absence in (
-        (DEFAULT, OURS, fit_default, ("fcca", "fcca"), 10, str),
-        ("fcca error", OURS, criterion("error"), ("fcca", "fcca"), 10, lacks(OptimalTreeClassifier, "criterion")),
-        ("fcca evidence", OURS, criterion("evidence"), ("fcca", "fcca"), 10, lacks(OptimalTreeClassifier, "criterion")),
-        ("fcca paper", OURS, fit_classifier(paper_classifier), ("fcca", "fcca"), 10, lacks(FCCAClassifier, "preset")),
-        ("deciles", THRESHOLDS, fit_deciles, ("fcca", "fcca"), 5, str),
-        ("GTRE", THRESHOLDS, fit_gtre, ("fcca", "fcca"), 5, str),
-        ("fcca of XGBoost", TEACHERS, taught(xgboost), ("xgboost", "xgboost"), 2, str),
-        ("fcca of random forest", TEACHERS, taught(random_forest), ("sklearn", "scikit-learn"), 2, str),
-        ("fcca of LightGBM", TEACHERS, taught(lightgbm), ("lightgbm", "lightgbm"), 2, str),
+        (DEFAULT, OURS, fit_default, FCCA, 10, str),
+        ("fcca error", OURS, criterion("error"), FCCA, 10, NO_CRITERIA),
+        ("fcca evidence", OURS, criterion("evidence"), FCCA, 10, NO_CRITERIA),
+        ("fcca paper", OURS, fit_classifier(paper_classifier), FCCA, 10, NO_PRESETS),
+        ("deciles", THRESHOLDS, fit_deciles, FCCA, 5, str),
+        ("GTRE", THRESHOLDS, fit_gtre, FCCA, 5, str),
+        ("fcca of XGBoost", TEACHERS, taught(xgboost), ("xgboost", "xgboost"), 1, str),
+        ("fcca of random forest", TEACHERS, taught(random_forest), FCCA, 1, str),
+        ("fcca of LightGBM", TEACHERS, taught(lightgbm), ("lightgbm", "lightgbm"), 1, str),
     )
 )

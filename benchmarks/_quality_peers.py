@@ -195,11 +195,11 @@ METHODS = (
     Method("CART 8 leaves", CARTS, cart(max_leaf_nodes=MAX_LEAVES)),
     Method("CART 8 leaves log-loss", CARTS, cart(max_leaf_nodes=MAX_LEAVES, criterion="log_loss", min_samples_leaf=5)),
     Method("CART pruned by CV", CARTS, fit_pruned, most_splits=5),
-    Method("pycontree", PEERS, fit_pycontree, ("pycontree", "pycontree"), most_splits=2),
+    Method("pycontree", PEERS, fit_pycontree, ("pycontree", "pycontree"), most_splits=1),
     Method("LicketySPLIT", PEERS, fit_licketysplit, ("licketysplit", "licketysplit"), most_splits=5),
     Method("FIGS", PEERS, fit_figs, ("imodels", "imodels"), most_splits=5),
     Method("XGBoost", CEILINGS, ceiling(xgboost), ("xgboost", "xgboost"), most_splits=5),
     Method("random forest", CEILINGS, ceiling(random_forest), most_splits=5),
     Method("LightGBM", CEILINGS, ceiling(lightgbm), ("lightgbm", "lightgbm"), most_splits=5),
-    Method("EBM", CEILINGS, ceiling(ebm), ("interpret", "interpret-core"), most_splits=2),
+    Method("EBM", CEILINGS, ceiling(ebm), ("interpret", "interpret-core"), most_splits=1),
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from _quality_fits import Method, run_fit
+from _quality_fits import run_fit
 
 #: On a machine that others use too, a fit gets less than one core: the limit counts CPU seconds, and this times as many
 #: seconds end it in any case.

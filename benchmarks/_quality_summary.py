@@ -89,6 +89,10 @@ def keep_fits(outcomes: Sequence[Outcome], half: str) -> None:
             counts = {state: states.count(state) for state in (DONE, TIMEOUT, FAILED)}
             lines.append({"method": name, "splits at most": METHODS[name].most_splits, **counts})
     printed(f"Fits, {half} tables", lines)
+    ended = pd.DataFrame([one for one in outcomes if one["status"] != DONE])
+    if not ended.empty:
+        groups = ended.groupby(["method", "status", "table", "reason"], sort=False)["split"].nunique().reset_index()
+        printed(f"Not measured, {half} tables", groups.rename(columns={"split": "splits"}).to_dict("records"))
 
 
 def table_means(frame: pd.DataFrame, measure: str) -> pd.DataFrame:

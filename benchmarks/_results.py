@@ -28,6 +28,7 @@ from typing import Any, TextIO
 LIBRARIES = (
     *("fcca", "numpy", "scipy", "scikit-learn", "xgboost", "lightgbm", "catboost"),
     *("gurobipy", "highspy", "ortools", "treecf", "pystreed", "gosdt", "pycontree", "SupervisedDiscretization"),
+    *("licketysplit", "imodels", "interpret-core"),
     *("pandas", "pyarrow", "dask", "distributed"),
 )
 

@@ -80,6 +80,15 @@ SCRIPTS = (
     Script("overhead", Size("--quick", 120), Size("--quick --data boston", 20)),
     Script("rules", Size("--points 100 --rounds 3", 60), Size("--data 'breast cancer' --points 30 --rounds 2", 20)),
     Script("tables", Size("--quick", 90), Size("--data titanic --models gb --rows 300", 30)),
+    Script(
+        "quality",
+        Size("--fresh --tables boston pima titanic --splits 1 --budget 2 --limit 20", 150),
+        Size(
+            "--fresh --tables titanic --splits 1 --budget 0.4 "
+            "--methods 'fcca default' deciles 'CART depth 3' 'CART 8 leaves'",
+            35,
+        ),
+    ),
     Script("million", Size("", 180), Size("--rows 20000 --target-rows 2000", 40)),
     Script("streaming", Size("--quick", 180), None),
     Script("dask_cluster", Size("", 400), None),

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-MODULES = ("_results", "_summary", "_suite")
+QUALITY = ("tables", "fits", "peers", "ours", "methods", "pool", "summary")
+MODULES = ("_results", "_summary", "_suite", "_data", "quality", *(f"_quality_{name}" for name in QUALITY))
 
 
 def _imported(name, monkeypatch):
@@ -33,3 +34,8 @@ def summary(monkeypatch):
 @pytest.fixture
 def results(monkeypatch):
     return _imported("_results", monkeypatch)
+
+
+@pytest.fixture
+def quality(monkeypatch):
+    return _imported("quality", monkeypatch)
