@@ -199,15 +199,15 @@ TEACHERS = "fcca with another black box"
 DEFAULT = "fcca default"
 
 FCCA = ("fcca", "fcca")
-NO_CRITERIA, NO_PRESETS = lacks(OptimalTreeClassifier, "criterion"), lacks(FCCAClassifier, "preset")
+NO_PRESETS = lacks(FCCAClassifier, "preset")
 
 METHODS = tuple(
     Method(name, group, fit, library, most_splits, package_files, absence)
     for name, group, fit, library, most_splits, absence in (
         (DEFAULT, OURS, fit_default, FCCA, 10, str),
-        ("fcca error", OURS, criterion("error"), FCCA, 10, NO_CRITERIA),
-        ("fcca evidence", OURS, criterion("evidence"), FCCA, 10, NO_CRITERIA),
-        ("fcca paper", OURS, fit_classifier(paper_classifier), FCCA, 10, NO_PRESETS),
+        ("fcca error", OURS, criterion("error"), FCCA, 5, str),
+        ("fcca evidence", OURS, criterion("evidence"), FCCA, 5, str),
+        ("fcca paper", OURS, fit_classifier(paper_classifier), FCCA, 5, NO_PRESETS),
         ("deciles", THRESHOLDS, fit_deciles, FCCA, 5, str),
         ("GTRE", THRESHOLDS, fit_gtre, FCCA, 5, str),
         ("fcca of XGBoost", TEACHERS, taught(xgboost), ("xgboost", "xgboost"), 1, str),

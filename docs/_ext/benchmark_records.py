@@ -20,6 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 RESULTS = BENCHMARKS / "results"
 MAKES_DATA = {"synthetic"}
+#: Scripts whose tables have a page, by its title.
+OWN_PAGE = {"quality": "How good, beside what"}
 MOST_TEXTS = 5  # of one cell; the sections have all of them
 
 # By its path: the folder's modules are no package, and other folders have modules of the same names.
@@ -185,13 +187,15 @@ def is_readable(lines: list[dict[str, Any]]) -> bool:
 
 
 def recorded(record: dict[str, Any]) -> list[nodes.Node]:
-    """What came of it, the shortfalls first."""
+    """What came of it, the shortfalls first; of a script with a page, without its tables."""
     partial: list[nodes.Node] = []
     if record.get("ended"):
         partial += [paragraph(f"This run did not come to its end: {record['ended']}.", "fcca-miss")]
     if record.get("skipped"):
         partial += [paragraph("Left out:"), bullets(record["skipped"])]
-    tables = [table(title, lines) for title, lines in record["tables"].items() if is_readable(lines)]
+    tables: list[nodes.Node] = [table(title, lines) for title, lines in record["tables"].items() if is_readable(lines)]
+    if record["name"] in OWN_PAGE:
+        tables = [paragraph(f"The tables are on the page “{OWN_PAGE[record['name']]}”.")]
     return [recorded_when(record), *partial, *verdicts(record), *tables]
 
 

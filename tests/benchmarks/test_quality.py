@@ -14,7 +14,7 @@ from scipy import stats
 from sklearn.metrics import log_loss, roc_auc_score
 
 ROOT = Path(__file__).parents[2]
-FEW = ("fcca default", "deciles", "GTRE", "CART depth 3", "CART 8 leaves")
+FEW = ("fcca default", "fcca evidence", "deciles", "GTRE", "CART depth 3", "CART 8 leaves")
 
 
 @pytest.fixture

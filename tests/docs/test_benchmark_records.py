@@ -174,3 +174,13 @@ def test_records_in_the_repository_can_be_shown(records):
         if found is not None:
             assert found["name"] == script.stem
             assert records.recorded(found)
+
+
+def test_tables_with_a_page_are_not_shown_twice(records, record):
+    def tables(name):
+        return [node for node in records.recorded(record | {"name": name}) if node.tagname == "table"]
+
+    assert len(tables("quick")) == 1
+    assert tables("quality") == []
+    page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {records.OWN_PAGE['quality']}\n")
