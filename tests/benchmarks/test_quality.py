@@ -104,6 +104,13 @@ def test_fits_are_kept_until_their_code_changes(quality, tmp_path):
     assert not quality.Store(path).found
 
 
+def test_a_missing_library_is_said(quality):
+    fits = sys.modules["_quality_fits"]
+    method = fits.Method("theirs", "other trees", print, ("no_such_library", "no-such-library"))
+    assert method.missing == "no-such-library is not installed (pip install 'fcca[bench]')"
+    assert quality.METHODS["CART depth 3"].missing == ""
+
+
 def test_leaves_are_smoothed_by_a_half(quality):
     fits = sys.modules["_quality_fits"]
     found = fits.leaf_probability(np.array([4, 4, 7]), np.array([0, 2, 1]), np.array([7, 4]), 3)
