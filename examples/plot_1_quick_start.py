@@ -22,12 +22,9 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 
 # %%
 # The classifier has two parts: a discretizer, which finds the thresholds of the black box, and a tree on them.
-# ``Q=0.7`` keeps the most crossed third of the thresholds; ``regularization`` is what a leaf costs, as a share of
-# the rows.
-black_box = GradientBoostingClassifier(max_depth=1, random_state=0)
-classifier = FCCAClassifier(FCCADiscretizer(black_box, Q=0.7), OptimalTreeClassifier(max_depth=3, regularization=0.01)).fit(
-    X_train, y_train
-)
+# ``Q=0.7`` keeps the most crossed third of the thresholds; ``max_leaf_nodes`` is the most leaves of the tree.
+black_box = GradientBoostingClassifier(max_depth=2, random_state=0)
+classifier = FCCAClassifier(FCCADiscretizer(black_box, Q=0.7), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X_train, y_train)
 
 TreeDisplay.from_estimator(classifier)
 plt.show()
@@ -40,7 +37,7 @@ print(f"tree      {classifier.score(X_test, y_test):.3f}")
 print(f"the tree answers as the black box does on {classifier.fidelity(X_test):.1%} of the rows")
 
 # %%
-# The certificate: what the tree costs, and what any other tree of this depth on these columns must cost at least.
+# The certificate: what the tree costs, and what any other tree with as few leaves on these columns must cost at least.
 tree = classifier.tree_
 print(f"objective {tree.objective_:.5f}, lower bound {tree.lower_bound_:.5f}, proven optimal: {tree.is_optimal_}")
 

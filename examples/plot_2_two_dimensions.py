@@ -23,7 +23,7 @@ y = np.where(X["income"] - X["debt"] + random.normal(0, 4, 150) > 18, "yes", "no
 
 def distilled(black_box, Q):
     """A black box and its tree."""
-    tree = OptimalTreeClassifier(max_depth=4, regularization=0.01)
+    tree = OptimalTreeClassifier(regularization=0.01)
     return FCCAClassifier(FCCADiscretizer(black_box, Q=Q), tree).fit(X, y)
 
 

@@ -19,7 +19,7 @@ from fcca.plots import GranularityDisplay, TreeDisplay
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 classifier = FCCAClassifier(
     FCCADiscretizer(GradientBoostingClassifier(max_depth=1, random_state=0)),
-    OptimalTreeClassifier(max_depth=3, regularization=0.01),
+    OptimalTreeClassifier(max_leaf_nodes=6),
 )
 path = classifier.granularity_path(X, y, cv=5)
 path.round(3)

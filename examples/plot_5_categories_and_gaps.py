@@ -33,7 +33,7 @@ X.loc[random.random(n) < 0.15, "income"] = np.nan  # some do not say
 # scikit-learn's histogram boosting splits by category and has a side for missing values. Both are read as they
 # are.
 boosting = HistGradientBoostingClassifier(max_iter=40, max_depth=2, categorical_features="from_dtype", random_state=0)
-classifier = FCCAClassifier(FCCADiscretizer(boosting), OptimalTreeClassifier(max_depth=3, regularization=0.01)).fit(X, y)
+classifier = FCCAClassifier(FCCADiscretizer(boosting), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X, y)
 print("\n".join(classifier.rules()))
 
 # %%

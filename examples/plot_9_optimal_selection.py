@@ -51,7 +51,7 @@ print("optimal:     ", ", ".join(frontier.at(4).thresholds))
 # Now six random splits: black box, thresholds, choice and tree from the training rows, the score from the others.
 def tree_score(thresholds, X_train, y_train, X_test, y_test):
     """Accuracy on the test rows of the best small tree."""
-    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01).fit(thresholds.binarize(X_train), y_train)
+    tree = OptimalTreeClassifier().fit(thresholds.binarize(X_train), y_train)
     return tree.score(thresholds.binarize(X_test), y_test)
 
 

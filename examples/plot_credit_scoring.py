@@ -39,24 +39,23 @@ for column, names in words.items():
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
 
 # %%
-# **How fine a tree?** Granularity and the price of a leaf are chosen by cross-validation on the training rows; the
-# rows held out decide nothing. Histogram boosting takes the categories as they are.
+# **How fine a tree?** Granularity and number of leaves are chosen by cross-validation on the training rows; the rows held
+# out decide nothing. Histogram boosting takes the categories as they are.
 boosting = HistGradientBoostingClassifier(max_iter=60, max_depth=2, categorical_features="from_dtype", random_state=0)
 paths = []
-for price in (None, 0.005, 0.002):  # None: 10 / rows, the paper's
-    tree = OptimalTreeClassifier(max_depth=3, regularization=price)
+for leaves in (4, 6, 8):
+    tree = OptimalTreeClassifier(max_leaf_nodes=leaves)
     path = FCCAClassifier(FCCADiscretizer(boosting, n_jobs=-1), tree).granularity_path(
         X_train, y_train, Q=[0, 0.3, 0.5, 0.7]
     )
-    paths.append(path.assign(price=price))
+    paths.append(path.assign(max_leaves=leaves))
 path = pd.concat(paths, ignore_index=True)
-print(path[["price", "Q", "thresholds", "leaves", "accuracy", "accuracy_se", "fidelity"]].round(3).to_string(index=False))
-best = path.loc[path["accuracy"].idxmax()]
+print(path[["max_leaves", "Q", "thresholds", "leaves", "accuracy", "log_loss", "fidelity"]].round(3).to_string(index=False))
+best = path.loc[path["log_loss"].idxmin()]
 
 # %%
 # **The black box**, **the bins** and **the certified tree** in one call.
-price = None if pd.isna(best["price"]) else best["price"]
-tree = OptimalTreeClassifier(max_depth=3, regularization=price)
+tree = OptimalTreeClassifier(max_leaf_nodes=int(best["max_leaves"]))
 classifier = FCCAClassifier(FCCADiscretizer(boosting, Q=best["Q"], n_jobs=-1), tree).fit(X_train, y_train)
 black_box = classifier.discretizer_.estimator_
 TreeDisplay.from_estimator(classifier)

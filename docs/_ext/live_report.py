@@ -21,7 +21,7 @@ def write_report(app: Sphinx, error: Exception | None) -> None:
     data = load_breast_cancer(as_frame=True)
     y = data.target_names[data.target]
     X_train, X_test, y_train, y_test = train_test_split(data.data, y, test_size=0.2, stratify=y, random_state=0)
-    classifier = FCCAClassifier(FCCADiscretizer(Q=0.7), OptimalTreeClassifier(max_depth=3, regularization=0.01))
+    classifier = FCCAClassifier(FCCADiscretizer(Q=0.7), OptimalTreeClassifier(max_leaf_nodes=6))
     classifier.fit(X_train, y_train)
     fcca.report.write(
         classifier,
