@@ -37,7 +37,9 @@ def frozen(data):
 
 @pytest.fixture(scope="module")
 def fitted(frozen, data):
-    return FCCAClassifier(FCCADiscretizer(frozen), OptimalTreeClassifier(max_depth=3, regularization=0.005)).fit(*data)
+    return FCCAClassifier(
+        FCCADiscretizer(frozen), OptimalTreeClassifier(max_depth=3, regularization=0.005, criterion="error")
+    ).fit(*data)
 
 
 def test_answers_in_raw_units_as_the_tree_on_binary_rows_does(fitted, data):
@@ -94,7 +96,7 @@ def test_to_sklearn_is_the_same_tree_in_raw_units(fitted, data):
 
 def test_pickle_and_many_classes():
     X, y = load_iris(return_X_y=True)
-    classifier = FCCAClassifier(tree=OptimalTreeClassifier(regularization=0.01)).fit(X, y)
+    classifier = FCCAClassifier(tree=OptimalTreeClassifier(3, regularization=0.01, criterion="error")).fit(X, y)
     copy = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(copy.predict(X), classifier.predict(X))
     assert classifier.score(X, y) > 0.9

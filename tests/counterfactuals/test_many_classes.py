@@ -114,7 +114,7 @@ def test_the_tree_is_as_good_as_pystreeds(name):
     X, y = table(name, n_rows=2000)
     discretizer = FCCADiscretizer(GradientBoostingClassifier(n_estimators=30, max_depth=1, random_state=0), Q=0.7)
     B = discretizer.fit_transform(X, y)
-    tree = OptimalTreeClassifier(max_depth=3, regularization=0.001).fit(B, y)
+    tree = OptimalTreeClassifier(max_depth=3, regularization=0.001, criterion="error").fit(B, y)
     assert tree.is_optimal_
     peer = pystreed.STreeDClassifier("cost-complex-accuracy", max_depth=3, cost_complexity=0.001).fit(B.astype(np.int32), y)
     leaves = peer.get_tree().get_num_branching_nodes() + 1

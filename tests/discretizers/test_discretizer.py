@@ -125,7 +125,8 @@ def test_merging_joins_counts(frozen, fitted, data):
 def test_linear_models_give_landings_without_the_edge_of_the_box(data):
     X, y = data
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X.to_numpy(), y)
-    discretizer = FCCADiscretizer(FrozenEstimator(model), round_thresholds=False, merge_tolerance=0.0).fit(X, y)
+    discretizer = FCCADiscretizer(FrozenEstimator(model), round_thresholds=False, merge_tolerance=0.0, max_thresholds="all")
+    discretizer.fit(X, y)
     found, table = discretizer.counterfactuals_, discretizer.thresholds_
     inside = (found.moves.landing > X.min().to_numpy()[found.moves.feature]) & (
         found.moves.landing < X.max().to_numpy()[found.moves.feature]
@@ -133,7 +134,7 @@ def test_linear_models_give_landings_without_the_edge_of_the_box(data):
     assert sorted(zip(table.feature, table.threshold, strict=True)) == sorted(
         set(zip(found.moves.feature[inside], found.moves.landing[inside], strict=True))
     )
-    merged = FCCADiscretizer(FrozenEstimator(model)).fit(X, y).thresholds_
+    merged = FCCADiscretizer(FrozenEstimator(model), max_thresholds="all").fit(X, y).thresholds_
     for j in np.unique(merged.feature):
         assert np.all(np.diff(merged.cut[merged.feature == j]) > 0.01 * np.ptp(X.iloc[:, j]))
     assert merged.count.sum() == table.count.sum()

@@ -40,7 +40,7 @@ def cancer():
 
 @cache
 def numbers():
-    return FCCAClassifier(FCCADiscretizer(Q=0.5)).fit(*cancer())
+    return FCCAClassifier(FCCADiscretizer(Q=0.5), preset="paper").fit(*cancer())
 
 
 @cache
@@ -116,20 +116,24 @@ def linear():
 @cache
 def ten_classes():
     X, y = load_digits(return_X_y=True, as_frame=True)
-    return OptimalTreeClassifier(max_depth=2).fit((X.iloc[:300] > 7).astype(np.uint8), y[:300])
+    return OptimalTreeClassifier(max_depth=2, criterion="error").fit((X.iloc[:300] > 7).astype(np.uint8), y[:300])
 
 
 @cache
 def deep():
     X, y = cancer()
     halves = (X.iloc[:, :12] > X.iloc[:, :12].median()).astype(np.uint8)
-    return OptimalTreeClassifier(max_depth=5, regularization=0.0).fit(halves, y), halves
+    return OptimalTreeClassifier(max_depth=5, regularization=0.0, max_leaf_nodes=None, criterion="error").fit(
+        halves, y
+    ), halves
 
 
 @cache
 def leaf():
     X, y = cancer()
-    return OptimalTreeClassifier(max_depth=1, regularization=0.9).fit((X.median() < X).astype(np.uint8), y)
+    return OptimalTreeClassifier(max_depth=1, regularization=0.9, criterion="error").fit(
+        (X.median() < X).astype(np.uint8), y
+    )
 
 
 @cache

@@ -152,10 +152,10 @@ def test_the_tree_says_its_conditions_rows_shares_and_certificate():
     found, title = classifier.tree_, " ".join(display.ax_.get_title().split())
     error = 1 - found.score(classifier.discretizer_.transform(made.cancer()[0]), made.cancer()[1])
     assert "Proven: no tree of depth at most 3 is better here" in title
-    price, value = f"{100 * found.regularization_:.2f} %", f"{100 * found.objective_:.2f} %"
-    assert title.endswith(f"wrong on {100 * error:.2f} % of the training rows, plus {price} for each leaf: {value}")
+    said, price, value = (f"{100 * share:.4g} %" for share in (error, found.regularization_, found.objective_))
+    assert title.endswith(f"error {said} + {found.n_leaves_} leaves × {price} = {value}")
     widths = [patch.get_width() for patch in display.ax_.findobj(Rectangle) if patch.get_fill() and patch.get_zorder() == 4]
-    shares = tree.probability[tree.probability > 0]
+    shares = tree.share[tree.share > 0]
     assert np.array(widths) / 140 == pytest.approx(shares)
 
 

@@ -63,7 +63,7 @@ def cancer(tmp_path_factory):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     y = np.where(y == 1, "benign", "malignant")
     model = GradientBoostingClassifier(max_depth=1, n_estimators=40, random_state=0)
-    tree = OptimalTreeClassifier(max_depth=3, regularization=0.004)
+    tree = OptimalTreeClassifier(max_depth=3, regularization=0.004, criterion="error")
     train, test = np.arange(0, 400), np.arange(400, len(y))
     classifier = FCCAClassifier(FCCADiscretizer(model, Q=0.7), tree).fit(X.iloc[train], y[train])
     folder = tmp_path_factory.mktemp("cancer")
@@ -75,7 +75,10 @@ def mixed(tmp_path_factory):
     """Numbers, categories, gaps in both, a deep tree, rows called by other numbers than their positions."""
     X, y = loans(500)
     model = RandomForestClassifier(n_estimators=15, max_depth=4, random_state=0)
-    classifier = FCCAClassifier(FCCADiscretizer(model, Q=0.5), OptimalTreeClassifier(max_depth=4, regularization=0.002))
+    classifier = FCCAClassifier(
+        FCCADiscretizer(model, Q=0.5),
+        OptimalTreeClassifier(max_depth=4, regularization=0.002, max_leaf_nodes=None, criterion="error"),
+    )
     classifier.fit(X, y)
     return _written(tmp_path_factory.mktemp("mixed"), classifier, X, y, row_numbers=1000 + 3 * np.arange(len(y)))
 
@@ -88,7 +91,10 @@ def whole_numbers(tmp_path_factory):
     y = (X["a"] + X["b"] * X["c"] + rng.normal(0, 1, len(X)) > -1).astype(int)
     X = X.mask(rng.random(X.shape) < 0.15)
     model = GradientBoostingClassifier(max_depth=2, n_estimators=30, random_state=0)
-    classifier = FCCAClassifier(FCCADiscretizer(model), OptimalTreeClassifier(max_depth=4, regularization=0.001)).fit(X, y)
+    classifier = FCCAClassifier(
+        FCCADiscretizer(model),
+        OptimalTreeClassifier(max_depth=4, regularization=0.001, max_leaf_nodes=None, criterion="error"),
+    ).fit(X, y)
     return _written(tmp_path_factory.mktemp("whole_numbers"), classifier, X, y, Q=[0, 0.5, 0.8])
 
 
@@ -103,7 +109,7 @@ def hostile(tmp_path_factory):
     X.iloc[::9, 1] = np.nan
     y = np.where(score > 0, HOSTILE_CLASSES[0], HOSTILE_CLASSES[1])
     model = RandomForestClassifier(n_estimators=10, max_depth=3, random_state=0)
-    tree = OptimalTreeClassifier(max_depth=4, regularization=0.001)
+    tree = OptimalTreeClassifier(max_depth=4, regularization=0.001, max_leaf_nodes=None, criterion="error")
     classifier = FCCAClassifier(FCCADiscretizer(model, Q=0.3), tree).fit(X, y)
     folder = tmp_path_factory.mktemp("hostile")
     facts, notes = [(SCRIPT, SCRIPT)], [SCRIPT]
@@ -116,7 +122,7 @@ def digits(tmp_path_factory):
     X, y = load_digits(return_X_y=True, as_frame=True)
     X, y = X.iloc[:300].loc[:, X.iloc[:300].std() > 0], y[:300]
     model = RandomForestClassifier(n_estimators=5, max_depth=4, random_state=0)
-    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01)
+    tree = OptimalTreeClassifier(max_depth=3, regularization=0.01, criterion="error")
     classifier = FCCAClassifier(FCCADiscretizer(model, Q=0.9), tree).fit(X, y)
     return _written(tmp_path_factory.mktemp("digits"), classifier, X, y, Q=[0.9])
 

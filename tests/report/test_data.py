@@ -169,7 +169,9 @@ def test_levels_that_keep_the_same_thresholds_share_one_tree(monkeypatch):
 
 
 def test_the_time_limit_is_for_the_other_levels_and_the_own_tree_stays_as_it_is():
-    classifier = FCCAClassifier(FCCADiscretizer(stumps(60), Q=0.9), OptimalTreeClassifier(max_depth=4))
+    classifier = FCCAClassifier(
+        FCCADiscretizer(stumps(60), Q=0.9), OptimalTreeClassifier(max_depth=4, max_leaf_nodes=None, criterion="error")
+    )
     classifier.fit(*fitted("breast cancer")[1])
     data, _ = documents(classifier, Q=[0.0], time_limit=0.0)
     first, own = levels_of(data)
@@ -200,7 +202,11 @@ def tree_with(objective, bound, optimal=False):
         regularization_=0.01,
         n_leaves_=2,
         depth_=1,
+        criterion="error",
         max_depth=3,
+        max_leaf_nodes=None,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
     )
 
 

@@ -58,7 +58,8 @@ def test_bound_never_exceeds_the_optimum_of_small_problems(n_instances):
             problem.table, problem.label, np.ones(len(problem.label)), problem.max_depth, problem.regularization
         )
         for limit in (0.0, 1e-5, 1e-4):
-            settings = {"max_depth": problem.max_depth, "regularization": problem.regularization}
+            settings = {"max_depth": problem.max_depth, "max_leaf_nodes": None, "criterion": "error"}
+            settings["regularization"] = problem.regularization
             tree = within(limit, problem.table, problem.label, **settings)
             assert tree.lower_bound_ <= best + TOLERANCE, problem.name
             assert best <= tree.objective_ + TOLERANCE, problem.name
