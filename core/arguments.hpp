@@ -59,6 +59,7 @@ void require_all(const std::optional<Array>& values, Condition condition, const 
 
 inline bool is_finite(double x) { return std::isfinite(x); }
 inline bool is_number(double x) { return !std::isnan(x); }
+inline bool is_unit(double x) { return x > 0 && x <= std::numeric_limits<double>::max(); }
 inline bool is_weight(double x) { return x >= 0 && x <= std::numeric_limits<double>::max(); }
 inline auto is_below(std::size_t n) {
   return [n](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < n; };
@@ -87,9 +88,10 @@ inline void require_offsets(const Longs& offsets, std::size_t size, const char* 
 class CellArrays {
  public:
   CellArrays(Longs first_cut, Doubles cuts, Doubles smallest, Doubles largest, Doubles box_low, Doubles box_high,
-             std::optional<FlatBytes> closed, std::optional<FlatBytes> kinds, std::optional<Longs> first_code, std::optional<Ints> code_cell)
+             std::optional<FlatBytes> closed, std::optional<FlatBytes> kinds, std::optional<Longs> first_code, std::optional<Ints> code_cell,
+             std::optional<Doubles> unit, double unordered, std::optional<Longs> first_knot, std::optional<Doubles> knot, std::optional<Doubles> rank)
       : first_cut_(first_cut), cuts_(cuts), smallest_(smallest), largest_(largest), box_low_(box_low), box_high_(box_high), closed_(closed), kinds_(kinds),
-        first_code_(first_code), code_cell_(code_cell) {
+        first_code_(first_code), code_cell_(code_cell), unit_(unit), first_knot_(first_knot), knot_(knot), rank_(rank) {
     const std::size_t m = box_low.shape(0);
     require(first_cut.shape(0) == m + 1 && box_high.shape(0) == m, "first_cut, box_low and box_high disagree");
     require_offsets(first_cut, cuts.shape(0), "first_cut and cuts disagree");
@@ -100,6 +102,7 @@ class CellArrays {
     cells = {m, first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
     require(!closed || closed->shape(0) == smallest.shape(0), "closed and cells disagree");
     if (closed) cells.closed = closed->data();
+    set_distances(unordered);
     if (!kinds) return;
     require(kinds->shape(0) == m && first_code->shape(0) == m + 1, "kinds and features disagree");
     require_all(*kinds, [](std::uint8_t kind) { return kind <= categories; }, "a kind is out of range");
@@ -127,11 +130,39 @@ class CellArrays {
   Cells cells;
 
  private:
+  void set_distances(double unordered) {
+    const std::size_t m = cells.n_features;
+    require(is_finite(unordered) && unordered > 0, "unordered must be a number above 0");
+    cells.distances.unordered = unordered;
+    if (unit_) {
+      require(unit_->shape(0) == m, "unit and features disagree");
+      require_all(*unit_, is_unit, "a unit must be a number above 0");
+      cells.distances.unit = unit_->data();
+    } else {
+      for (std::size_t j = 0; j < m; ++j) ranges_.push_back(cells.box.range(j));
+      cells.distances.unit = ranges_.data();
+    }
+    if (!first_knot_) return;
+    require(knot_ && rank_ && first_knot_->shape(0) == m + 1 && rank_->shape(0) == knot_->shape(0), "first_knot, knot and rank disagree");
+    require_offsets(*first_knot_, knot_->shape(0), "first_knot and knot disagree");
+    require_all(*knot_, is_finite, "a knot must be finite"), require_all(*rank_, is_finite, "a rank must be finite");
+    for (std::size_t j = 0; j < m; ++j) {
+      for (std::int64_t k = (*first_knot_)(j) + 1; k < (*first_knot_)(j + 1); ++k) {
+        require((*knot_)(k) > (*knot_)(k - 1) && (*rank_)(k) >= (*rank_)(k - 1), "knots must rise, and ranks must not fall");
+      }
+    }
+    cells.distances.first_knot = first_knot_->data(), cells.distances.knot = knot_->data(), cells.distances.rank = rank_->data();
+  }
+
   Longs first_cut_;
   Doubles cuts_, smallest_, largest_, box_low_, box_high_;
   std::optional<FlatBytes> closed_, kinds_;
   std::optional<Longs> first_code_;
   std::optional<Ints> code_cell_;
+  std::optional<Doubles> unit_;
+  std::optional<Longs> first_knot_;
+  std::optional<Doubles> knot_, rank_;
+  std::vector<double> ranges_;  // the units, where none are given
 };
 
 // Keeps the arrays that its limits point into.

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "distances.hpp"
+
 namespace fcca {
 
 // The training minimum and maximum of each feature. A counterfactual stays inside, or between them and x0.
@@ -13,7 +15,6 @@ struct Box {
   const double* low;
   const double* high;
 
-  // Costs are taken on features scaled to [0, 1] by the training minimum and maximum.
   double range(std::size_t j) const {
     const double width = high[j] - low[j];
     return width > 0 ? width : 1.0;
@@ -37,6 +38,7 @@ struct Cells {
   const std::uint8_t* kinds = nullptr;       // by feature; null: all are numbers
   const std::int64_t* first_code = nullptr;  // by feature, into code_cell
   const std::int32_t* code_cell = nullptr;   // the cell of each code of a column of categories
+  Distances distances = {};
 
   Kind kind(std::size_t j) const { return kinds == nullptr ? numbers : static_cast<Kind>(kinds[j]); }
   std::int64_t n_cuts(std::size_t j) const { return first_cut[j + 1] - first_cut[j]; }
@@ -81,7 +83,7 @@ struct Cells {
   double unseen(std::size_t j, std::int64_t cell, const Interval& left) const;
 };
 
-// λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves in units of the training range.
+// λ0·(features moved) + λ1·Σ|move| + λ2·Σ move², the moves as distances.
 struct Cost {
   double lambda0, lambda1, lambda2;
   double of(double distance) const { return lambda0 + lambda1 * distance + lambda2 * distance * distance; }

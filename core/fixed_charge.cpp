@@ -214,10 +214,12 @@ Outcome FixedChargeSearch::solve(const Query& query, const Stop& stop) {
     if (slope == 0 || !query.may_move(j)) continue;
     const double border = edge(query, j, slope > 0);
     if (!(slope > 0 ? border > row[j] : border < row[j])) continue;
-    const double room = std::abs(border - row[j]) / model_.box.range(j), weight = limits_.weight == nullptr ? 1.0 : limits_.weight[j];
+    const double range = model_.box.range(j), room = std::abs(border - row[j]) / range, weight = limits_.weight == nullptr ? 1.0 : limits_.weight[j];
     if (room > 0) {
-      const Cost cost{weight * cost_.lambda0, weight * cost_.lambda1, weight * cost_.lambda2};
-      items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * model_.box.range(j), room, cost, Fate::open});
+      // The search measures in ranges, whatever the unit: a unit far from the range would cost digits.
+      const double units = range / model_.unit[j];
+      const Cost cost{weight * cost_.lambda0, weight * cost_.lambda1 * units, weight * cost_.lambda2 * units * units};
+      items_.push_back({static_cast<std::int32_t>(j), std::abs(slope) * range, room, cost, Fate::open});
     }
   }
   needed_ = query.margin - sign * score;

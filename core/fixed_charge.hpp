@@ -22,6 +22,7 @@ struct LinearModel {
   const double* centre;
   double intercept;
   Box box;
+  const double* unit;  // by feature: what a distance of 1 is
 };
 
 class FixedChargeSearch {
@@ -34,9 +35,9 @@ class FixedChargeSearch {
   enum class Fate : std::int8_t { open, moves, stays };
   struct Item {
     std::int32_t feature;
-    double gain;  // score gained per unit of distance
-    double room;  // distance to the edge of the box, or to a bound before it
-    Cost cost;
+    double gain;  // score gained per range of the feature
+    double room;  // to the edge of the box, or to a bound before it, in ranges
+    Cost cost;    // of moves in ranges
     Fate fate;
   };
   struct Event {  // something that happens to an item as the multiplier μ grows

@@ -92,12 +92,12 @@ class Landings {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  // In units of the training range; 1 where cells have no order.
+  // Infinite where it cannot go.
   double distance(const Query& query, std::size_t j, std::int64_t cell, std::int64_t own) const {
     if (cell < 0 || cell > cells_.last_number(j)) return infinity;
     const double to = of(query, j, cell, own);
     if (std::isnan(to)) return infinity;
-    return is_unordered(j, own) ? 1.0 : std::abs(to - query.row[j]) / cells_.box.range(j);
+    return is_unordered(j, own) ? cells_.distances.unordered : cells_.distances.between(j, query.row[j], to);
   }
   double price(const Query& query, std::size_t j, std::int64_t cell, double distance) const {
     if (distance == infinity) return infinity;

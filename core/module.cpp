@@ -79,11 +79,13 @@ auto solve_additive(Matrix rows, Longs points, Ints own_class, Ints target, Doub
 Cells numbers_only(std::size_t n_features) { return {n_features, nullptr, nullptr, nullptr, nullptr, {nullptr, nullptr}}; }
 
 auto solve_linear(Matrix rows, Longs points, Ints own_class, Ints target, Doubles margin, const LimitArrays& limits, Doubles coef,
-                  Doubles centre, double intercept, Doubles box_low, Doubles box_high, double lambda0, double lambda1,
+                  Doubles centre, double intercept, Doubles box_low, Doubles box_high, Doubles unit, double lambda0, double lambda1,
                   double lambda2, std::size_t n_threads, double time_limit, double time_limit_per_row, nb::object progress) {
-  const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}};
-  require(centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features,
-          "coef, centre and box disagree");
+  const LinearModel model{coef.shape(0), coef.data(), centre.data(), intercept, {box_low.data(), box_high.data()}, unit.data()};
+  require(centre.shape(0) == model.n_features && box_low.shape(0) == model.n_features && box_high.shape(0) == model.n_features &&
+              unit.shape(0) == model.n_features,
+          "coef, centre, box and unit disagree");
+  require_all(unit, is_unit, "a unit must be a number above 0");
   for (const Doubles* numbers : {&coef, &centre, &box_low, &box_high}) require_all(*numbers, is_finite, "coef, centre and box must be finite");
   require(is_finite(intercept), "intercept must be finite");
   const Cost cost = checked_cost(lambda0, lambda1, lambda2);
@@ -343,9 +345,12 @@ NB_MODULE(_core, m) {
   m.doc() = "The searches of fcca: arrays in, arrays out.";
   nb::class_<fcca::CellArrays>(m, "Cells")
       .def(nb::init<fcca::Longs, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, fcca::Doubles, std::optional<fcca::FlatBytes>,
-                    std::optional<fcca::FlatBytes>, std::optional<fcca::Longs>, std::optional<fcca::Ints>>(),
+                    std::optional<fcca::FlatBytes>, std::optional<fcca::Longs>, std::optional<fcca::Ints>, std::optional<fcca::Doubles>, double,
+                    std::optional<fcca::Longs>, std::optional<fcca::Doubles>, std::optional<fcca::Doubles>>(),
            nb::arg("first_cut"), nb::arg("cuts"), nb::arg("smallest"), nb::arg("largest"), nb::arg("box_low"), nb::arg("box_high"),
-           nb::arg("closed").none(), nb::arg("kinds").none(), nb::arg("first_code").none(), nb::arg("code_cell").none());
+           nb::arg("closed").none(), nb::arg("kinds").none(), nb::arg("first_code").none(), nb::arg("code_cell").none(),
+           nb::arg("unit").none() = nb::none(), nb::arg("unordered") = 1.0, nb::arg("first_knot").none() = nb::none(),
+           nb::arg("knot").none() = nb::none(), nb::arg("rank").none() = nb::none());
   nb::class_<fcca::LimitArrays>(m, "Limits")
       .def(nb::init<std::optional<fcca::Matrix>, std::optional<fcca::Matrix>, std::optional<fcca::Bytes>, std::optional<fcca::Doubles>,
                     std::optional<fcca::Doubles>, std::optional<fcca::Doubles>, std::optional<fcca::FlatBytes>, std::optional<fcca::Doubles>,
@@ -360,7 +365,7 @@ NB_MODULE(_core, m) {
         nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("solve_linear", &fcca::solve_linear, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("limits"), nb::arg("coef"), nb::arg("centre"), nb::arg("intercept"),
-        nb::arg("box_low"), nb::arg("box_high"), nb::arg("lambda0"), nb::arg("lambda1"),
+        nb::arg("box_low"), nb::arg("box_high"), nb::arg("unit"), nb::arg("lambda0"), nb::arg("lambda1"),
         nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("solve_ensemble", &fcca::solve_ensemble, nb::arg("rows"), nb::arg("points"), nb::arg("own_class"), nb::arg("target"),
         nb::arg("margin"), nb::arg("cells"), nb::arg("limits"), nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"),

@@ -22,6 +22,11 @@ class Cells:
         kinds: _Bytes | None,
         first_code: _Longs | None,
         code_cell: _Ints | None,
+        unit: _Floats | None = None,
+        unordered: float = 1.0,
+        first_knot: _Longs | None = None,
+        knot: _Floats | None = None,
+        rank: _Floats | None = None,
     ) -> None: ...
 
 class Limits:
@@ -82,6 +87,7 @@ def solve_linear(
     intercept: float,
     box_low: _Floats,
     box_high: _Floats,
+    unit: _Floats,
     lambda0: float,
     lambda1: float,
     lambda2: float,

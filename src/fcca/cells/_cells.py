@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
+from fcca.cells._distances import Distances
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -34,6 +35,8 @@ class Cells:
         Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
     closed : ndarray of shape (n_cells,) or None
         Cells without a training value in which nothing lands, unless on a grid.
+    distances : Distances or None
+        How far changes go; None before it is measured.
     """
 
     first_cut: NDArray[np.int64]
@@ -44,6 +47,7 @@ class Cells:
     code_count: dict[int, Floats] = field(default_factory=dict)
     has_missing: NDArray[np.bool_] | None = None
     closed: NDArray[np.bool_] | None = None
+    distances: Distances | None = field(default_factory=Distances)
 
     @classmethod
     def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
@@ -91,7 +95,16 @@ class Cells:
         closed = None if self.closed is None else self.closed.astype(np.uint8)
         box = (self.box_low, self.box_high)
         return _core.Cells(
-            self.first_cut, self.cuts, self.smallest, self.largest, *box, closed, kinds, first_code, code_cell
+            self.first_cut,
+            self.cuts,
+            self.smallest,
+            self.largest,
+            *box,
+            closed,
+            kinds,
+            first_code,
+            code_cell,
+            **(self.distances or Distances()).as_core(),
         )
 
     def observe(self, X: Floats) -> Cells:

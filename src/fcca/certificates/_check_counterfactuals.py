@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from fcca.certificates._distances import Measure
 from fcca.certificates._evidence import NEAR, Bools, Floats, Longs, Material, is_near, named_rows, problem_of_rows
 from fcca.models import TreeEnsemble
 
@@ -202,7 +203,7 @@ def _costs(given: Material) -> Floats:
     search, rules = given.stated.parameters.search, given.stated.parameters.rules
     weight = {name: factor for rule in rules for name, factor in rule.cost_factors.items()}
     group = {name: rule.group[0] for rule in rules for name in rule.group}
-    low, high = _range(given.table)
+    distance_of = Measure.of(given)
     total = np.zeros(len(given.at))
     switched: set[tuple[int, str]] = set()
     origin, landing = given.origin[0], given.landing[0]
@@ -213,8 +214,7 @@ def _costs(given: Material) -> Floats:
                 continue
             switched.add((point, group[name]))
         unordered = given.columns.is_category[j] or np.isnan(origin[k]) or name in group
-        width = high[j] - low[j]
-        distance = 1.0 if unordered else abs(landing[k] - origin[k]) / width if width > 0 else np.inf
+        distance = distance_of.unordered if unordered else distance_of.between(j, origin[k], landing[k])
         price = search["lambda0"] + search["lambda1"] * distance + search["lambda2"] * distance * distance
         total[point] += price * weight.get(name, 1.0)
     return total

@@ -139,6 +139,7 @@ def _by_tree_programs(
     """Trees, under any rules."""
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
+    engine.cells.distances = given.distances
     found = engine.solve(
         given.before[chosen],
         np.arange(len(chosen)),
@@ -168,7 +169,8 @@ def _by_linear_programs(
     boundary = model.boundary if model.n_outputs == 1 else 0.0
     own = Limits() if limits is None else limits
     box = engine.cells.box_low, engine.cells.box_high
-    search = LinearSearch(Task(model, *box, engine.training, own, problem.lambda0, problem.lambda1), boundary)
+    task = Task(model, *box, given.distances, engine.training, own, problem.lambda0, problem.lambda1)
+    search = LinearSearch(task, boundary)
     ends = np.inf if time_limit is None else monotonic() + time_limit
     for k, point in enumerate(chosen.tolist()):
         own_class = int(given.own_class[point])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fcca.cells import Distances
 from fcca.certificates._fingerprints import plain_label
 from fcca.certificates._reading import CertificateDocument, Points
 from fcca.certificates._writing import WITHOUT_ANSWER
@@ -124,12 +125,21 @@ class Material:
         parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
         table = search.encode(self.rows.X)
-        return search.with_statistics(search.statistics(table), rows=table)
+        statistics = search.statistics(table, weight=self.weight)
+        ready = search.with_statistics(statistics, rows=table)
+        return ready.with_bins(ready.bins(table, self.weight)) if ready.needs_bins else ready
 
     @property
     def engine(self) -> CounterfactualEngine:
         """The engine, which has seen the rows."""
         return self.search.engine
+
+    @property
+    def distances(self) -> Distances:
+        """What a distance of 1 is, by the parameters and these rows."""
+        distances = self.engine.cells.distances
+        assert distances is not None
+        return distances
 
     @cached_property
     def table(self) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fcca.certificates._writing import FORMAT, IN_PIECES, SEARCH, VERSION
 from fcca.constraints import Constraint
-from fcca.counterfactuals import STATUSES
+from fcca.counterfactuals import STATUSES, check_category_distance, check_scale
 from fcca.discretizers import PRESETS
 from fcca.exceptions import InvalidInputError
 from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
@@ -298,6 +298,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
     _reader.check_range(search, ("max_thresholds",), 1, math.inf, where)
     if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")
+    search |= _distances(given, where)
     tree = _reader.entry(given, "tree", dict, where)
     asked = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no number of nodes
     if asked["criterion"] not in CRITERIA:
@@ -315,6 +316,23 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
         tree_is_limited=asked["max_nodes"] is not None or seconds is not None,
         **asked,
     )
+
+
+def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
+    """What a distance of 1 is; old documents have the paper's."""
+    given = {"scale": "range", "category_distance": 1.0} | given
+    scale = _reader.entry(given, "scale", str | dict, where)
+    distance = _reader.entry(
+        given, "category_distance", str if isinstance(given["category_distance"], str) else float, where
+    )
+    if isinstance(scale, dict):
+        scale = _reader.entries(scale, dict.fromkeys(scale, float), "the scale")
+    try:
+        check_scale(scale)
+        check_category_distance(distance)
+    except InvalidInputError as error:
+        raise _reader.damaged(str(error).rstrip(".")) from error
+    return {"scale": scale, "category_distance": distance}
 
 
 def _rule(entry: Any) -> Constraint:

@@ -1,5 +1,11 @@
 """Exact counterfactuals: the problem, the engine that solves it and what it returns."""
 
+from fcca.counterfactuals._distance_units import (
+    BinCounts as BinCounts,
+    ValueCounts as ValueCounts,
+    check_columns_of_scale as check_columns_of_scale,
+    check_scale_of_model as check_scale_of_model,
+)
 from fcca.counterfactuals._engine import CounterfactualEngine as CounterfactualEngine
 from fcca.counterfactuals._explainer import CounterfactualExplainer
 from fcca.counterfactuals._explanations import Explanations
@@ -9,7 +15,11 @@ from fcca.counterfactuals._margins import (
     margin_of_share as margin_of_share,
 )
 from fcca.counterfactuals._observations import Observations as Observations
-from fcca.counterfactuals._problem import CounterfactualProblem as CounterfactualProblem
+from fcca.counterfactuals._problem import (
+    CounterfactualProblem as CounterfactualProblem,
+    check_category_distance as check_category_distance,
+    check_scale as check_scale,
+)
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
 from fcca.counterfactuals._sentences import (
     Move as Move,

@@ -12,9 +12,16 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.cells import Cells, TrainingValues
+from fcca.cells import Cells, Distances, TrainingValues
 from fcca.constraints import Limits
 from fcca.counterfactuals._batch import Batch, Progress
+from fcca.counterfactuals._distance_units import (
+    BinCounts,
+    ValueCounts,
+    check_columns_of_scale,
+    check_scale_of_model,
+    measured,
+)
 from fcca.counterfactuals._examples import Examples
 from fcca.counterfactuals._forest import Forest
 from fcca.counterfactuals._observations import Observations
@@ -66,7 +73,7 @@ class CounterfactualEngine:
     -----
     All tables here are float64, with the codes of ``model.columns`` where a column holds categories. Call :meth:`observe`
     with the training rows, in one or more chunks, before :meth:`solve`: they give the box, the scale of the costs and the
-    values that moves land on.
+    values that moves land on. :meth:`solve` measures distances on the rows that are kept, unless :meth:`measure` has.
     """
 
     def __init__(
@@ -87,7 +94,6 @@ class CounterfactualEngine:
         self.tables: AdditiveTables | EnsembleTables | None = None
         self.examples = Examples(self.model.n_features)
         self.training = TrainingValues()
-        self._sets: dict[tuple[int, int, int], frozenset[int]] = {}
         if isinstance(self.model, TreeEnsemble):
             self.forest = Forest.of(self.model)
             self.cells, self.native_cuts = self.forest.cells()
@@ -98,6 +104,8 @@ class CounterfactualEngine:
             self.cells = Cells.from_cuts([np.empty(0)] * self.model.n_features)
         else:
             raise UnsupportedModelError(f"No search for {type(self.model).__name__}.")
+        check_scale_of_model(problem.scale, is_linear=not self.has_cuts)
+        self.cells.distances = self._unmeasured
 
     @property
     def has_cuts(self) -> bool:
@@ -108,6 +116,57 @@ class CounterfactualEngine:
     def takes_missing(self) -> bool:
         """True if the model takes missing values."""
         return getattr(self.model, "missing_left", None) is not None or getattr(self.model, "missing", None) is not None
+
+    @property
+    def is_number(self) -> list[bool]:
+        """Per column, True for numbers and False for categories."""
+        columns = self.model.columns
+        return [True] * self.model.n_features if columns is None else (~columns.is_category).tolist()
+
+    @property
+    def _unmeasured(self) -> Distances | None:
+        """Distances before any row is known; None where they depend on the rows."""
+        scale, unordered = self.problem.scale, self.problem.category_distance
+        return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
+
+    def measure(
+        self,
+        names: Sequence[str],
+        values: ValueCounts | None = None,
+        bins: BinCounts | None = None,
+        *,
+        compare: bool = True,
+    ) -> CounterfactualEngine:
+        """Measure what a distance of 1 is; return self.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the columns.
+        values : ValueCounts, optional
+            For scales by rank or deviation.
+        bins : BinCounts, optional
+            For a category_distance of "auto", where there are no values.
+        compare : bool, default=True
+            Whether a category_distance of "auto" is needed; it is 1 otherwise.
+        """
+        problem = self.problem
+        check_columns_of_scale(problem.scale, names, self.is_number)
+        unordered = problem.category_distance if compare or problem.category_distance != "auto" else 1.0
+        distances = measured(problem.scale, unordered, self.cells, names, values=values, bins=bins)
+        self.cells = replace(self.cells, distances=distances)
+        return self
+
+    def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
+        """Measure what a distance of 1 is on the rows that are kept; return self."""
+        values = ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None)
+        return self.measure(names, values)
+
+    @property
+    def category_distance(self) -> float:
+        """Distance of a change of category, once it is measured."""
+        assert self.cells.distances is not None
+        return self.cells.distances.unordered
 
     def _coded(self, X: Floats) -> Floats:
         """Replace missing categories by their code, which follows the last category's."""
@@ -177,7 +236,13 @@ class CounterfactualEngine:
             The rows themselves, kept by reference.
         """
         engine = copy(self)
-        engine.cells = replace(self.cells, smallest=seen.smallest, largest=seen.largest, code_count=dict(seen.code_count))
+        engine.cells = replace(
+            self.cells,
+            smallest=seen.smallest,
+            largest=seen.largest,
+            code_count=dict(seen.code_count),
+            distances=self._unmeasured,
+        )
         engine.examples = Examples(self.model.n_features)
         engine.examples.take(seen.example_numbers, seen.example_rows)
         kept = None if rows is None else [self._coded(rows)]
@@ -220,33 +285,6 @@ class CounterfactualEngine:
         position = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
         found = order[position]
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
-
-    def crossed_set(self, feature: int, origin: float, landing: float) -> frozenset[int]:
-        """Smallest set of categories in a test of the model with the landing, without the origin.
-
-        It corresponds to the cut crossed last for numbers. Of equally small sets, the first by its codes.
-
-        Parameters
-        ----------
-        feature : int
-        origin, landing : float
-            Codes; NaN for a missing origin.
-        """
-        n_codes = len(self.cells.code_cell[feature])
-        before, after = n_codes - 1 if np.isnan(origin) else int(origin), int(landing)
-        key = (int(feature), before, after)
-        if key not in self._sets:
-            sides = [
-                side
-                for node, goes_left in self.forest.sets.items()
-                if self.forest.feature[node] == feature
-                for side in (goes_left, ~goes_left)
-                if side[after] and not side[before]
-            ]
-            entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
-            # For plausibility alone, a category may be entered that no test of the model tells apart.
-            self._sets[key] = min(entered, key=lambda codes: (len(codes), sorted(codes)), default=frozenset({after}))
-        return self._sets[key]
 
     def plausibility(self, share: float) -> Plausibility:
         """Fit the plausibility of counterfactuals: no odder than all but a share of the rows."""
@@ -297,6 +335,8 @@ class CounterfactualEngine:
         progress : callable, optional
             Called with the number of points done.
         """
+        if self.cells.distances is None:
+            self.measure_rows(feature_names)
         n = len(points)
         limits = NO_LIMITS if limits is None else limits
         batch = Batch(
@@ -438,7 +478,7 @@ class CounterfactualEngine:
         assert isinstance(self.model, TreeEnsemble)
         cells, cuts = self.cells, self._rule_cuts(batch.limits)
         if cuts:
-            cells, _ = self.forest.cells(cuts)
+            cells = replace(self.forest.cells(cuts)[0], distances=cells.distances)
             for rows in self.training.rows():
                 cells.observe(rows)
         return solve_milp(**batch.arguments(), model=self.model, cells=cells, limits=batch.limits, training=self.training)

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from fcca.constraints import Constraint, Limits, broken_by, check_rules, compile_rules, holds, limits_for
 from fcca.counterfactuals._alternatives import cheapest_alternatives
 from fcca.counterfactuals._batch import Progress
+from fcca.counterfactuals._distance_units import check_columns_of_scale, check_not_far
 from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
 from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
-from fcca.counterfactuals._problem import CounterfactualProblem, is_number
+from fcca.counterfactuals._problem import CounterfactualProblem, Scale, is_number
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
 from fcca.counterfactuals._workers import answered_alone
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
@@ -34,7 +35,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 PROBABILITY_TOLERANCE = 1e-6
-FARTHEST = 1e90  # in ranges of the data; its square times the largest lambda is still a number
 FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was given"
 
 
@@ -79,13 +79,22 @@ class CounterfactualExplainer:
         Anything that :func:`fcca.read_model` reads, and boosters of XGBoost, LightGBM and CatBoost themselves. It is used
         as it is.
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data, or other data like it: its range is the unit of distances, and a change stays inside it. A feature
+        Training data, or other data like it: distances are measured on it, and a change stays inside its range. A feature
         that moves goes into another of the cells between the classifier's cuts, and lands there on the value of X nearest
         to where it came from, or on the middle of the cell where X has no value in it. A linear classifier has no cuts;
-        there a change stops where the answer turns. To go from one category to another is a distance of 1.
+        there a change stops where the answer turns.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
-        distances in units of the range.
+        distances as ``scale`` says.
+    scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
+        What a distance of 1 is for numbers. "range": the range of X. "rank": the way from the lowest to the highest rank of
+        the values of X, which is linear between them; for classifiers made of trees. "mad": the median absolute deviation
+        of X, or the mean one where that is 0. A mapping such as ``{"income": 1000}``: these units, and the range for the
+        other columns.
+    category_distance : float or "auto", default="auto"
+        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
+        "auto" is the mean distance of two rows of X in a column of numbers, rounded to two digits; 1 where X has no column
+        of numbers. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
         By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
         ``"10%"``: of the votes for a forest, of the distance between the 5th and the 95th percentile of the scores of X for
@@ -107,6 +116,11 @@ class CounterfactualExplainer:
         Seconds for each search: one per row and, for more answers than one, a few for each answer.
     verbose : int, default=0
         1 shows a progress bar.
+
+    Attributes
+    ----------
+    category_distance_ : float
+        Distance of a change of category.
 
     See Also
     --------
@@ -139,6 +153,8 @@ class CounterfactualExplainer:
         lambda0: float = 0.1,
         lambda1: float = 1.0,
         lambda2: float = 0.0,
+        scale: Scale = "range",
+        category_distance: float | str = "auto",
         margin: float | str = DEFAULT_MARGIN,
         decision_threshold: float | None = None,
         constraints: Iterable[Constraint] | None = None,
@@ -150,7 +166,7 @@ class CounterfactualExplainer:
     ) -> None:
         share = as_share(margin) if isinstance(margin, str) else None
         least: Any = DEFAULT_MARGIN if share is not None else margin
-        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least)
+        problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance)
         _check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
             raise UnsupportedModelError(f"classifier is the class {classifier.__name__}; expected a fitted one of it.")
@@ -193,7 +209,10 @@ class CounterfactualExplainer:
             tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))
         )
         table = self._coding.encode(X, _row_labels(X))
+        check_columns_of_scale(problem.scale, self.feature_names, self.engine.is_number)
         self.engine.observe(table)
+        self.engine.measure_rows(self.feature_names)
+        self.category_distance_ = self.engine.category_distance
         self._is_binary = np.array([np.isin(values[~np.isnan(values)], (0, 1)).all() for values in table.T])
         return table
 
@@ -303,21 +322,8 @@ class CounterfactualExplainer:
         if (n_given := _n_columns(X)) is not None:
             check_columns(names, n_given, self._given_names, len(self.feature_names), knower=GIVEN_BEFORE)
         table = self._coding.encode(X, labels)
-        self._check_distances(table)
+        check_not_far(table, self.engine.cells, self.feature_names, self.engine.is_number)
         return table, np.arange(len(table)) if labels is None else labels
-
-    def _check_distances(self, table: Floats) -> None:
-        """Check that no row is so far outside the data that costs overflow."""
-        low, high = self.engine.cells.box_low, self.engine.cells.box_high
-        with np.errstate(over="ignore", invalid="ignore"):
-            away = np.fmax(low - table, table - high) / np.where(high > low, high - low, 1.0)
-            far = np.argwhere(~(away < FARTHEST) & ~np.isnan(table) & ~self.columns.is_category)
-        if len(far):
-            row, column = far[0]
-            raise InvalidInputError(
-                f"Row {row} has {self.feature_names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times the "
-                f"range of the data ({low[column]:g} to {high[column]:g}) away from it. Check the units."
-            )
 
     def _wanted(self, target: Any, own: Codes) -> Codes:
         """Positions of the target classes; -1 for any other class."""

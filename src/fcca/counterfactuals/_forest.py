@@ -122,6 +122,27 @@ class Forest:
         n_codes = self.n_codes | {group[0]: len(patterns) + 1}
         return replace(self, feature=feature, threshold=threshold, sets=sets, n_codes=n_codes)
 
+    def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
+        """Smallest set of categories in a test of the trees with the landing, without the origin.
+
+        It corresponds to the cut crossed last for numbers. Of equally small sets, the first by its codes.
+
+        Parameters
+        ----------
+        feature, origin, landing : int
+            A column of categories, and codes.
+        """
+        sides = [
+            side
+            for node, goes_left in self.sets.items()
+            if self.feature[node] == feature
+            for side in (goes_left, ~goes_left)
+            if side[landing] and not side[origin]
+        ]
+        entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
+        # For plausibility alone, a category may be entered that no test tells apart.
+        return min(entered, key=lambda codes: (len(codes), sorted(codes)), default=frozenset({landing}))
+
     @cached_property
     def _side_values(self) -> Floats:
         """Per node, the mean of the first output over the leaves below it."""

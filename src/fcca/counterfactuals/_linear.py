@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.cells import Cells, TrainingValues
+from fcca.cells import Cells, Distances, TrainingValues
 from fcca.constraints import Limits
 from fcca.counterfactuals._batch import Batch
 from fcca.counterfactuals._linear_many import beat_own_class
@@ -68,9 +68,14 @@ class LinearSolver:
             parts.append((hard, self._by_programs(batch, hard, ends)))
         return Answers.joined(parts)
 
+    @property
+    def _distances(self) -> Distances:
+        assert self.cells.distances is not None  # measured before anything is searched
+        return self.cells.distances
+
     def _task(self, batch: Batch) -> Task:
         box, problem = (self.cells.box_low, self.cells.box_high), batch.problem
-        return Task(self.model, *box, self.observed, batch.limits, problem.lambda0, problem.lambda1)
+        return Task(self.model, *box, self._distances, self.observed, batch.limits, problem.lambda0, problem.lambda1)
 
     def _cuts(self, point: NDArray[np.int64], feature: NDArray[np.int32], landing: Floats) -> Floats:
         return np.where(np.isin(feature, list(self.model.effects)), np.nan, landing)
@@ -149,11 +154,19 @@ class LinearSolver:
                 limits=core_limits(self.cells, replace(limits, fillable=None, moves={}), (), None),
                 box_low=self.cells.box_low,
                 box_high=self.cells.box_high,
+                unit=self._units(),
                 coef=model.coef[0],
                 centre=model.centre,
                 intercept=float(model.intercept[0] - self.boundary),
             )
         )
+
+    def _units(self) -> Floats:
+        """What a distance of 1 is, by column."""
+        if self._distances.unit is not None:
+            return self._distances.unit
+        width = self.cells.box_high - self.cells.box_low
+        return np.where(width > 0, np.minimum(width, np.finfo(np.float64).max), 1.0)
 
     # --- categories, where there is one score -----------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -10,31 +11,74 @@ from typing import Any
 from fcca.exceptions import InvalidInputError
 
 LARGEST = 1e100  # sums of costs stay far from overflow
+SCALES = ("range", "rank", "mad")
+
+Scale = str | Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class CounterfactualProblem:
     """The cheapest change that makes the model answer another class by at least ``margin`` of score.
 
-    The cost is ``lambda0 · (features moved) + lambda1 · Σ|move| + lambda2 · Σ move²``, moves in units of the training
-    range.
+    The cost is ``lambda0 · (features moved) + lambda1 · Σ distance + lambda2 · Σ distance²``.
+
+    Attributes
+    ----------
+    lambda0, lambda1, lambda2, margin : float
+    scale : {"range", "rank", "mad"} or mapping of column names to units
+        What a distance of 1 is for numbers: the training range (also of columns that a mapping leaves out), the way from the
+        lowest to the highest rank, or the median absolute deviation.
+    category_distance : float or "auto"
+        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
+        "auto" is the mean distance of two training rows on the columns of numbers.
     """
 
     lambda0: float = 0.1
     lambda1: float = 1.0
     lambda2: float = 0.0
     margin: float = 1e-4
+    scale: Scale = "range"
+    category_distance: float | str = 1.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in ("lambda0", "lambda1", "lambda2", "margin"):
+            value = getattr(self, name)
             if not is_number(value):
-                raise InvalidInputError(f"{field.name} must be a number, got {value!r}.")
+                raise InvalidInputError(f"{name} must be a number, got {value!r}.")
         for name in ("lambda0", "lambda1", "lambda2"):
             if not 0 <= getattr(self, name) <= LARGEST:
                 raise InvalidInputError(f"{name} must be a number from 0 to {LARGEST:g}, got {getattr(self, name)!r}.")
         if not 0 < self.margin <= LARGEST:
             raise InvalidInputError(f"margin must be a number above 0 and up to {LARGEST:g}, got {self.margin!r}.")
+        check_scale(self.scale)
+        check_category_distance(self.category_distance)
+
+
+def check_scale(scale: Any) -> None:
+    """Check a scale, apart from the names of its columns."""
+    if isinstance(scale, str) and scale in SCALES:
+        return
+    if not isinstance(scale, Mapping):
+        raise InvalidInputError(
+            f"scale must be one of {', '.join(map(repr, SCALES))} or units by column, such as {{'income': 1000}}; got "
+            f"{scale!r}."
+            f"{scale!r}."
+        )
+    for name, unit in scale.items():
+        if not is_number(unit) or not 1 / LARGEST <= unit <= LARGEST:
+            raise InvalidInputError(
+                f"scale must give a number from {1 / LARGEST:g} to {LARGEST:g} as the unit of {name!r}, got {unit!r}."
+            )
+
+
+def check_category_distance(distance: Any) -> None:
+    """Check the distance of a change of category."""
+    if isinstance(distance, str) and distance == "auto":
+        return
+    if not is_number(distance) or not 1 / LARGEST <= distance <= LARGEST:
+        raise InvalidInputError(
+            f"category_distance must be 'auto' or a number from {1 / LARGEST:g} to {LARGEST:g}, got {distance!r}."
+        )
 
 
 def is_number(value: Any) -> bool:

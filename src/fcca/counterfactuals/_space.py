@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,7 +164,7 @@ class SearchSpace:
         for group in groups:
             forest = forest.grouped(group.columns, group.patterns)
         if finer or groups or rule_cuts:
-            parts, _ = forest.cells(rule_cuts)
+            parts = replace(forest.cells(rule_cuts)[0], distances=cells.distances)
             for X in observed.rows():
                 parts.observe(_grouped(X, groups))
             cells = parts.within(cells) if finer else parts

@@ -104,7 +104,7 @@ def _crossed_sets(
         if move not in known:
             categories = columns[move[0]].categories or ()
             # A linear model tells all categories apart: as with numbers, the landing itself makes the condition.
-            entered = engine.crossed_set(*move) if engine.has_cuts else frozenset({move[2]})
+            entered = engine.forest.crossed_set(*move) if engine.has_cuts else frozenset({move[2]})
             known[move] = tuple(categories[code] for code in sorted(entered))
         labels[at] = known[move]
     return labels

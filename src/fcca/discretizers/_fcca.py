@@ -16,23 +16,24 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 
 from fcca.constraints import Constraint
-from fcca.counterfactuals import DEFAULT_MARGIN
+from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model
 from fcca.discretizers._partial_fit import PartialFitTransformer
 from fcca.discretizers._pieces import MemoryPieces, Pieces
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
 from fcca.discretizers._rows import EncodedRows
-from fcca.discretizers._threshold_search import ThresholdSearch, problem_of
+from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import (
     TrainingData,
     check_training_data,
     decoded,
     distinct_rows,
     fitted_through,
+    problem_of,
     table_for,
 )
 from fcca.exceptions import InvalidInputError
-from fcca.models import check_supported
+from fcca.models import check_supported, is_linear
 from fcca.selection import OptimalSelection, most_frequent
 from fcca.tables import PowerOfTwoScaler, routed_metadata
 from fcca.thresholds import ThresholdTable
@@ -65,7 +66,16 @@ class FCCADiscretizer(PartialFitTransformer):
         leaves out the noise at the boundary. With more than two classes the default ``p0`` means no lower limit.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
         Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
-        distances in units of the training range. A higher ``lambda0`` gives fewer features.
+        distances as ``scale`` says. A higher ``lambda0`` gives fewer features.
+    scale : {"range", "rank", "mad"} or mapping of column names to units, default=None
+        What a distance of 1 is for numbers. "range": the range of the training values, as in the paper. "rank": the way from
+        the lowest to the highest rank of the training values, which is linear between them; for classifiers made of trees.
+        "mad": the median absolute deviation of the training values, or the mean one where that is 0. A mapping such as
+        ``{"income": 1000}``: these units, and the range for the other columns. None is "range".
+    category_distance : float or "auto", default=None
+        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
+        "auto" is the mean distance of two training rows in a column of numbers, rounded to two digits, so that categories
+        and numbers compare; 1 is a full range, which leaves most categories out. None is "auto".
     Q : float, default=0.0
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.
@@ -116,6 +126,8 @@ class FCCADiscretizer(PartialFitTransformer):
         Its classes.
     constant_features_ : list of str
         Columns with one value, which were left out.
+    category_distance_ : float
+        Distance of a change of category; with "auto" it is 1 where no column needs it or no column is of numbers.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where X has column names.
@@ -144,6 +156,8 @@ class FCCADiscretizer(PartialFitTransformer):
         "lambda0": [Interval(Real, 0, None, closed="left")],
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
+        "scale": [str, Mapping, None],
+        "category_distance": [str, Real, None],
         "Q": [Interval(Real, 0, 1, closed="both")],
         "max_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"}), None],
         "margin": [Interval(Real, 0, None, closed="neither"), str],
@@ -168,6 +182,8 @@ class FCCADiscretizer(PartialFitTransformer):
         lambda0: float = 0.1,
         lambda1: float = 1.0,
         lambda2: float = 0.0,
+        scale: str | Mapping[str, float] | None = None,
+        category_distance: float | str | None = None,
         Q: float = 0.0,
         max_thresholds: int | str | None = None,
         margin: float | str = DEFAULT_MARGIN,
@@ -188,6 +204,8 @@ class FCCADiscretizer(PartialFitTransformer):
         self.lambda0 = lambda0
         self.lambda1 = lambda1
         self.lambda2 = lambda2
+        self.scale = scale
+        self.category_distance = category_distance
         self.Q = Q
         self.max_thresholds = max_thresholds
         self.margin = margin
@@ -223,6 +241,7 @@ class FCCADiscretizer(PartialFitTransformer):
         _raise_for_params(metadata, self, "fit")
         self._begin()
         data = check_training_data(self, X, y, sample_weight)
+        self._check_scale(data)
         self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
@@ -260,13 +279,19 @@ class FCCADiscretizer(PartialFitTransformer):
     def check_parameters(self) -> None:
         """Check the parameters, before any work."""
         super().check_parameters()
-        problem_of(self)
+        problem = problem_of(self)
         if self.p0 > self.p1:
             raise InvalidInputError(f"p0 must not be above p1, got p0={self.p0} and p1={self.p1}.")
         if self.n_jobs == 0:
             raise InvalidInputError("n_jobs must not be 0: None is one thread, -1 is one per core.")
         if self.estimator is not None:
             check_supported(self.estimator)
+            check_scale_of_model(problem.scale, is_linear=is_linear(self.estimator))
+
+    def _check_scale(self, data: TrainingData) -> None:
+        """Check the columns that ``scale`` names, before the black box is fitted."""
+        is_number = [True] * data.X.shape[1] if data.columns is None else (~data.columns.is_category).tolist()
+        check_columns_of_scale(problem_of(self).scale, self._column_names(), is_number)
 
     def fit_black_box(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """Fit the black box only, as :meth:`fit` would.

@@ -74,6 +74,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     selection: OptimalSelection | None
     statuses_: dict[str, int]
     constant_features_: list[str]
+    category_distance_: float
     classes_: NDArray[Any]
     _partial_fit: PartialFit
 
@@ -104,7 +105,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
                 "sklearn.base.clone(discretizer)."
             )
         rows = encoded_rows(begun.search, X, None, sample_weight)
-        statistics = begun.statistics + begun.search.statistics(rows.X)
+        statistics = begun.statistics + begun.search.statistics(rows.X, weight=rows.weight, one_pass=True)
         self._partial_fit = replace(begun, statistics=statistics, observed=True)
         return self
 
@@ -159,7 +160,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
             return self
         statistics = begun.statistics
         if not begun.observed:
-            statistics = statistics + begun.search.statistics(rows.X)
+            statistics = statistics + begun.search.statistics(rows.X, weight=rows.weight, one_pass=True)
         search = begun.search.with_statistics(statistics)
         _check_no_missing(search)
         if begun.counts is None and begun.observed:
@@ -205,7 +206,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         """The state so far, with the present parameters; or a new state."""
         if not hasattr(self, "_partial_fit"):
             search = self._search_for_pieces(X)
-            return PartialFit(search, search.statistics(np.empty((0, len(search.names)))))
+            return PartialFit(search, search.statistics(np.empty((0, len(search.names))), one_pass=True))
         begun, now = self._partial_fit, self.get_params(deep=False)
         frozen = self.estimator_.estimator if isinstance(self.estimator_, DecidedAt) else self.estimator_
         before = {"estimator": frozen} | {k: v for k, v in vars(begun.search.parameters).items() if k not in FREE}
@@ -259,6 +260,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         """Take the statuses and the constant columns of a search."""
         self.statuses_ = dict(counts.statuses)
         self.constant_features_ = search.constant_features()
+        self.category_distance_ = search.engine.category_distance
 
     def check_parameters(self) -> None:
         """Check the parameters, before any work."""

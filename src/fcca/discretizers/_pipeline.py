@@ -89,7 +89,9 @@ def observe(pieces: Pieces, search: ThresholdSearch) -> tuple[ThresholdSearch, T
         def one_pass(prefix: NDArray[np.uint64], at: int) -> DigitCounts:
             return pieces.sum(f"Medians, {at + 1} of {N_PASSES}", stages.count_digits, ready, columns, prefix, at)
 
-        return search.with_statistics(statistics, medians=medians(columns, one_pass)), statistics
+        ready = search.with_statistics(statistics, medians=medians(columns, one_pass))
+    if ready.needs_bins:
+        ready = ready.with_bins(pieces.sum("Distances", stages.count_bins, ready))
     return ready, statistics
 
 

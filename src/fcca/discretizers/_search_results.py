@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.counterfactuals import STATUSES, Counterfactuals, Observations
+from fcca.counterfactuals import STATUSES, Counterfactuals, Observations, ValueCounts
 from fcca.discretizers._crossings import Crossings
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 
 Bools = NDArray[np.bool_]
 Labels = NDArray[Any]
+
+TIME_LIMITS = ("time_limit", "time_limit_per_row")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class TableStatistics:
         The labels, sorted.
     all_classes : ndarray
         The labels of the rows held out included.
+    values : ValueCounts or None
+        Distinct values of the columns of numbers, where distances need them.
     """
 
     observations: Observations
@@ -44,6 +48,7 @@ class TableStatistics:
     n_rows: int
     classes: Labels
     all_classes: Labels
+    values: ValueCounts | None = None
 
     def __add__(self, other: TableStatistics) -> TableStatistics:
         return TableStatistics(
@@ -53,6 +58,7 @@ class TableStatistics:
             self.n_rows + other.n_rows,
             _union(self.classes, other.classes),
             _union(self.all_classes, other.all_classes),
+            None if self.values is None or other.values is None else self.values + other.values,
         )
 
 
@@ -142,3 +148,42 @@ class OutOfTimeError(NoCounterfactualError):
 
     def __str__(self) -> str:
         return f"{self.what} The time limit ended them all: raise {' and '.join(self.limits)}."
+
+
+def check_some_condition(counts: CrossingCounts, given: Any, known: list[Any], classes: Sequence[Any]) -> None:
+    """Check that some condition was found; say why where none was.
+
+    Parameters
+    ----------
+    counts : CrossingCounts
+    given : namespace
+        Parameters of an FCCADiscretizer.
+    known : list
+        Classes of the black box.
+    classes : sequence
+        Those of y.
+    """
+    n = counts.n_counterfactuals
+    if counts.n_correct == 0:
+        others = f"; those of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
+        raise NoCounterfactualError(
+            f"The classifier gets none of the {counts.n_rows} rows right, so there is no row to compute a "
+            f"counterfactual for. Its classes are {known}{others}."
+        )
+    if n == 0:
+        raise NoCounterfactualError(
+            f"No row is classified correctly with a probability between p0={given.p0} and p1={given.p1}. The "
+            f"{counts.n_correct} correctly classified rows lie between {counts.least:.4g} and "
+            f"{counts.most:.4g}: widen the band."
+        )
+    if len(counts.table):
+        return
+    what = f"None of the {n} counterfactual searches gave a threshold: {dict(counts.statuses)}."
+    if counts.statuses.get("feasible", 0) + counts.statuses.get("unknown", 0) == n:
+        set_limits = [name for name in TIME_LIMITS if getattr(given, name) is not None]
+        raise OutOfTimeError(what, *(set_limits or TIME_LIMITS[:1]))
+    rules = " The constraints may forbid every change." if given.constraints else ""
+    raise NoCounterfactualError(
+        f"{what} There is none if the classifier predicts one class everywhere inside the data's range, or the other "
+        f"by less than the margin.{rules}"
+    )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from fcca.cells import Cells
+from fcca.counterfactuals import BinCounts
 from fcca.discretizers._counted_rows import CountedRows, DistinctRows, RowCoder
 from fcca.discretizers._medians import DigitCounts
 from fcca.discretizers._rows import EncodedRows, Rows, n_rows_of
@@ -101,10 +102,23 @@ def observe(rows: AnyRows, search: ThresholdSearch) -> TableStatistics | None:
     training, testing = rows.training(search), rows.testing(search)
     if not len(training) and (testing is None or not len(testing)):
         return None
-    statistics = search.statistics(training.X, training.y)
+    statistics = search.statistics(training.X, training.y, training.weight)
     if testing is None:
         return statistics
     return replace(statistics, all_classes=np.union1d(statistics.classes, testing.y))
+
+
+def count_bins(rows: AnyRows, search: ThresholdSearch) -> BinCounts | None:
+    """Count the training rows in bins of the range of each column.
+
+    Parameters
+    ----------
+    rows : Rows or EncodedRows
+    search : ThresholdSearch
+        With the statistics of all rows.
+    """
+    training = rows.training(search)
+    return search.bins(training.X, training.weight) if len(training) else None
 
 
 def count_digits(

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from fcca.cells import Cells
 from fcca.constraints import Constraint, Fillable, Limits, check_rules, compile_rules, holds
 from fcca.counterfactuals import (
-    DEFAULT_MARGIN,
     STATUSES,
+    BinCounts,
     CounterfactualEngine,
-    CounterfactualProblem,
     Counterfactuals,
+    ValueCounts,
     as_share,
+    check_columns_of_scale,
     margin_of_share,
 )
 from fcca.discretizers._crossings import (
@@ -33,12 +34,11 @@ from fcca.discretizers._crossings import (
     values_around,
 )
 from fcca.discretizers._landings import Landings
-from fcca.discretizers._search_results import CrossingCounts, OutOfTimeError, SearchResult, TableStatistics
-from fcca.discretizers._validation import columns_for
+from fcca.discretizers._search_results import CrossingCounts, SearchResult, TableStatistics, check_some_condition
+from fcca.discretizers._validation import columns_for, problem_of
 from fcca.discretizers._warnings import warn_caller
 from fcca.exceptions import (
     InvalidInputError,
-    NoCounterfactualError,
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
@@ -53,8 +53,6 @@ Labels = NDArray[Any]
 
 # Linear models have no cuts: every row lands somewhere else, so landings this share of the range apart count as one.
 LINEAR_MERGE_TOLERANCE = 0.01
-
-TIME_LIMITS = ("time_limit", "time_limit_per_row")
 
 
 class ThresholdSearch:
@@ -91,6 +89,7 @@ class ThresholdSearch:
         self.names = list(names)
         self.has_names = column_names(like) is not None
         self.engine = CounterfactualEngine(estimator, problem_of(self.parameters), like=like)
+        check_columns_of_scale(self.engine.problem.scale, self.names, self.engine.is_number)
         self.columns: Columns | None = None
         self.rules: tuple[Constraint, ...] = ()
         self.in_memory = False
@@ -157,7 +156,9 @@ class ThresholdSearch:
 
     # --- statistics ---------------------------------------------------------------------------------------------------
 
-    def statistics(self, X: Floats, y: Labels | None = None) -> TableStatistics:
+    def statistics(
+        self, X: Floats, y: Labels | None = None, weight: Floats | None = None, *, one_pass: bool = False
+    ) -> TableStatistics:
         """Collect the statistics of encoded rows.
 
         Parameters
@@ -165,6 +166,9 @@ class ThresholdSearch:
         X : ndarray of shape (n_rows, n_features)
             There may be no rows.
         y : ndarray of shape (n_rows,), optional
+        weight : ndarray of shape (n_rows,), optional
+        one_pass : bool, default=False
+            Whether rows are not read again: the values for a category distance of "auto" are then collected here.
         """
         engine = self.engine.fresh()
         has_missing: Bools = np.zeros(len(self.names), dtype=bool)
@@ -176,7 +180,13 @@ class ThresholdSearch:
             if self.parameters.constraints:
                 is_binary[:] = [np.isin(values[~np.isnan(values)], (0, 1)).all() for values in X.T]
         classes: Labels = np.empty(0) if y is None else np.unique(y)
-        return TableStatistics(engine.observations(), has_missing, is_binary, len(X), classes, classes)
+        values = ValueCounts.of(X, engine.is_number, weight) if self._needs_values(one_pass) else None
+        return TableStatistics(engine.observations(), has_missing, is_binary, len(X), classes, classes, values)
+
+    def _needs_values(self, one_pass: bool) -> bool:
+        problem = self.engine.problem
+        auto = one_pass and problem.category_distance == "auto" and not all(self.engine.is_number)
+        return problem.scale in ("mad", "rank") or auto
 
     def with_statistics(
         self, statistics: TableStatistics, *, medians: Mapping[int, float] | None = None, rows: Floats | None = None
@@ -198,11 +208,48 @@ class ThresholdSearch:
         other.has_missing, other.is_binary = statistics.has_missing, statistics.is_binary
         other.columns = columns_for(self.engine.model, statistics.has_missing.tolist())
         given = self.parameters
+        other.rules = check_rules(given.constraints or ())
+        other.engine.measure(self.names, statistics.values, compare=statistics.values is not None and other._has_unordered)
         if isinstance(given.margin, str):
             assert rows is not None  # discretizers do not accept such a margin for pieces
             margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
             other.engine.problem = replace(self.engine.problem, margin=margin)
-        other.rules = check_rules(given.constraints or ())
+        return other
+
+    @property
+    def needs_bins(self) -> bool:
+        """True where the category distance is taken from the data, and needs bins for that."""
+        auto = self.engine.problem.category_distance == "auto"
+        return auto and self._has_unordered and not self._needs_values(one_pass=False)
+
+    @property
+    def _has_unordered(self) -> bool:
+        """True where some changes have no direction: of categories, missing values and one-hot groups."""
+        rules = any(rule.group for rule in self.rules)
+        return rules or not all(self.engine.is_number) or bool(self.has_missing.any())
+
+    def bins(self, X: Floats, weight: Floats | None) -> BinCounts:
+        """Count encoded rows in bins of the range of each column; the counts add up.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+        weight : ndarray of shape (n_rows,) or None
+        """
+        cells = self.engine.cells
+        is_number = np.array(self.engine.is_number)
+        return BinCounts.of(X, np.where(is_number, cells.box_low, np.nan), cells.box_high, weight)
+
+    def with_bins(self, bins: BinCounts) -> ThresholdSearch:
+        """Copy that knows the category distance of the data.
+
+        Parameters
+        ----------
+        bins : BinCounts
+            Of all rows.
+        """
+        other = copy(self)
+        other.engine = copy(self.engine).measure(self.names, bins=bins)
         return other
 
     @property
@@ -390,7 +437,7 @@ class ThresholdSearch:
         position : ndarray of int
             Per condition of the counts, its position in the table; empty where the counts are compacted.
         """
-        self._check_some_condition(counts, classes)
+        check_some_condition(counts, self.parameters, self.engine.model.classes.tolist(), classes)
         tolerance = self.parameters.merge_tolerance
         if tolerance == "auto":
             tolerance = 0.0 if self.engine.has_cuts else LINEAR_MERGE_TOLERANCE
@@ -441,38 +488,3 @@ class ThresholdSearch:
         if self.parameters.round_thresholds and (self.engine.has_cuts or around is not None):
             return table.rounded()
         return table, np.arange(len(table))
-
-    def _check_some_condition(self, counts: CrossingCounts, classes: Sequence[Any]) -> None:
-        given, n = self.parameters, counts.n_counterfactuals
-        if counts.n_correct == 0:
-            others = f"; those of y are {list(classes[:3])}{', …' if len(classes) > 3 else ''}" if len(classes) else ""
-            raise NoCounterfactualError(
-                f"The classifier gets none of the {counts.n_rows} rows right, so there is no row to compute a "
-                f"counterfactual for. Its classes are {self.engine.model.classes.tolist()}{others}."
-            )
-        if n == 0:
-            raise NoCounterfactualError(
-                f"No row is classified correctly with a probability between p0={given.p0} and p1={given.p1}. The "
-                f"{counts.n_correct} correctly classified rows lie between {counts.least:.4g} and "
-                f"{counts.most:.4g}: widen the band."
-            )
-        if len(counts.table):
-            return
-        what = f"None of the {n} counterfactual searches gave a threshold: {dict(counts.statuses)}."
-        if counts.statuses.get("feasible", 0) + counts.statuses.get("unknown", 0) == n:
-            set_limits = [name for name in TIME_LIMITS if getattr(given, name) is not None]
-            raise OutOfTimeError(what, *(set_limits or TIME_LIMITS[:1]))
-        rules = " The constraints may forbid every change." if given.constraints else ""
-        raise NoCounterfactualError(
-            f"{what} There is none if the classifier predicts one class everywhere inside the data's range, or the other "
-            f"by less than the margin.{rules}"
-        )
-
-
-def problem_of(parameters: Any) -> CounterfactualProblem:
-    """Costs and margin of an FCCADiscretizer's parameters, checked."""
-    margin = parameters.margin
-    if isinstance(margin, str):
-        as_share(margin)
-        margin = DEFAULT_MARGIN
-    return CounterfactualProblem(parameters.lambda0, parameters.lambda1, parameters.lambda2, margin)

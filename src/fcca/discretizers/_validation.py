@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
+from fcca.counterfactuals import DEFAULT_MARGIN, CounterfactualProblem, as_share
 from fcca.exceptions import InvalidInputError
 from fcca.models import Model, as_fitted_on, prepared, weight_parameters
 from fcca.tables import Column, Columns, check_column_names, check_columns, check_weights
@@ -266,3 +267,15 @@ def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> t
     first[1:] = np.any(differs, axis=1) | (label[1:] != label[:-1])
     weights = np.ones(len(X)) if weight is None else weight[order]
     return X[first], y[first], np.add.reduceat(weights, np.flatnonzero(first))
+
+
+def problem_of(parameters: Any) -> CounterfactualProblem:
+    """Costs and margin of an FCCADiscretizer's parameters, checked."""
+    margin = parameters.margin
+    if isinstance(margin, str):
+        as_share(margin)
+        margin = DEFAULT_MARGIN
+    # None: as the defaults are.
+    scale = "range" if parameters.scale is None else parameters.scale
+    distance = "auto" if parameters.category_distance is None else parameters.category_distance
+    return CounterfactualProblem(parameters.lambda0, parameters.lambda1, parameters.lambda2, margin, scale, distance)

@@ -140,7 +140,7 @@ class LinearProgram:
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
         """Add columns for the way beyond the start: a distance, or binary digits of steps."""
-        slope, unit = self.task.model.coef[:, j] * sign, float(self.task.unit[j])
+        slope, unit = self.task.model.coef[:, j] * sign, float(self.task.width[j])
         if steps is None:
             span = abs(border - start) / unit
             if not span > 0:
@@ -164,7 +164,8 @@ class LinearProgram:
         low, high = float(self.low[j]), float(self.high[j])
         if not low <= high:
             return
-        fixed, price = task.lambda0 * float(task.weight[j]), task.lambda1 * float(task.weight[j])
+        weight = float(task.weight[j])
+        fixed, price = task.lambda0 * weight, float(task.per_range[j]) * weight
         grid, nothing = task.limits.grid(j), np.zeros(task.model.n_outputs)
         # Where a move may not be arbitrarily small, or where its direction matters, each direction is opened by itself.
         apart = grid is not None or j in task.directed or low > x0 or high < x0
@@ -187,7 +188,7 @@ class LinearProgram:
                 place = (*grid, k)
                 start = grid[1] + k * grid[0]
             if apart:
-                away = abs(start - x0) / float(task.unit[j])
+                away = abs(start - x0) / float(task.width[j])
                 switch = self._column(fixed + price * away, task.model.coef[:, j] * (start - x0))
                 self._change[j].append((switch, start - x0))
                 unit.switches.append(switch)
@@ -214,7 +215,7 @@ class LinearProgram:
                 return
             k = min(max(round((start - grid[1]) / grid[0]), first), last)
             start = grid[1] + k * grid[0]
-        price = (task.lambda0 + task.lambda1) * float(task.weight[j])
+        price = task.unordered_price(j)
         switch = self._column(price, task.model.coef[:, j] * (start - task.model.centre[j]) - task.missing[j])
         unit = ChangeColumns([], [switch], j, shared=True)
         self._change[j] = [(switch, start)]
@@ -234,7 +235,7 @@ class LinearProgram:
 
     def _add_group(self, group: tuple[int, ...]) -> None:
         task = self.task
-        price = (task.lambda0 + task.lambda1) * float(task.weight[group[0]])
+        price = task.unordered_price(group[0])
         held = self.row[list(group)]
         unit = ChangeColumns([], [])
         for at in range(len(group)):
@@ -333,7 +334,7 @@ class LinearProgram:
         beyond = values[values > x0] if leg.sign > 0 else -values[values < x0][::-1]
         nearest = leg.sign * float(beyond[0]) if len(beyond) else leg.border
         nearest = min(nearest, leg.border) if leg.sign > 0 else max(nearest, leg.border)
-        least = (nearest - leg.start) * leg.sign / float(self.task.unit[j])
+        least = (nearest - leg.start) * leg.sign / float(self.task.width[j])
         if least > 0:
             ((column, _),) = leg.amount
             self._rows.append(([(column, -1.0), *((switch, least) for switch in moved)], 0.0, least))
@@ -377,7 +378,7 @@ class LinearProgram:
 
     def value(self, unit: ChangeColumns, x: Floats) -> float:
         """Value of an opened number."""
-        width = float(self.task.unit[unit.feature])
+        width = float(self.task.width[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)
             return leg.value(leg.size(x), self._largest(leg), width)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.cells import TrainingValues
+from fcca.cells import Distances, TrainingValues
 from fcca.constraints import Limits
 from fcca.models import LinearModel
 
@@ -23,6 +23,7 @@ class Task:
     model : LinearModel
     box_low, box_high : ndarray of shape (n_features,)
         Smallest and largest training values.
+    distances : Distances
     observed : TrainingValues
         Of the training rows.
     limits : Limits
@@ -35,6 +36,7 @@ class Task:
         model: LinearModel,
         box_low: Floats,
         box_high: Floats,
+        distances: Distances,
         observed: TrainingValues,
         limits: Limits,
         lambda0: float,
@@ -45,7 +47,9 @@ class Task:
         self.observed = observed
         self.lambda0, self.lambda1 = lambda0, lambda1
         width = box_high - box_low
-        self.unit = np.where(width > 0, width, 1.0)
+        self.width = np.where(width > 0, width, 1.0)  # moves are measured in ranges, whatever the unit of the costs
+        self.per_range = lambda1 * (1.0 if distances.unit is None else self.width / distances.unit) * np.ones(len(width))
+        self.unordered = distances.unordered
         self.weight = np.ones(model.n_features) if limits.weight is None else limits.weight
         self.missing = np.zeros((model.n_features, model.n_outputs)) if model.missing is None else model.missing
         self.grouped = {j for group in limits.groups for j in group}
@@ -67,6 +71,10 @@ class Task:
         """Codes in the training rows, by column of categories."""
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
+    def unordered_price(self, j: int) -> float:
+        """Cost of a change of a column that has no direction."""
+        return (self.lambda0 + self.lambda1 * self.unordered) * float(self.weight[j])
+
     def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:
         """Moves of a category: code, cost and change of the scores."""
         effect = self.model.effects[j]
@@ -77,7 +85,7 @@ class Task:
         if not missing and j in self.limits.moves:
             factors = self.limits.moves[j][int(held)]
         before = self.missing[j] if missing else effect[int(held)]
-        price = (self.lambda0 + self.lambda1) * float(self.weight[j])
+        price = self.unordered_price(j)
         return [
             (code, price * float(factors[code]), effect[code] - before)
             for code in self.enterable[j]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.cells import Cells, TrainingValues
+from fcca.cells import Cells, Distances, TrainingValues
 from fcca.constraints import Limits
 
 Floats = NDArray[np.float64]
@@ -142,8 +142,16 @@ class Offers:
         for group in self.limits.groups:
             yield self._switches(group, x0[list(group)], stays[list(group)])
 
+    @property
+    def _distances(self) -> Distances:
+        assert self.cells.distances is not None  # measured before anything is searched
+        return self.cells.distances
+
+    def _unordered(self, n: int) -> Floats:
+        return np.full(n, self._distances.unordered)
+
     def price(self, j: int, distance: Floats) -> Floats:
-        """Cost of moves of a column by some distances, in units of the training range."""
+        """Cost of moves of a column by some distances."""
         fixed, linear, square = self.lambdas
         price: Floats = fixed + linear * distance + square * distance * distance
         return price if self.limits.weight is None else price * self.limits.weight[j]
@@ -158,12 +166,12 @@ class Offers:
         landing = self.landings(i, j, x0)
         if np.isnan(x0):
             landing = landing[~np.isnan(landing)]
-            cost = np.append(self.price(j, np.ones(len(landing))), 0.0)
+            cost = np.append(self.price(j, self._unordered(len(landing))), 0.0)
             return Unit((j,), np.append(landing, np.nan)[:, None], cost, len(landing), in_order=False)
         own = int(np.searchsorted(self.cells.cuts_of(j), x0))
         landing[own] = x0
         width = self._box[1][j] - self._box[0][j]
-        cost = self.price(j, np.abs(landing - x0) / (width if width > 0 else 1.0))
+        cost = self.price(j, self._distances.between(j, x0, landing, width))
         cost[own] = 0.0
         reached = ~np.isnan(landing)
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
@@ -216,7 +224,7 @@ class Offers:
         # Of places alike, the first counts: the most frequent category, and of those the first.
         order = np.lexsort((code, -count[code], factor))
         order = order[np.isfinite(factor[order])]
-        cost = self.price(j, np.ones(len(order))) * factor[order]
+        cost = self.price(j, self._unordered(len(order))) * factor[order]
         return Unit((j,), np.append(x0, code[order])[:, None], np.append(0.0, cost), 0, in_order=False)
 
     @cached_property
@@ -235,7 +243,7 @@ class Offers:
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
         others = patterns[self._switched[group] & changes.any(axis=1) & ~barred]
-        cost = self.price(group[0], np.ones(len(others)))
+        cost = self.price(group[0], self._unordered(len(others)))
         return Unit(group, np.vstack([held, others]), np.append(0.0, cost), 0, in_order=False)
 
 

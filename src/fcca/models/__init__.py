@@ -14,6 +14,7 @@ from fcca.models._precision import largest_passing as largest_passing
 from fcca.models._registry import (
     FROZEN as FROZEN,
     check_supported as check_supported,
+    is_linear as is_linear,
     public_names as public_names,
     read_model,
     supported_models,

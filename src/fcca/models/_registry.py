@@ -144,6 +144,15 @@ def check_supported(estimator: Any) -> None:
         check_supported(estimator.estimator)
 
 
+def is_linear(estimator: Any) -> bool:
+    """True for a linear classifier, fitted or not."""
+    name, reader = _find(estimator)
+    if reader is not None and not reader.is_around:
+        return reader.module == "_linear"
+    inner = estimator.steps[-1][1] if name == PIPELINE else estimator.estimator
+    return inner is not None and is_linear(inner)
+
+
 def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
     """The parameters of ``estimator.fit`` for the rows' weights, for every step that uses them."""
     name, reader = _find(estimator)

@@ -1,0 +1,53 @@
+"""Distances of changes: what a distance of 1 is, by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far a change goes.
+
+    Attributes
+    ----------
+    unit : ndarray of shape (n_features,), or None
+        What a distance of 1 is in each column of numbers; None: the range of its training values.
+    unordered : float
+        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
+    ranks : tuple of (values, ranks) per feature, or None
+        Distances of numbers are differences of ranks, which are linear between these values and constant beyond them. A
+        feature without values counts in units.
+    """
+
+    unit: Floats | None = None
+    unordered: float = 1.0
+    ranks: tuple[tuple[Floats, Floats], ...] | None = None
+
+    def between(self, j: int, x0: float, to: Floats, width: float) -> Floats:
+        """Distances of a number from some values of its column, which has a range."""
+        if self.ranks is not None and len(self.ranks[j][0]):
+            values, ranks = self.ranks[j]
+            far: Floats = np.abs(np.interp(to, values, ranks) - np.interp(x0, values, ranks))
+            return far
+        unit = width if self.unit is None else float(self.unit[j])
+        far = np.abs(to - x0) / (unit if unit > 0 else 1.0)
+        return far
+
+    def as_core(self) -> dict[str, Any]:
+        """Return the arguments of the core's cells."""
+        found: dict[str, Any] = {"unit": self.unit, "unordered": self.unordered}
+        if self.ranks is None:
+            return found
+        nothing = np.empty(0)
+        return found | {
+            "first_knot": np.cumsum([0, *(len(values) for values, _ in self.ranks)], dtype=np.int64),
+            "knot": np.concatenate([nothing, *(values for values, _ in self.ranks)]),
+            "rank": np.concatenate([nothing, *(ranks for _, ranks in self.ranks)]),
+        }

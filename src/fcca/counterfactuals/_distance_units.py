@@ -1,0 +1,271 @@
+"""What a distance of 1 is: from the parameters, and from statistics of the training rows that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.cells import Cells, Distances
+from fcca.counterfactuals._problem import LARGEST, Scale
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
+
+Floats = NDArray[np.float64]
+
+#: Bins of a column's range, for the mean distance of two rows.
+N_BINS = 1024
+#: Distinct values of a column that are kept where rows come in pieces: 16 MB.
+MOST_DISTINCT = 2**20
+FARTHEST = 1e90  # in units of distance; its square times the largest lambda is still a number
+# Ranks and middles are rounded to this, so that the order in which weights are added up does not matter.
+ROUNDING = 2.0**-40
+
+
+# --- statistics -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """The distinct values of columns of numbers, with their weights; they add up.
+
+    Attributes
+    ----------
+    values, weights : tuple of ndarray
+        Per feature, the values without the missing ones, sorted, and the weight of the rows that have them; empty for
+        categories.
+    """
+
+    values: tuple[Floats, ...]
+    weights: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, X: Floats, is_number: Sequence[bool], weight: Floats | None) -> ValueCounts:
+        """Count the values of some rows."""
+        each = np.ones(len(X)) if weight is None else weight
+        found = [
+            _counted(x, each) if counts else _counted(x[:0], each[:0]) for x, counts in zip(X.T, is_number, strict=True)
+        ]
+        return cls(tuple(values for values, _ in found), tuple(weights for _, weights in found))
+
+    def __add__(self, other: ValueCounts) -> ValueCounts:
+        both = zip(self.values, other.values, self.weights, other.weights, strict=True)
+        found = [_counted(np.concatenate([a, b]), np.concatenate([v, w])) for a, b, v, w in both]
+        if any(len(values) > MOST_DISTINCT for values, _ in found):
+            raise InvalidInputError(
+                f"A column has more than {MOST_DISTINCT:,} distinct values, which are not kept where rows come in pieces. "
+                "scale='mad' and scale='rank' need them, and so does category_distance='auto' in partial_fit. Give the "
+                "units, such as scale={'income': 1000}, and category_distance as a number."
+            )
+        return ValueCounts(tuple(values for values, _ in found), tuple(weights for _, weights in found))
+
+
+def _counted(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    known = ~np.isnan(x)
+    values, at = np.unique(x[known] + 0.0, return_inverse=True)  # + 0.0: there is one zero
+    weights: Floats = np.bincount(at.ravel(), weights=weight[known], minlength=len(values)).astype(np.float64)
+    return values, weights
+
+
+@dataclass(frozen=True)
+class BinCounts:
+    """Weights of equal bins of the range of every column of numbers; they add up.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features, N_BINS)
+    """
+
+    weights: Floats
+
+    @classmethod
+    def of(cls, X: Floats, low: Floats, high: Floats, weight: Floats | None) -> BinCounts:
+        """Count the rows in each bin; columns without a range have none."""
+        weights = np.zeros((len(low), N_BINS))
+        for j in np.flatnonzero(high > low).tolist():
+            weights[j] = _binned(X[:, j], float(low[j]), float(high[j]), weight)
+        return cls(weights)
+
+    @classmethod
+    def of_values(cls, counted: ValueCounts, low: Floats, high: Floats) -> BinCounts:
+        """Count the rows in each bin, from the distinct values."""
+        weights = np.zeros((len(low), N_BINS))
+        for j, (values, weight) in enumerate(zip(counted.values, counted.weights, strict=True)):
+            if high[j] > low[j] and len(values):
+                weights[j] = _binned(values, float(low[j]), float(high[j]), weight)
+        return cls(weights)
+
+    def __add__(self, other: BinCounts) -> BinCounts:
+        return BinCounts(self.weights + other.weights)
+
+    def mean_distances(self) -> Floats:
+        """Mean distance of two rows in each column, in ranges; NaN for columns without one."""
+        total = self.weights.sum(axis=1, keepdims=True)
+        upto = np.cumsum(self.weights, axis=1) / np.where(total > 0, total, np.nan)
+        mean: Floats = 2 * (upto * (1 - upto)).sum(axis=1) / (N_BINS - 1)
+        return mean
+
+
+def _binned(x: Floats, low: float, high: float, weight: Floats | None) -> Floats:
+    known = ~np.isnan(x)
+    share = (x[known] / 2 - low / 2) / (high / 2 - low / 2)  # halves: their difference is always finite
+    at = np.clip(share * N_BINS, 0, N_BINS - 1).astype(np.intp)
+    return np.bincount(at, weights=None if weight is None else weight[known], minlength=N_BINS).astype(np.float64)
+
+
+# --- distances ------------------------------------------------------------------------------------------------------------
+
+
+def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequence[bool]) -> None:
+    """Check that the columns that a scale names are columns of numbers."""
+    if isinstance(scale, str):
+        return
+    for name in scale:
+        if name not in names:
+            raise InvalidInputError(f"scale gives a unit of {name!r}, but the columns are {list(names)}.")
+        if not is_number[list(names).index(name)]:
+            raise InvalidInputError(
+                f"scale gives a unit of {name!r}, a column of categories. A change of category is a distance of "
+                "category_distance; a rule Cost changes it for one column."
+            )
+
+
+def check_not_far(table: Floats, cells: Cells, names: Sequence[str], is_number: Sequence[bool]) -> None:
+    """Check that no row is so far outside the data that costs overflow."""
+    low, high, distances = cells.box_low, cells.box_high, cells.distances
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = np.where(high > low, high - low, 1.0)
+        if distances is not None and distances.unit is not None:
+            unit = np.fmin(unit, distances.unit)
+        away = np.fmax(low - table, table - high) / unit
+        far = np.argwhere(~(away < FARTHEST) & ~np.isnan(table) & np.array(is_number))
+    if len(far):
+        row, column = far[0]
+        raise InvalidInputError(
+            f"Row {row} has {names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times its unit of distance "
+            f"away from the data ({low[column]:g} to {high[column]:g}). Check the units."
+        )
+
+
+def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
+    """Check that ranks are asked of trees only."""
+    if scale == "rank" and is_linear:
+        raise UnsupportedModelError(
+            "scale='rank' is for classifiers made of trees: between two values of a linear classifier, costs by rank are "
+            "not linear. Use 'range', 'mad' or a unit per column."
+        )
+
+
+def measured(
+    scale: Scale,
+    category_distance: float | str,
+    cells: Cells,
+    names: Sequence[str],
+    *,
+    values: ValueCounts | None = None,
+    bins: BinCounts | None = None,
+) -> Distances:
+    """Build the distances of the parameters and of the statistics of the training rows.
+
+    Parameters
+    ----------
+    scale : str or mapping
+    category_distance : float or "auto"
+        "auto" needs the values or the bins. Without both there is no column of numbers to compare with: it is 1.
+    cells : Cells
+        With the training rows observed.
+    names : sequence of str
+        Names of the columns.
+    values : ValueCounts, optional
+        Needed for "mad" and "rank".
+    bins : BinCounts, optional
+    """
+    low, high = cells.box_low, cells.box_high
+    distances = Distances()
+    if not isinstance(scale, str):
+        distances = Distances(_named_units(scale, names, low, high))
+    elif scale == "mad":
+        assert values is not None
+        distances = Distances(_deviations(values, low, high))
+    elif scale == "rank":
+        assert values is not None
+        distances = Distances(ranks=tuple(map(_ranks, values.values, values.weights)))
+    if not isinstance(category_distance, str):
+        return replace(distances, unordered=float(category_distance))
+    if bins is None and values is not None:
+        bins = BinCounts.of_values(values, low, high)
+    return replace(distances, unordered=_typical_distance(distances, bins, values, low, high))
+
+
+def _width(low: Floats, high: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.where(high > low, np.minimum(high - low, np.finfo(np.float64).max), 1.0)
+
+
+def _named_units(scale: Mapping[str, float], names: Sequence[str], low: Floats, high: Floats) -> Floats:
+    width = _width(low, high)
+    unit = np.array([float(scale.get(name, width[j])) for j, name in enumerate(names)])
+    for j in np.flatnonzero(width / unit > LARGEST).tolist():
+        raise InvalidInputError(
+            f"scale gives {unit[j]:g} as the unit of {names[j]!r}, whose range is {width[j]:g}: distances are too large."
+        )
+    return unit
+
+
+def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
+    """Median absolute deviations; where that is 0 the mean one, and for one value 1."""
+    unit = _width(low, high)
+    for j, (values, weights) in enumerate(zip(counted.values, counted.weights, strict=True)):
+        if len(values) < 2:
+            continue
+        away = np.abs(values - _median(values, weights))
+        order = np.argsort(away, kind="stable")
+        median = _median(away[order], weights[order])
+        mean = float(np.average(away, weights=weights))
+        unit[j] = next((found for found in (median, mean) if unit[j] / LARGEST < found < np.inf), unit[j])
+    return unit
+
+
+def _median(values: Floats, weights: Floats) -> float:
+    """Median of sorted values: the mean of the two in the middle, where half of the weight is up to one."""
+    upto = np.round(np.cumsum(weights) / weights.sum() / ROUNDING) * ROUNDING
+    lower, upper = np.searchsorted(upto, 0.5, side="left"), np.searchsorted(upto, 0.5, side="right")
+    return float(values[lower]) / 2 + float(values[min(int(upper), len(values) - 1)]) / 2
+
+
+def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Mid-ranks, from 0 for the smallest value to 1 for the largest."""
+    if len(values) < 2:
+        return values[:0], weights[:0]
+    middle = np.cumsum(weights) - weights / 2
+    ranks = (middle - middle[0]) / (middle[-1] - middle[0])
+    rounded: Floats = np.round(ranks / ROUNDING) * ROUNDING
+    return values, rounded
+
+
+def _typical_distance(
+    distances: Distances, bins: BinCounts | None, values: ValueCounts | None, low: Floats, high: Floats
+) -> float:
+    """Mean distance of two training rows in a column of numbers that is not constant; 1 without such a column.
+
+    Rounded to two digits: the order in which weights are added up does not change it.
+    """
+    if bins is None:
+        return 1.0
+    if distances.ranks is not None:
+        assert values is not None
+        by_column = np.array([_mean_rank_distance(r, w) for (_, r), w in zip(distances.ranks, values.weights, strict=True)])
+    else:
+        by_column = bins.mean_distances()
+        if distances.unit is not None:
+            by_column = by_column * (_width(low, high) / distances.unit)
+    known = by_column[~np.isnan(by_column)]
+    return float(f"{known.mean():.2g}") if len(known) else 1.0
+
+
+def _mean_rank_distance(ranks: Floats, weights: Floats) -> float:
+    if len(ranks) < 2:
+        return np.nan
+    upto = np.cumsum(weights)[:-1] / weights.sum()
+    return float(2 * (upto * (1 - upto) * np.diff(ranks)).sum())
