@@ -42,7 +42,8 @@ class ColumnOfNumbers:
         """Places of equal bins of the range, from 0 to 1, and the weight in each."""
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)
-        return np.arange(N_BINS) / (N_BINS - 1), np.bincount(bins, self.weights, minlength=N_BINS)
+        weights: Floats = np.bincount(bins, self.weights, minlength=N_BINS).astype(np.float64)
+        return np.arange(N_BINS) / (N_BINS - 1), weights
 
 
 @dataclass
@@ -111,7 +112,8 @@ class Measure:
         column = self.columns[j]
         if self.scale == "rank":
             distinct, places = column.ranks()
-            weights, factor = np.bincount(np.searchsorted(distinct, column.values), column.weights), 1.0
+            weights: Floats = np.bincount(np.searchsorted(distinct, column.values), column.weights).astype(np.float64)
+            factor = 1.0
         else:
             places, weights = column.binned()
             factor = column.width / self._unit(j)
