@@ -6,6 +6,7 @@ scikit-learn and pandas take to import.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
+SCALES = ("range", "rank", "mad")
 INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 
 
@@ -120,6 +122,18 @@ def chosen_levels(option: str, text: str) -> tuple[float, ...]:
     fits = bool(levels) and all(0 <= level <= 1 for level in levels)
     check(option, text, fits, "numbers from 0 to 1 with commas between them, such as 0,0.7,0.9")
     return tuple(levels)
+
+
+def units_of(text: str) -> str | dict[str, float]:
+    """``income=1000,age=10`` as units by column; ``range``, ``rank`` and ``mad`` as they are."""
+    if text in SCALES:
+        return text
+    parts = [part.rpartition("=") for part in text.split(",")]
+    units = {name.strip(): number_or_word(unit) for name, _, unit in parts}
+    fits = all(isinstance(unit, float) and 0 < unit < math.inf for unit in units.values()) and "" not in units
+    expected = f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10"
+    check("--scale", text, fits and len(units) == len(parts), expected)
+    return {name: unit for name, unit in units.items() if isinstance(unit, float)}
 
 
 def number_or_word(text: str) -> float | str:

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
+from fcca.cli._columns import listed
 from fcca.cli._data import check_classes, check_learned
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
@@ -42,6 +43,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     rules = read_rules(settings.rules)
     loaded = _loaded(source, settings)
     source.check_rules(rules, settings, loaded)
+    _check_scale(source, settings)
     labels = source.labels(settings)
     split = _split(source, labels, settings)
     sample = None
@@ -94,6 +96,14 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
         return model_from_file(settings.model_file, trusted=settings.trust_model_file)
 
 
+def _check_scale(source: Source, settings: DistillSettings) -> None:
+    """Check that the units of --scale are of columns of the table."""
+    units = settings.distances().get("scale", "range")
+    unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
+    if unknown:
+        raise InvalidInputError(f"--scale gives a unit of {unknown[0]!r}, but the columns are {listed(source.names)}.")
+
+
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
     """Rows to train on and rows to hold out, checked."""
     counts, test_size, random_state = labels.counts, settings.test_size, settings.random_state
@@ -122,6 +132,7 @@ def _new_classifier(black_box: Any, settings: DistillSettings, rules: Rules) -> 
         lambda0=settings.lambda0,
         lambda1=settings.lambda1,
         lambda2=settings.lambda2,
+        **settings.distances(),
         Q=settings.q,
         margin=settings.margin,
         merge_tolerance=settings.tolerance(),

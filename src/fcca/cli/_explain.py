@@ -30,8 +30,7 @@ class Explain(options.Costs, options.Limits):
     A change stays inside the range of DATA, or of --reference where it is given. A column that moves goes into
     another of the cells between the model's cuts and lands there on the value of the data nearest to where it came
     from, or on the middle of the cell where the data has no value in it; a linear model has no cuts, and a change
-    stops where its answer turns. What a change costs is counted in units of each column's range; from one category to
-    another is a distance of 1.
+    stops where its answer turns. --scale and --category-distance say how far a change goes.
 
     [bold]Examples[/]
 

@@ -171,6 +171,7 @@ def explanation(settings: Explain) -> Explanation:
             lambda0=settings.lambda0,
             lambda1=settings.lambda1,
             lambda2=settings.lambda2,
+            **settings.distances(),
             margin=settings.margin,
             decision_threshold=settings.decision_threshold,
             constraints=rules or None,

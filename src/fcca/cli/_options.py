@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from fcca.cli._checks import accepted_by, check_installed, expects, file_of, number_or_word, table_format
+from fcca.cli._checks import accepted_by, check_installed, expects, file_of, number_or_word, table_format, units_of
 from fcca.cli._command import LAST_PANEL, Command
 from fcca.exceptions import InvalidInputError
 
@@ -94,6 +94,11 @@ def _is_tolerance(text: str) -> bool:
     return tolerance == "auto" or (isinstance(tolerance, float) and 0 <= tolerance <= 1)
 
 
+def _is_distance(text: str) -> bool:
+    distance = number_or_word(text)
+    return distance == "auto" or (isinstance(distance, float) and 1e-100 <= distance <= 1e100)
+
+
 # --- data and files -----------------------------------------------------------------------------------------------------
 
 Table = Annotated[
@@ -148,10 +153,26 @@ class Costs(Command):
     """Costs of changes, and the decision that they turn."""
 
     lambda0: Annotated[float, search_option("--lambda0", help="Cost of a change, per column moved."), IS_COST] = 0.1
-    lambda1: Annotated[
-        float, search_option("--lambda1", help="Cost per distance, in units of the column's range."), IS_COST
-    ] = 1.0
+    lambda1: Annotated[float, search_option("--lambda1", help="Cost per distance, which --scale measures."), IS_COST] = 1.0
     lambda2: Annotated[float, search_option("--lambda2", help="Cost per squared distance."), IS_COST] = 0.0
+    scale: Annotated[
+        str | None,
+        search_option(
+            metavar="range|rank|mad|COL=UNIT,…",
+            help="What a distance of 1 is for numbers: the column's range (the default), its lowest to its highest rank, "
+            "its median absolute deviation, or units, such as income=1000,age=10 (the others keep the range).",
+        ),
+        accepted_by(units_of),
+    ] = None
+    category_distance: Annotated[
+        str | None,
+        search_option(
+            metavar="auto|FLOAT",
+            help="Distance of a change of category. auto, the default: the mean distance of two rows in a column of "
+            "numbers.",
+        ),
+        expects("'auto' or a number above 0, such as 0.3", _is_distance),
+    ] = None
     margin: Annotated[
         float,
         search_option(help="Score by which the model must answer the other class."),
@@ -164,6 +185,15 @@ class Costs(Command):
         ),
         IS_INNER_PROBABILITY,
     ] = None
+
+    def distances(self) -> dict[str, Any]:
+        """``scale`` and ``category_distance`` as estimators take them, where they are given."""
+        found: dict[str, Any] = {}
+        if self.scale is not None:
+            found["scale"] = units_of(self.scale)
+        if self.category_distance is not None:
+            found["category_distance"] = number_or_word(self.category_distance)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,7 +302,12 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
     ] = 1.0
 
     def check(self) -> None:
-        """Check that the probabilities are in order."""
+        """Check that the probabilities are in order, and that ranks are asked of trees."""
+        if self.scale == "rank" and self.model is not None and self.model.is_linear:
+            raise InvalidInputError(
+                f"--scale is rank, and --model is {self.model.value}, a linear model. Expected range, mad or units of "
+                "columns."
+            )
         if self.p0 > self.p1:
             raise InvalidInputError(
                 f"--p0 is {self.p0}, above --p1, which is {self.p1}. Expected --p0 to be the smaller one."

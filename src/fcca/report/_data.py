@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.conditions import negation_in_words
+from fcca.discretizers import problem_of
 from fcca.metrics import fidelity
 from fcca.report._axes import Axis
 from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
@@ -204,6 +205,13 @@ def _change(material: Material) -> dict[str, Any] | None:
 
 # --- facts and notes ----------------------------------------------------------------------------------------------------
 
+GIVEN_UNITS = "in the units given, else as a share of the column’s range"
+DISTANCES = {
+    "range": "as a share of the column’s range",
+    "rank": "as a share of the way from the column’s lowest to its highest rank",
+    "mad": "in median absolute deviations of the column",
+}
+
 
 def _facts(material: Material, name: str) -> list[tuple[str, str]]:
     training, found = material.training, material.counterfactuals
@@ -228,13 +236,14 @@ def _size_of_a_change(material: Material) -> str:
     """The cost of a change as a formula in words."""
     discretizer = material.discretizer
     parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
-    distance = "the distance moved, as a share of the column’s range"
+    scale = problem_of(discretizer).scale
+    distance = f"the distance moved, {DISTANCES[scale] if isinstance(scale, str) else GIVEN_UNITS}"
     for factor, what in ((discretizer.lambda1, distance), (discretizer.lambda2, f"the square of {distance}")):
         if factor:
             parts.append(what if factor == 1 else f"{factor:g} × {what}")
     text = " + ".join(parts) or "0"
     if any(column.categories is not None for column in material.columns or ()):
-        text += "; another category is a distance of 1"
+        text += f"; another category is a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
         text += "; some columns count more or less, by the rules given"
     return text
