@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,7 @@ KINDS = (
     *(Allowed, Bounds, Cost, Decreasing, Fillable, Forbidden, Grid, Immutable, Implies, Increasing, Integer, Linear),
     *(MaxChanges, OneHot, Rule),
 )
+SCALES = ("range", "rank", "mad")
 LABELS = (("car", "tv"), ("no", "yes", "later"), ("north", "east", "south", "west"))
 
 
@@ -202,6 +203,8 @@ class RuleInstance:
             lambda1=linear,
             lambda2=square,
             margin=self.table.margin,
+            scale=self.table.scale,
+            category_distance=self.table.category_distance,
         )
 
     def solve(self, **settings):
@@ -217,7 +220,7 @@ def cuts_of(estimator, n_features):
     return [np.array(sorted(mine)) for mine in cuts]
 
 
-def fitted_table(rng, family, seed):
+def fitted_table(rng, family, seed, random_scale=None):
     """A table and a model small enough for all combinations to be tried."""
     X, names, labels = coded_table(rng, family, int(rng.integers(30, 60)))
     y = labels_of_rows(rng, X, labels, family.n_classes)
@@ -226,7 +229,17 @@ def fitted_table(rng, family, seed):
     categories = [names[j] for j in labels]
     estimator = family.make(n_trees, family.depth, categories, seed).fit(as_given(X), y)
     costs, margin = COSTS[int(rng.integers(len(COSTS)))], float(rng.choice(MARGINS[:3]))
-    return Table(estimator, as_given, names, labels, X, cuts_of(estimator, X.shape[1]), costs, margin)
+    table = Table(estimator, as_given, names, labels, X, cuts_of(estimator, X.shape[1]), costs, margin)
+    return table if random_scale is None else replace(table, **random_scale(rng, table))
+
+
+def random_scale(rng, table):
+    """A scale and a category distance below, at or above a full range, or that of the data."""
+    numbers = [j for j in range(len(table.names)) if j not in table.labels]
+    named = [j for j in numbers if rng.random() < 0.7] or numbers[:1]
+    units = {table.names[j]: float(table.unit(j) * rng.choice([0.01, 0.3, 2.0, 50.0])) for j in named}
+    scale = [*SCALES, units][int(rng.integers(4))]
+    return {"scale": scale, "category_distance": [0.07, 0.4, 1.0, 2.5, "auto", "auto"][int(rng.integers(6))]}
 
 
 def instance_of_every_column(rule):
@@ -356,13 +369,13 @@ def random_rules(rng, table, rows):
     return rules
 
 
-def instances(n_models, seed=0, rows_per_set=4, sets_per_model=3):
+def instances(n_models, seed=0, rows_per_set=4, sets_per_model=3, scaled=False):
     """Every family in turn; rules that contradict each other are drawn again."""
     rng = np.random.default_rng(seed)
     for i in range(n_models):
         name = list(FAMILIES)[i % len(FAMILIES)]
         family = FAMILIES[name]
-        table = fitted_table(rng, family, i)
+        table = fitted_table(rng, family, i, random_scale if scaled else None)
         explainer = None
         for k in range(sets_per_model):
             rows = query_rows(rng, table, rows_per_set, gaps=family.gaps)

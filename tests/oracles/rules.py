@@ -28,7 +28,7 @@ from fcca.constraints import (
     OneHot,
     Rule,
 )
-from oracles import contract
+from oracles import contract, distances
 
 MOST_COMBINATIONS = 400_000
 AT_ONCE = 4_000
@@ -47,6 +47,8 @@ class Table:
     cuts: list[np.ndarray]
     lambdas: tuple[float, float, float]
     margin: float
+    scale: object = "range"  # a word, or units by name
+    category_distance: object = 1.0
     cache: dict = field(default_factory=dict)
 
     def price(self, distance):
@@ -62,6 +64,22 @@ class Table:
     def unit(self, j):
         width = self.seen(j)[-1] - self.seen(j)[0]
         return width if width > 0 else 1.0
+
+    def scale_of(self, j):
+        """The word or the unit of a column."""
+        return self.scale if isinstance(self.scale, str) else self.scale.get(self.names[j], "range")
+
+    def distance(self, j, origin, landing):
+        return distances.distance(self.X[:, j], self.scale_of(j), origin, landing)
+
+    def unordered(self):
+        """Distance of a change that has no direction."""
+        if self.category_distance != "auto":
+            return self.category_distance
+        if "auto" not in self.cache:
+            numbers = [j for j in range(self.X.shape[1]) if j not in self.labels]
+            self.cache["auto"] = distances.mean_distance([self.X[:, j] for j in numbers], map(self.scale_of, numbers))
+        return self.cache["auto"]
 
     def middle(self, j):
         """What a filling comes as near to as it can: the median."""
@@ -169,7 +187,7 @@ def number_options(table, rules, j, x0):
             else:
                 value = middle if value < first else min(value, last)
         if value is not None:
-            yield float(value), 1.0 if missing else abs(value - x0) / table.unit(j)
+            yield float(value), table.unordered() if missing else table.distance(j, x0, float(value))
 
 
 def category_options(table, rules, j, x0):
@@ -187,7 +205,7 @@ def category_options(table, rules, j, x0):
             lists = [dict(rule.moves) for rule in of_kind(rules, Allowed) if rule.name == name]
             if any(label not in moves.get(before, ()) for moves in lists):
                 continue
-        yield float(code), 1.0
+        yield float(code), table.unordered()
 
 
 def group_options(table, rules, group, x0):
@@ -214,7 +232,7 @@ def units(table, rules, x0):
     weight = {rule.name: rule.weight for rule in of_kind(rules, Cost)}
     groups = list({rule.names: [table.names.index(name) for name in rule.names] for rule in of_kind(rules, OneHot)}.values())
     for group in groups:
-        price = table.price(1.0) * weight.get(table.names[group[0]], 1.0)
+        price = table.price(table.unordered()) * weight.get(table.names[group[0]], 1.0)
         others = [(values, price) for values in group_options(table, rules, group, x0)]
         yield group, [([x0[j] for j in group], 0.0), *others]
     for j in sorted(set(range(len(x0))) - {j for group in groups for j in group}):

@@ -34,7 +34,7 @@ class Distances:
         """Distances of a number from some values of its column, which has a range."""
         if self.ranks is not None and len(self.ranks[j][0]):
             values, ranks = self.ranks[j]
-            far: Floats = np.abs(np.interp(to, values, ranks) - np.interp(x0, values, ranks))
+            far: Floats = np.abs(_rank_of(to, values, ranks) - _rank_of(np.array(x0), values, ranks))
             return far
         unit = width if self.unit is None else float(self.unit[j])
         far = np.abs(to - x0) / (unit if unit > 0 else 1.0)
@@ -51,3 +51,11 @@ class Distances:
             "knot": np.concatenate([nothing, *(values for values, _ in self.ranks)]),
             "rank": np.concatenate([nothing, *(ranks for _, ranks in self.ranks)]),
         }
+
+
+def _rank_of(x: Floats, values: Floats, ranks: Floats) -> Floats:
+    """Ranks, linear between values. Unlike those of np.interp they never fall, also after rounding."""
+    below = np.clip(np.searchsorted(values, x, side="right") - 1, 0, len(values) - 2)
+    part = np.clip((x - values[below]) / (values[below + 1] - values[below]), 0.0, 1.0)
+    found: Floats = np.minimum(ranks[below + 1], ranks[below] + part * (ranks[below + 1] - ranks[below]))
+    return found
