@@ -255,6 +255,19 @@ CASES = {
     ),
     "squares of a linear model": lambda: fitted(numbers(), logistic(), lambda2=0.5),
     "a band": lambda: fitted(numbers(), p0=0.6, p1=0.95),
+    "the paper's distances, mixed": lambda: fitted(mixed(), hgb(), scale="range", category_distance=1.0),
+    "ranks, mixed": lambda: fitted(mixed(), hgb(), scale="rank", weight=some_weights(150)),
+    "ranks and grids": lambda: fitted(
+        switches(), rf(), scale="rank", category_distance=0.3, constraints=[Grid("rent", 0.5), OneHot("car", "tv", "boat")]
+    ),
+    "deviations, mixed": lambda: fitted(
+        mixed(), scale="mad", weight=some_weights(150), constraints=[Fillable("income", "purpose"), Cost("grade", 3)]
+    ),
+    "deviations, logistic": lambda: fitted(mixed(), LogisticRegression(max_iter=500), scale="mad"),
+    "units, mixed": lambda: fitted(mixed(), rf(), scale={"income": 0.5, "age": 10}, category_distance=2.5),
+    "units of a linear model": lambda: fitted(
+        switches(), logistic(), scale={"rent": 3.0}, constraints=[Bounds("rent", by=(-6, 2)), Rule("rent <= income")]
+    ),
 }
 
 

@@ -26,7 +26,7 @@ from fcca.counterfactuals import CounterfactualEngine
 from fcca.counterfactuals._result import joined
 from fcca.exceptions import InvalidInputError
 
-for forged in (forged_open_ends, forged_points, forged_provenance, forged_trees):
+for forged in (forged_distances, forged_open_ends, forged_points, forged_provenance, forged_trees):
     assert forged.forgery  # each has put its own into the list
 
 
@@ -248,6 +248,13 @@ def documents():
         "a file without a fingerprint": but("data", "read", to=READ | {"fingerprint": None}),
         "categories of no column": but("data", "read", to=READ | {"categorical": ["height"]}),
         "a margin of 0": but("parameters", "margin", to=0),
+        "a scale that is none": but("parameters", "scale", to="miles"),
+        "a scale that is a number": but("parameters", "scale", to=3.0),
+        "a unit below 0": but("parameters", "scale", to={"worst area": -1.0}),
+        "a unit that is a text": but("parameters", "scale", to={"worst area": "big"}),
+        "a category distance of 0": but("parameters", "category_distance", to=0.0),
+        "a category distance that is a word": but("parameters", "category_distance", to="far"),
+        "a category distance that is true": but("parameters", "category_distance", to=True),
         "a merging below 0": but("parameters", "merge_tolerance", to=-1),
         "a merging beyond 1": but("parameters", "merge_tolerance", to=1e308),
         "a time below 0": but("parameters", "time_limit", to=-1),
@@ -276,6 +283,15 @@ def test_a_version_that_is_long_is_cut_in_the_message():
     with pytest.raises(InvalidInputError) as error:
         read_certificate(json.dumps({"format": "fcca-certificate", "version": "9" * 10_000}))
     assert len(str(error.value)) < 200
+
+
+def test_certificates_from_before_distances_could_be_chosen_are_read():
+    one = case("the paper's distances, mixed")
+    document = json.loads(one.document)
+    for name in ("scale", "category_distance"):
+        del document["parameters"][name]
+        del document["tree"]["provenance"]["discretizer"]["parameters"][name]
+    assert one.verified(json.dumps(document)).accepted
 
 
 def test_certificates_from_before_trees_had_a_number_of_branches_are_read():

@@ -29,7 +29,7 @@ class Point:
 
 def points_of(instance):
     found = instance.solve()
-    changed, unit = found.apply(instance.X), support_enumeration.ranges(instance.X_train)
+    changed, unit = found.apply(instance.X), support_enumeration.units(instance.X_train, instance.problem)
     for i, x0 in enumerate(instance.X):
         features, *problem = support_enumeration.movable(instance.estimator, instance.X_train, x0, instance.problem)
         assert np.isin(found.moves.feature[found.moves.point == i], features).all(), instance.name
@@ -52,6 +52,24 @@ def test_linear_matches_support_enumeration(n_instances):
         for point in points_of(instance):
             expected = support_enumeration.least_cost(*point.problem)
             assert agree(point.cost, expected), (instance.name, instance.problem, point.cost, expected)
+
+
+def scaled(instance, rng):
+    """The same with another scale: deviations, or units far below and above the range."""
+    width = support_enumeration.ranges(instance.X_train)
+    units = {f"x{j}": float(w * rng.choice([1e-3, 0.2, 5.0, 1e4])) for j, w in enumerate(width) if rng.random() < 0.8}
+    return replace(instance, problem=replace(instance.problem, scale="mad" if rng.random() < 0.4 else units))
+
+
+@pytest.mark.parametrize("n_instances", SIZES)
+def test_linear_matches_support_enumeration_with_every_scale(n_instances):
+    rng = np.random.default_rng(0)
+    for instance in random_linear(n_instances, tuple(COSTS), most_features=10, seed=4):
+        other = scaled(instance, rng)
+        for point in points_of(other):
+            expected = support_enumeration.least_cost(*point.problem)
+            assert agree(point.cost, expected), (other.name, other.problem, point.cost, expected)
+        assert_answers_hold(other, other.solve())
 
 
 @pytest.mark.parametrize("n_instances", SIZES)

@@ -182,7 +182,17 @@ def random_limits(rng, X, rows, n_numbers, group, labels):
     )
 
 
-def instances(n_models, seed=0, n_rows=4, rules=True):
+def random_scale(rng, X, labels):
+    """A scale of linear models, and a category distance below, at or above a full range, or that of the data."""
+    numbers = [j for j in range(X.shape[1]) if j not in labels]
+    units = {
+        f"x{j}": float((np.nanmax(X[:, j]) - np.nanmin(X[:, j]) or 1.0) * rng.choice([0.01, 0.3, 20.0])) for j in numbers
+    }
+    scale = ["range", "mad", units][int(rng.integers(3))]
+    return {"scale": scale, "category_distance": [0.1, 0.5, 2.0, "auto"][int(rng.integers(4))]}
+
+
+def instances(n_models, seed=0, n_rows=4, rules=True, scaled=False):
     for number in range(n_models):
         rng = np.random.default_rng([seed, number])
         X, n_numbers, group, labels = coded_table(rng, int(rng.integers(30, 60)))
@@ -192,6 +202,7 @@ def instances(n_models, seed=0, n_rows=4, rules=True):
         y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
         estimator = fitted(rng, X, labels, y)
         problem = CounterfactualProblem(*COSTS[number % len(COSTS)], 0.0, float(rng.choice(MARGINS)))
+        problem = replace(problem, **random_scale(rng, X, labels)) if scaled else problem
         engine = CounterfactualEngine(estimator, problem, like=frame_of(X, labels))
         columns = engine.model.columns
         assert columns is None or [column.categories for column in columns] == [
@@ -219,7 +230,8 @@ def assert_kept(instance, found):
             assert np.isinf(found.cost[i]), about
             assert not moves, about
             continue
-        x0, after = instance.rows[i], instance.case(i).with_values(moves)
+        case = instance.case(i)
+        x0, after = instance.rows[i], case.with_values(moves)
         assert all(value != x0[j] for j, value in moves.items()), about
         scores = contract.scores_of(instance.estimator, instance.engine.given(after[None, :]))
         lead = contract.leads(scores, int(found.target_code[i])).min()
@@ -229,7 +241,8 @@ def assert_kept(instance, found):
             weight = 1.0 if limits.weight is None else limits.weight[j]
             seen = instance.X[~np.isnan(instance.X[:, j]), j]
             group = next((group for group in limits.groups if j in group), None)
-            distance = 1.0 if j in instance.categories or np.isnan(x0[j]) else abs(value - x0[j]) / (np.ptp(seen) or 1.0)
+            unordered = j in instance.categories or np.isnan(x0[j]) or group is not None
+            distance = case.unordered() if unordered else abs(value - x0[j]) / case.unit(j)
             assert limits.frozen is None or not limits.frozen[i, j], about
             assert not np.isnan(x0[j]) or limits.fillable[j], about
             if group is not None:
@@ -277,6 +290,20 @@ def test_the_cost_is_the_least_that_the_rules_leave(n_models):
     assert statuses.total() == 4 * n_models
     assert statuses["infeasible"] > n_models / 5
     assert dearer > n_models
+
+
+@pytest.mark.parametrize("n_models", SIZES)
+def test_the_cost_is_the_least_with_every_scale(n_models):
+    n_cases = 0
+    for instance in instances(n_models // 2, seed=5, scaled=True):
+        found = instance.solve()
+        assert_kept(instance, found)
+        for i in range(len(found)):
+            expected = least_cost(instance.case(i))
+            about = (instance.name, i, instance.problem, instance.limits, instance.rows[i].tolist(), found.cost[i], expected)
+            assert agree(found.cost[i], expected), about
+            n_cases += 1
+    assert n_cases == 4 * (n_models // 2)
 
 
 def replace_limits(case):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linprog
 
-from oracles import contract
+from oracles import contract, distances
 
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 MOST_COMBINATIONS = 300_000
@@ -34,6 +34,24 @@ class Case:
     own: int
     target: int | None = None
     cache: dict = field(default_factory=dict)
+
+    def scale_of(self, j):
+        scale = self.problem.scale
+        return scale if isinstance(scale, str) else scale.get(f"x{j}", "range")
+
+    def unit(self, j):
+        """What a distance of 1 is in a column of numbers."""
+        return distances.unit(self.X[:, j], self.scale_of(j))
+
+    def unordered(self):
+        """Distance of a change that has no direction."""
+        if self.problem.category_distance != "auto":
+            return self.problem.category_distance
+        numbers = [j for j in range(self.X.shape[1]) if j not in self.categories]
+        return distances.mean_distance([self.X[:, j] for j in numbers], map(self.scale_of, numbers))
+
+    def unordered_price(self, weight):
+        return (self.problem.lambda0 + self.problem.lambda1 * self.unordered()) * weight
 
     def with_values(self, values):
         row = self.x0.copy()
@@ -83,7 +101,7 @@ def number_options(case, j, weight):
     if missing and (limits.fillable is None or not limits.fillable[j]):
         return
     low, high = (seen.min(), seen.max()) if missing else (min(seen.min(), x0), max(seen.max(), x0))
-    unit = float(np.ptp(seen)) or 1.0
+    unit = case.unit(j)
     low = low if limits.low is None else max(low, limits.low[case.i, j])
     high = high if limits.high is None else min(high, limits.high[case.i, j])
     if low > high:
@@ -94,9 +112,9 @@ def number_options(case, j, weight):
     on_grid = limits.step is not None and limits.step[j] > 0
     if missing and on_grid:
         for value in grid_values(limits.step[j], limits.origin[j], low, high):
-            yield Option({j: value}, fixed + price, case.gain({j: value}))
+            yield Option({j: value}, case.unordered_price(weight), case.gain({j: value}))
     elif missing:
-        yield Option({j: low}, fixed + price, case.gain({j: low}), span=high - low, slope=slope)
+        yield Option({j: low}, case.unordered_price(weight), case.gain({j: low}), span=high - low, slope=slope)
     elif on_grid:
         for value in grid_values(limits.step[j], limits.origin[j], low, high):
             if value != x0:
@@ -117,7 +135,7 @@ def category_options(case, j, weight):
     missing = np.isnan(x0)
     if missing and (limits.fillable is None or not limits.fillable[j]):
         return
-    price = (case.problem.lambda0 + case.problem.lambda1) * weight
+    price = case.unordered_price(weight)
     for code in np.unique(case.X[~np.isnan(case.X[:, j]), j]):
         factor = 1.0 if missing or j not in limits.moves else limits.moves[j][int(x0), int(code)]
         if code != x0 and np.isfinite(factor):
@@ -125,7 +143,7 @@ def category_options(case, j, weight):
 
 
 def group_options(case, group, weight):
-    price = (case.problem.lambda0 + case.problem.lambda1) * weight
+    price = case.unordered_price(weight)
     frozen = np.zeros(len(case.x0), dtype=bool) if case.limits.frozen is None else case.limits.frozen[case.i]
     for one in group:
         values = {j: float(j == one) for j in group if float(j == one) != case.x0[j]}

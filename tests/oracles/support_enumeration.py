@@ -1,6 +1,6 @@
 """Linear models: every set of features that could move, each solved as a convex problem; and what an optimum must satisfy.
 
-Moving feature j by d_j (in ranges) gains gain_j·d_j of score, 0 ≤ d_j ≤ room_j, and costs λ0 + λ1·d_j + λ2·d_j².
+Moving feature j by d_j (in its unit) gains gain_j·d_j of score, 0 ≤ d_j ≤ room_j, and costs λ0 + λ1·d_j + λ2·d_j².
 """
 
 import itertools
@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from fcca import read_model
-from oracles import contract
+from oracles import contract, distances
 
 MOST_FEATURES = 12
 
@@ -21,7 +21,7 @@ def movable(estimator, X_train, x0, problem):
     (target,) = contract.other_classes(estimator, x0)
     coef = read_model(estimator).coef[0]
     slope = coef if target == 1 else -coef
-    unit = ranges(X_train)
+    unit = units(X_train, problem)
     low, high = np.minimum(X_train.min(axis=0), x0), np.maximum(X_train.max(axis=0), x0)
     room = np.where(slope > 0, high - x0, x0 - low) / unit
     features = np.flatnonzero((slope != 0) & (room > 0))
@@ -33,6 +33,13 @@ def ranges(X_train):
     """Ranges of the features; a constant feature is moved in its own units."""
     width = X_train.max(axis=0) - X_train.min(axis=0)
     return np.where(width > 0, width, 1.0)
+
+
+def units(X_train, problem):
+    """What a distance of 1 is, by the scale of the problem."""
+    if isinstance(problem.scale, str):
+        return np.array([distances.unit(column, problem.scale) for column in X_train.T])
+    return np.array([problem.scale.get(f"x{j}", width) for j, width in enumerate(ranges(X_train))])
 
 
 def distances_at(multiplier, gain, room, problem):

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from fcca.certificates._evidence import NEAR, Floats, Material, NotChecked, is_near, told_apart
 from fcca.certificates._fingerprints import plain_label
+from fcca.certificates._reading import PAPER_DISTANCES
 from fcca.exceptions import UnfinishedSearchWarning
-from fcca.export import WITHOUT_EFFECT, Part, conditions_in
+from fcca.export import WITHOUT_EFFECT, Part, conditions_in, plain_parameter
 from fcca.tables import Column, Columns, column_names
 from fcca.trees import OptimalTreeClassifier, compared_trees, default_leaf_price, leaf_cost
 
@@ -145,7 +146,7 @@ def _of_provenance(given: Material) -> list[str]:
     if provenance.fit_to != stated.parameters.fit_to:
         problems.append(f"the tree learned the {provenance.fit_to}, but {stated.parameters.fit_to} was asked for")
     for part, stated_of, asked in (
-        ("search", provenance.discretizer.parameters, _asked_of_search(given)),
+        ("search", provenance.discretizer.parameters, _asked_of_search(given, provenance.discretizer.parameters)),
         ("tree", provenance.tree.parameters, _asked_of_tree(given, provenance.tree.parameters)),
         ("selection", _parameters(provenance.selection), _asked_of_selection(given)),
     ):
@@ -172,9 +173,11 @@ def _parameters(part: Part | None) -> dict[str, Any]:
     return {"selection": None} if part is None else dict(part.parameters)
 
 
-def _asked_of_search(given: Material) -> dict[str, Any]:
+def _asked_of_search(given: Material, told: Container[str]) -> dict[str, Any]:
     """Parameters of the search that the tree's provenance has to state."""
-    return {name: value for name, value in given.stated.parameters.search.items() if name not in WITHOUT_EFFECT}
+    asked = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
+    old = {name for name, paper in PAPER_DISTANCES.items() if asked[name] == paper and name not in told}
+    return {name: value for name, value in asked.items() if name not in WITHOUT_EFFECT | old}
 
 
 def _asked_of_tree(given: Material, told: Container[str]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ LARGEST = 2**29  # characters; a certificate of a million rows has fewer
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
+PAPER_DISTANCES = {"scale": "range", "category_distance": 1.0}  # of documents that do not state them
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -320,8 +321,8 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
     """What a distance of 1 is; old documents have the paper's."""
-    given = {"scale": "range", "category_distance": 1.0} | given
-    scale = _reader.entry(given, "scale", str | dict, where)
+    given = PAPER_DISTANCES | given
+    scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(
         given, "category_distance", str if isinstance(given["category_distance"], str) else float, where
     )

@@ -23,7 +23,7 @@ from fcca.certificates._fingerprints import data_fingerprint, model_fingerprint,
 from fcca.classifier import FCCAClassifier, TrainingTable
 from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals
-from fcca.discretizers import FCCADiscretizer, problem_of
+from fcca.discretizers import FCCADiscretizer, asked_distances
 from fcca.exceptions import InvalidInputError
 from fcca.export import json_document, to_json
 from fcca.models import FROZEN, DecidedAt, OpenColumn, labelled, public_names, read_model, unwrapped
@@ -223,7 +223,7 @@ def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
         weights = [[plain_label(label), float(weight)] for label, weight in weights.items()]
     return {
         **{name: _shown(getattr(discretizer, name)) for name in SEARCH},
-        **_distances(discretizer),
+        **asked_distances(discretizer),
         "rules": [{"rule": entry.pop("rule"), **entry} for entry in (rule.to_dict() for rule in rules)],
         "rules_in_words": [repr(rule) for rule in rules],
         "selection": _parameters_of_selection(discretizer),
@@ -239,16 +239,6 @@ def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
             "time_limit": _optional(float, tree.time_limit),
             "max_nodes": _optional(int, tree.max_nodes),
         },
-    }
-
-
-def _distances(discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """What a distance of 1 is, as it was asked for."""
-    problem = problem_of(discretizer)
-    scale, distance = problem.scale, problem.category_distance
-    return {
-        "scale": scale if isinstance(scale, str) else {name: float(unit) for name, unit in scale.items()},
-        "category_distance": distance if isinstance(distance, str) else float(distance),
     }
 
 

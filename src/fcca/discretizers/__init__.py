@@ -29,7 +29,7 @@ from fcca.discretizers._search_results import (
 )
 from fcca.discretizers._stages import count_rows as count_rows
 from fcca.discretizers._threshold_search import ThresholdSearch as ThresholdSearch
-from fcca.discretizers._validation import problem_of as problem_of
+from fcca.discretizers._validation import asked_distances as asked_distances, problem_of as problem_of
 
 # Every discretizer that is imported above.
 __all__ = sorted(name for name in globals() if name.endswith("Discretizer"))

@@ -279,3 +279,13 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
     scale = "range" if parameters.scale is None else parameters.scale
     distance = "auto" if parameters.category_distance is None else parameters.category_distance
     return CounterfactualProblem(parameters.lambda0, parameters.lambda1, parameters.lambda2, margin, scale, distance)
+
+
+def asked_distances(discretizer: Any) -> dict[str, Any]:
+    """``scale`` and ``category_distance`` of an FCCADiscretizer, with what None stands for."""
+    problem = problem_of(discretizer)
+    scale, distance = problem.scale, problem.category_distance
+    return {
+        "scale": scale if isinstance(scale, str) else {name: float(unit) for name, unit in scale.items()},
+        "category_distance": distance if isinstance(distance, str) else float(distance),
+    }

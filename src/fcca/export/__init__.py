@@ -19,7 +19,12 @@ if TYPE_CHECKING:  # the types of these names; without a line here, a name has t
     )
     from fcca.export._markdown import to_markdown as to_markdown
     from fcca.export._onnx import to_onnx as to_onnx
-    from fcca.export._provenance import WITHOUT_EFFECT as WITHOUT_EFFECT, Part, Provenance
+    from fcca.export._provenance import (
+        WITHOUT_EFFECT as WITHOUT_EFFECT,
+        Part,
+        Provenance,
+        plain_parameter as plain_parameter,
+    )
     from fcca.export._python import to_python as to_python
     from fcca.export._reading import TREE as TREE, from_json
     from fcca.export._rules import to_rules as to_rules
@@ -64,7 +69,7 @@ __getattr__, __dir__ = lazy_names(
     {exporter.function: f"_{name}" for name, exporter in EXPORTERS.items()}
     | dict.fromkeys(("load", "save", "trusted_types"), "_files")
     | dict.fromkeys(("TREE_VERSION", "WITHOUT_THRESHOLDS", "json_document"), "_json")
-    | dict.fromkeys(("WITHOUT_EFFECT", "Part", "Provenance"), "_provenance")
+    | dict.fromkeys(("WITHOUT_EFFECT", "Part", "Provenance", "plain_parameter"), "_provenance")
     | dict.fromkeys(("TREE", "from_json"), "_reading")
     | dict.fromkeys(("ADDITIONS", "DIALECTS", "FORMS"), "_sql_options")
     | dict.fromkeys(("Certificate", "DistilledTree", "as_distilled", "conditions_in", "plain_label"), "_tree")

@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import FCCAClassifier
 from fcca.constraints import Constraint
+from fcca.discretizers import FCCADiscretizer, asked_distances
 
 __all__ = ["Part", "Provenance", "cut_off", "provenance_of"]
 
@@ -105,6 +106,8 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
     while isinstance(black_box, FrozenEstimator):
         black_box = black_box.estimator
     own = _parameters(discretizer, deep=False)
+    if isinstance(discretizer, FCCADiscretizer):  # what None stands for
+        own |= asked_distances(discretizer)
     selection = own.get("selection")
     learned_labels = classifier.fit_to == "labels" and getattr(grown, "class_weight", None) is None
     leaves, total = nodes.weight[nodes.feature < 0], float(nodes.weight[0].sum())
@@ -131,7 +134,7 @@ def _parameters(part: Any, *, deep: bool) -> dict[str, Any]:
 
 def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
     names = sorted(name for name in parameters if name.rpartition("__")[2] not in WITHOUT_EFFECT)
-    told = {cut_off(name): _plain(parameters[name]) for name in names[:MOST_ENTRIES]}
+    told = {cut_off(name): plain_parameter(parameters[name]) for name in names[:MOST_ENTRIES]}
     return Part(_class_name(type(part)), told)
 
 
@@ -162,7 +165,7 @@ def cut_off(text: str) -> str:
     return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
-def _plain(value: Any) -> Plain:
+def plain_parameter(value: Any) -> Plain:
     """A parameter as JSON has it."""
     if isinstance(value, np.generic):
         value = value.item()

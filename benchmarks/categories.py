@@ -1,0 +1,68 @@
+"""What the distance of a category change does: thresholds on categories with a distance of 1 and with "auto". One thread.
+
+Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--json FILE]
+
+The paper's black box, 100 boosted stumps, on at most so many rows, drawn with a fixed seed; scale "range". Per table and
+distance: the distance itself, thresholds on columns of categories and all thresholds, the share of all crossings that are on
+categories, and the columns of categories that have a threshold. A number moves by a share of its range; at a distance of 1, a
+category change costs as much as a move over a whole range, so it is the cheapest change of few rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+import _results
+from _data import at_hand, load_frame
+from fcca import FCCADiscretizer
+
+SEED = 0
+DATA = ("adult", "bank_marketing", "german_credit", "titanic")
+DISTANCES: tuple[float | str, ...] = (1.0, "auto")
+WIDTHS = {"asked": 8, "distance": 10, "thresholds": 12, "on categories": 15, "of the crossings": 18, "columns": 10}
+
+
+def main() -> None:
+    """Print one line per table and distance."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
+    parser.add_argument("--rows", type=int, default=9000, help="at most this many rows")
+    options = parser.parse_args()
+    print(f"{'data':<16}" + "".join(f"{title:>{width}}" for title, width in WIDTHS.items()))
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for data in at_hand(options.data, instead=()):
+            frame = load_frame(data)
+            frame = frame.sample(min(options.rows, len(frame)), random_state=SEED)
+            for distance in DISTANCES:
+                measure(data, frame, distance)
+
+
+def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
+    """Fit, count and print."""
+    X, y = frame.drop(columns="label"), frame["label"]
+    discretizer = FCCADiscretizer(category_distance=distance).fit(X, y)
+    table = discretizer.all_thresholds_
+    categories = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
+    on_categories = table.kind == "set"
+    share = float(table.count[on_categories].sum() / table.count.sum())
+    n_columns = len(set(table.feature[on_categories].tolist()))
+    figures = {
+        "asked": str(distance),
+        "distance": discretizer.category_distance_,
+        "thresholds": len(table),
+        "on categories": int(on_categories.sum()),
+        "of the crossings": share,
+        "columns": f"{n_columns} of {len(categories)}",
+    }
+    shown = figures | {"of the crossings": f"{100 * share:.0f} %"}
+    print(f"{data:<16}" + "".join(f"{shown[title]!s:>{width}}" for title, width in WIDTHS.items()), flush=True)
+    _results.row("Categories", data=data, **figures)
+
+
+if __name__ == "__main__":
+    _results.recorded(main)
