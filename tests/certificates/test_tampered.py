@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from certificates import forged_open_ends, forged_points, forged_provenance, forged_trees
+from certificates import forged_distances, forged_open_ends, forged_points, forged_provenance, forged_trees
 from certificates.certified import case, fitted, hgb, mixed, numbers, rf, switches
 from certificates.forgeries import FORGERIES
 from fcca.certificates import read_certificate, verify

@@ -59,5 +59,6 @@ def assert_same(found, expected, *, same_parameters=True):
     trees = [as_distilled(one) for one in (found, expected)]
     assert len({to_json(tree if same_parameters else replace(tree, provenance=None)) for tree in trees}) == 1
     assert found.discretizer_.statuses_ == expected.discretizer_.statuses_
+    assert found.discretizer_.category_distance_ == expected.discretizer_.category_distance_
     assert found.fidelity_ == expected.fidelity_
     assert found.n_features_in_ == expected.n_features_in_

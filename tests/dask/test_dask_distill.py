@@ -127,6 +127,18 @@ def test_categories_and_missing_values_give_the_same(client, n_partitions):
     assert_same(distill(in_parts(frame, n_partitions), "label", model, client=client), in_memory(frame, model))
 
 
+@pytest.mark.parametrize("scale", ["rank", "mad", {"income": 0.7}], ids=str)
+def test_distances_taken_from_the_data_are_the_same(client, scale):
+    frame = mixed()
+    model = HistGradientBoostingClassifier(max_iter=10, max_depth=1, random_state=0, categorical_features="from_dtype")
+    frame["purpose"] = pd.Categorical(frame["purpose"])
+    frame["weight"] = np.random.default_rng(0).integers(0, 4, len(frame))
+    model.fit(features(frame), frame["label"])
+    settings = FCCADiscretizer(scale=scale)
+    found = distill(in_parts(frame, 5), "label", model, discretizer=settings, sample_weight="weight", client=client)
+    assert_same(found, in_memory(frame, model, weighted=True, scale=scale))
+
+
 def test_pyarrow_texts_and_unknown_categories_give_the_same():
     frame = mixed()
     encoder = make_column_transformer(

@@ -76,6 +76,7 @@ def assert_same(streamed, whole, X):
         assert getattr(streamed.tree_, name) == getattr(whole.tree_, name), name
     assert list(streamed.discretizer_.statuses_.items()) == list(whole.discretizer_.statuses_.items())
     assert streamed.discretizer_.constant_features_ == whole.discretizer_.constant_features_
+    assert streamed.discretizer_.category_distance_ == whole.discretizer_.category_distance_
     for one, other in ((streamed, whole), (streamed.discretizer_, whole.discretizer_)):
         assert one.classes_.tolist() == other.classes_.tolist()
         assert one.classes_.dtype == other.classes_.dtype
