@@ -123,7 +123,7 @@ Work linear(Shape shape, Cost cost) {
   Random random(6);
   std::vector<double> coef, centre(shape.n_features, 0.5), low(shape.n_features, 0.0), high(shape.n_features, 1.0);
   for (std::size_t j = 0; j < shape.n_features; ++j) coef.push_back(2 * random.uniform() - 1);
-  const LinearModel model{shape.n_features, coef.data(), centre.data(), 0.1, {low.data(), high.data()}};
+  const LinearModel model{shape.n_features, coef.data(), centre.data(), 0.1, {low.data(), high.data()}, high.data()};
   std::vector<std::int32_t> own_class;
   for (std::size_t i = 0; i < shape.n_points; ++i) {
     double score = model.intercept;

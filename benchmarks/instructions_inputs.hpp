@@ -63,15 +63,17 @@ inline Table make_table(std::size_t n_rows, std::size_t n_features, std::size_t 
 // Owns what Cells points into.
 struct CellStore {
   std::vector<std::int64_t> first_cut{0};
-  std::vector<double> cuts, smallest, largest, box_low, box_high;
+  std::vector<double> cuts, smallest, largest, box_low, box_high, unit;
 
   Cells view() const {
-    return {box_low.size(), first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
+    Cells cells{box_low.size(), first_cut.data(), cuts.data(), smallest.data(), largest.data(), {box_low.data(), box_high.data()}};
+    cells.distances.unit = unit.data();
+    return cells;
   }
   void add_feature(const std::vector<double>& its_cuts, double low, double high) {
     cuts.insert(cuts.end(), its_cuts.begin(), its_cuts.end());
     first_cut.push_back(static_cast<std::int64_t>(cuts.size()));
-    box_low.push_back(low), box_high.push_back(high);
+    box_low.push_back(low), box_high.push_back(high), unit.push_back(high > low ? high - low : 1.0);
     smallest.assign(cuts.size() + box_low.size(), std::numeric_limits<double>::quiet_NaN());
     largest = smallest;
   }

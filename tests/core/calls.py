@@ -45,6 +45,22 @@ def cells(random: Random, kinds: list[int]) -> Arguments:
         "kinds": None if plain else np.array(kinds, dtype=np.uint8),
         "first_code": None if plain else np.array(first_code, dtype=np.int64),
         "code_cell": None if plain else np.array(codes, dtype=np.int32),
+        **_distances(random, m),
+    }
+
+
+def _distances(random: Random, m: int) -> Arguments:
+    """Units, or ranks of some features; in most draws neither."""
+    by_rank = random.random() < 0.3
+    n_knots = random.integers(0, 5, m)
+    starts = np.repeat(np.append(0, np.cumsum(n_knots))[:-1], n_knots)
+    place = np.arange(n_knots.sum()) - starts
+    return {
+        "unit": random.choice([0.1, 1.0, 3.0], m) if random.random() < 0.3 else None,
+        "unordered": float(random.choice([0.2, 1.0, 2.0])),
+        "first_knot": np.append(0, np.cumsum(n_knots)).astype(np.int64) if by_rank else None,
+        "knot": place / 5 if by_rank else None,
+        "rank": np.minimum(place / 3, 1.0) if by_rank else None,
     }
 
 
@@ -178,6 +194,7 @@ def solve_linear(random: Random) -> Arguments:
         "intercept": float(random.normal()),
         "box_low": cell["box_low"],
         "box_high": cell["box_high"],
+        "unit": random.choice([0.1, 1.0, 3.0], m),
     }
 
 

@@ -130,7 +130,7 @@ double ensemble(std::size_t n_threads, std::size_t n_classes) {
 double linear(std::size_t n_threads) {
   const Table table = make_table(60, 6, 2, 5);
   const std::vector<double> coef{1, -0.5, 0.3, 0.7, -0.2, 0.4}, centre(6, 0.5), low(6, 0.0), high(6, 1.0);
-  const LinearModel model{6, coef.data(), centre.data(), 0.1, {low.data(), high.data()}};
+  const LinearModel model{6, coef.data(), centre.data(), 0.1, {low.data(), high.data()}, high.data()};
   const Limits limits;
   return on_threads(n_threads, table, std::vector<std::int32_t>(12, 0), [&] { return FixedChargeSearch(model, limits, {0.1, 1, 0.3}); });
 }

@@ -25,6 +25,8 @@ def _of(name):
     """Right arguments with nothing left out: two plain columns, one with gaps, one of categories; three classes."""
     random = np.random.default_rng(3)
     cell = cells(random, [NUMBERS, WITH_MISSING, CATEGORIES, NUMBERS])
+    ends = np.tile([0.0, 1.0], 3)
+    cell |= {"unit": np.ones(4), "first_knot": np.array([0, 2, 4, 4, 6]), "knot": ends, "rank": ends.copy()}
     X = rows(random, 6, cell)
     if name in ("select_thresholds", "greedy_thresholds"):
         chain_size = np.array([2, 3], dtype=np.int32)
@@ -95,6 +97,7 @@ def _of(name):
             "centre": np.zeros(m),
             "box_low": np.zeros(m),
             "box_high": np.ones(m),
+            "unit": np.ones(m),
             "intercept": 0.0,
         }
         two_classes = {"own_class": asked["own_class"] % 2, "target": np.full(n, -1, dtype=np.int32)}
@@ -177,6 +180,19 @@ CASES = [
     ("find_cells", "cells.smallest", _without_last, "cuts and cells disagree"),
     ("find_cells", "cells.largest", _without_last, "cuts and cells disagree"),
     ("find_cells", "cells.closed", lambda _: np.zeros(1, dtype=np.uint8), "closed and cells disagree"),
+    ("find_cells", "cells.unit", _without_last, "unit and features disagree"),
+    ("find_cells", "cells.unit", _put(0, 0.0), "a unit must be a number above 0"),
+    ("find_cells", "cells.unit", _put(0, INF), "a unit must be a number above 0"),
+    ("find_cells", "cells.unordered", lambda _: 0.0, "unordered must be a number above 0"),
+    ("find_cells", "cells.unordered", lambda _: NAN, "unordered must be a number above 0"),
+    ("find_cells", "cells.first_knot", _without_last, "first_knot, knot and rank disagree"),
+    ("find_cells", "cells.first_knot", _put(-1, 10**9), "first_knot and knot disagree"),
+    ("find_cells", "cells.rank", _without_last, "first_knot, knot and rank disagree"),
+    ("find_cells", "cells.rank", lambda _: None, "first_knot, knot and rank disagree"),
+    ("find_cells", "cells.knot", _put(0, NAN), "a knot must be finite"),
+    ("find_cells", "cells.rank", _put(0, INF), "a rank must be finite"),
+    ("find_cells", "cells.knot", _put(0, 1.0), "knots must rise, and ranks must not fall"),
+    ("find_cells", "cells.rank", _put(0, 2.0), "knots must rise, and ranks must not fall"),
     ("find_cells", "cells.kinds", _without_last, "kinds and features disagree"),
     ("find_cells", "cells.kinds", _put(0, 3), "a kind is out of range"),
     ("find_cells", "cells.code_cell", lambda _: None, "kinds without codes"),
@@ -226,7 +242,11 @@ CASES = [
     ("solve_additive", "limits.entry_factor", _put(0, -1.0), "a factor must not be negative"),
     ("solve_additive", "limits.max_changes", lambda _: 1, "rules between features are for the branch and bound"),
     ("solve_additive", "limits.max_changes", lambda _: -1, "max_changes must not be negative"),
-    ("solve_linear", "centre", _without_last, "coef, centre and box disagree"),
+    ("solve_linear", "centre", _without_last, "coef, centre, box and unit disagree"),
+    ("solve_linear", "unit", _without_last, "coef, centre, box and unit disagree"),
+    ("solve_linear", "unit", _put(0, 0.0), "a unit must be a number above 0"),
+    ("solve_linear", "unit", _put(0, NAN), "a unit must be a number above 0"),
+    ("solve_linear", "unit", _put(0, INF), "a unit must be a number above 0"),
     ("solve_linear", "coef", _put(0, NAN), "coef, centre and box must be finite"),
     ("solve_linear", "box_high", _put(0, INF), "coef, centre and box must be finite"),
     ("solve_linear", "intercept", lambda _: NAN, "intercept must be finite"),

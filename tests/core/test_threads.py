@@ -34,7 +34,8 @@ def _work(name, n, *, n_classes=3, n_trees=12, depth=3):
     if name == "solve_linear":
         numbers = {"coef": random.normal(size=5), "centre": np.full(5, 0.5), "intercept": 0.1}
         other = {"own_class": arguments["own_class"] % 2, "target": np.full(n, -1, dtype=np.int32)}
-        return {**arguments, **other, **numbers, "box_low": cell["box_low"], "box_high": cell["box_high"]}
+        box = {"box_low": cell["box_low"], "box_high": cell["box_high"], "unit": np.ones(5)}
+        return {**arguments, **other, **numbers, **box}
     arguments["cells"] = cell
     if name == "solve_additive":
         return {
