@@ -79,6 +79,7 @@ SCRIPTS = (
     Script("selection", Size("--short", 300), Size("--tiny", 30)),
     Script("overhead", Size("--quick", 120), Size("--quick --data boston", 20)),
     Script("rules", Size("--points 100 --rounds 3", 60), Size("--data 'breast cancer' --points 30 --rounds 2", 20)),
+    Script("categories", Size("", 120), Size("--data titanic", 30)),
     Script("tables", Size("--quick", 90), Size("--data titanic --models gb --rows 300", 30)),
     Script(
         "quality",

@@ -50,8 +50,8 @@ RecourseDisplay.from_recourse(recourse)
 plt.show()
 
 # %%
-# The tree with and without the column. To change a category is a whole distance of 1; counted for a tenth, sex
-# shows up among the thresholds if the black box hangs on it.
+# The tree with and without the column. Where a change of sex counts for a tenth, sex shows up among the thresholds
+# if the black box depends on it.
 classifier = FCCAClassifier(FCCADiscretizer(black_box, constraints=[Cost("sex", 0.1)]))
 found = distill_without(classifier, X, y, "sex", favourable="granted")
 print(found.models[["accuracy", "fidelity", "leaves", "uses_sensitive"]])

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeClassifier
 from fcca.constraints import Immutable, MaxChanges
 from fcca.export import from_json, to_json
-from fcca.export._provenance import LONGEST_TEXT, MOST_ENTRIES, _in_text, _part, _plain, provenance_of
+from fcca.export._provenance import LONGEST_TEXT, MOST_ENTRIES, _in_text, _part, plain_parameter, provenance_of
 from fcca.selection import OptimalSelection
 from mixed_tables import loans
 from real_data import imported
@@ -127,18 +127,18 @@ def test_hostile_and_huge_values_become_short_texts():
         True, np.bool_(True), "\ud800\x00\u202e", Path("/home/somebody/secret"), np.random.RandomState(0), range(9),
     ]  # fmt: skip
     for value in values:
-        plain = _plain(value)
+        plain = plain_parameter(value)
         assert plain is None or type(plain) in (bool, int, float, str)
         assert len(str(plain)) <= LONGEST_TEXT
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         assert "0x" not in str(plain)
         assert "secret" not in str(plain)
-    assert _plain({"b", "a"}) == "{'a', 'b'}"
-    assert _plain((1, "a", None)) == "(1, 'a', None)"
-    assert _plain(list(range(30))).endswith("18, 19, …]")
-    assert _plain(float("nan")) == "nan"
-    assert _plain(10**5000) == "a whole number of 16,610 bits"
-    assert _plain([[[[1]]]]) == "[[[list of 1]]]"
+    assert plain_parameter({"b", "a"}) == "{'a', 'b'}"
+    assert plain_parameter((1, "a", None)) == "(1, 'a', None)"
+    assert plain_parameter(list(range(30))).endswith("18, 19, …]")
+    assert plain_parameter(float("nan")) == "nan"
+    assert plain_parameter(10**5000) == "a whole number of 16,610 bits"
+    assert plain_parameter([[[[1]]]]) == "[[[list of 1]]]"
     assert _in_text(np.int64(3)) == "3"
 
 

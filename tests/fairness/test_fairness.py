@@ -94,7 +94,8 @@ def test_another_column_is_cheaper_but_the_sensitive_one_alone_would_do():
     X = pd.DataFrame({"sex": [WOMEN, MEN] * 6, "income": np.repeat(np.arange(6), 2)})
     labels = np.where((X["income"] >= 4) | ((X["sex"] == MEN) & (X["income"] >= 2)), "yes", "no")
     classifier = prepared(DecisionTreeClassifier(random_state=0), Columns.of_table(X)).fit(X, labels)
-    found = recourse_by_group(CounterfactualExplainer(classifier, X), X, "sex", favourable="yes")
+    explainer = CounterfactualExplainer(classifier, X, category_distance=1)
+    found = recourse_by_group(explainer, X, "sex", favourable="yes")
     # A woman with 3 needs 1 more, at a cost of 0.3; as a man she would get it as she is, at a cost of 1.1.
     assert found.groups.loc[WOMEN, ["unfavourable", "sensitive_changed", "sensitive_enough"]].tolist() == [4, 0, 2]
     assert found.groups.loc[MEN, ["unfavourable", "sensitive_changed", "sensitive_enough"]].tolist() == [2, 0, 0]

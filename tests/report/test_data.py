@@ -456,9 +456,10 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     found = discretizer.fit(X, y).counterfactuals_
     assert (change["asked"], change["proven"]) == (len(found), found.is_status("optimal").sum())
     assert documents(fitted("GTRE")[0])[0]["change"] is None
-    free = documents(fitted("categories and gaps")[0])[0]["change"]
+    classifier = fitted("categories and gaps")[0]
+    free = documents(classifier)[0]["change"]
     assert (free["rules"], free["band"]) == (0, None)
-    assert free["size"].endswith("another category is a distance of 1")
+    assert free["size"].endswith(f"another category is a distance of {classifier.discretizer_.category_distance_:g}")
 
 
 def test_facts_that_are_given_take_the_place_of_the_reports_own():

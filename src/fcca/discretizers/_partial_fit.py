@@ -82,7 +82,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Collect the statistics of a piece, before the first :meth:`partial_fit`.
 
-        Distances are in units of the range of all rows, and changes land on values of rows. So :meth:`partial_fit` finds
+        Distances are measured on all rows, and changes land on values of rows. So :meth:`partial_fit` finds
         the same as :meth:`fit` if all pieces have been observed before.
 
         Parameters

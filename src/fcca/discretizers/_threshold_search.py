@@ -209,7 +209,7 @@ class ThresholdSearch:
         other.columns = columns_for(self.engine.model, statistics.has_missing.tolist())
         given = self.parameters
         other.rules = check_rules(given.constraints or ())
-        other.engine.measure(self.names, statistics.values, compare=statistics.values is not None and other._has_unordered)
+        other.engine.measure(self.names, statistics.values, compare=statistics.values is not None and other.has_unordered)
         if isinstance(given.margin, str):
             assert rows is not None  # discretizers do not accept such a margin for pieces
             margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
@@ -220,10 +220,10 @@ class ThresholdSearch:
     def needs_bins(self) -> bool:
         """True where the category distance is taken from the data, and needs bins for that."""
         auto = self.engine.problem.category_distance == "auto"
-        return auto and self._has_unordered and not self._needs_values(one_pass=False)
+        return auto and self.has_unordered and not self._needs_values(one_pass=False)
 
     @property
-    def _has_unordered(self) -> bool:
+    def has_unordered(self) -> bool:
         """True where some changes have no direction: of categories, missing values and one-hot groups."""
         rules = any(rule.group for rule in self.rules)
         return rules or not all(self.engine.is_number) or bool(self.has_missing.any())

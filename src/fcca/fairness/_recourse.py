@@ -190,7 +190,7 @@ def recourse_by_group(
 
     Only rows that are answered otherwise are asked. Each is asked under the rules, for the cost; without any, to see
     whether the cheapest change would be one of the sensitive column itself; and whether a change of that column alone is
-    enough, because one from a category to another is a whole distance of 1 and seldom the cheapest. A classifier that says
+    enough, because one from a category to another may seldom be the cheapest. A classifier that says
     that a woman would get the loan if she were a man may be biased.
 
     Parameters
