@@ -4,8 +4,8 @@ Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--json FILE]
 
 The paper's black box, 100 boosted stumps, on at most so many rows, drawn with a fixed seed; scale "range". Per table and
 distance: the distance itself, thresholds on columns of categories and all thresholds, the share of all crossings that are on
-categories, and the columns of categories that have a threshold. A number moves by a share of its range; at a distance of 1, a
-category change costs as much as a move over a whole range, so it is the cheapest change of few rows.
+categories, and the columns of categories that have a threshold. A number moves by a share of its range. At a distance of 1,
+a category change costs as much as a move over a whole range, so it is the cheapest change of few rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
 def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
     """Fit, count and print."""
     X, y = frame.drop(columns="label"), frame["label"]
-    discretizer = FCCADiscretizer(category_distance=distance).fit(X, y)
+    discretizer = FCCADiscretizer(preset="paper", category_distance=distance).fit(X, y)
     table = discretizer.all_thresholds_
     categories = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
     on_categories = table.kind == "set"

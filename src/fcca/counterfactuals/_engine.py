@@ -159,8 +159,7 @@ class CounterfactualEngine:
 
     def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
         """Measure what a distance of 1 is on the rows that are kept; return self."""
-        values = ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None)
-        return self.measure(names, values)
+        return self.measure(names, ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None))
 
     @property
     def category_distance(self) -> float:

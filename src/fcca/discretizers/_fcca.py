@@ -59,8 +59,8 @@ class FCCADiscretizer(PartialFitTransformer):
         their weights in sorted order, so that neither the order of rows nor writing a row twice instead of weighting it
         changes how it breaks ties.
     preset : {"paper"}, default=None
-        "paper" takes the paper's values for all parameters that are None: stumps as the black box, and no limit on the
-        number of thresholds.
+        "paper" takes the paper's values for all parameters that are None: stumps as the black box, no limit on the number
+        of thresholds, and a distance of 1 for a change of category.
     p0, p1 : float, default=0.5 and 1.0
         Band of the predicted class's probability, .5 on the decision boundary. Lowering ``p1`` saves time, raising ``p0``
         leaves out the noise at the boundary. With more than two classes the default ``p0`` means no lower limit.
@@ -71,11 +71,12 @@ class FCCADiscretizer(PartialFitTransformer):
         What a distance of 1 is for numbers. "range": the range of the training values, as in the paper. "rank": the way from
         the lowest to the highest rank of the training values, which is linear between them; for classifiers made of trees.
         "mad": the median absolute deviation of the training values, or the mean one where that is 0. A mapping such as
-        ``{"income": 1000}``: these units, and the range for the other columns. None is "range".
+        ``{"income": 1000}``: these units, and the range for the other columns. None is "range" in all presets.
     category_distance : float or "auto", default=None
         Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
         "auto" is the mean distance of two training rows in a column of numbers, rounded to two digits, so that categories
-        and numbers compare; 1 is a full range, which leaves most categories out. None is "auto".
+        and numbers compare; 1 is a full range, which leaves most categories out. None is "auto", and 1 in the preset
+        "paper".
     Q : float, default=0.0
         Granularity: keep the thresholds crossed at least as often as the Q-quantile of all counts. See also
         :meth:`set_granularity`.

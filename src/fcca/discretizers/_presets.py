@@ -9,8 +9,8 @@ from typing import Any
 BLACK_BOX_DEPTH = {None: 2, "paper": 1}
 #: By preset, the values of the parameters that are None.
 PRESETS: dict[str | None, dict[str, Any]] = {
-    None: {"max_thresholds": 100},
-    "paper": {"max_thresholds": "all"},
+    None: {"max_thresholds": 100, "scale": "range", "category_distance": "auto"},
+    "paper": {"max_thresholds": "all", "scale": "range", "category_distance": 1.0},
 }
 
 

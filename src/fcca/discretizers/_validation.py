@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from fcca.counterfactuals import DEFAULT_MARGIN, CounterfactualProblem, as_share
+from fcca.discretizers._presets import resolved
 from fcca.exceptions import InvalidInputError
 from fcca.models import Model, as_fitted_on, prepared, weight_parameters
 from fcca.tables import Column, Columns, check_column_names, check_columns, check_weights
@@ -275,10 +276,10 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
     if isinstance(margin, str):
         as_share(margin)
         margin = DEFAULT_MARGIN
-    # None: as the defaults are.
-    scale = "range" if parameters.scale is None else parameters.scale
-    distance = "auto" if parameters.category_distance is None else parameters.category_distance
-    return CounterfactualProblem(parameters.lambda0, parameters.lambda1, parameters.lambda2, margin, scale, distance)
+    names = ("preset", "scale", "category_distance")
+    given = resolved({name: getattr(parameters, name) for name in names})
+    costs = (parameters.lambda0, parameters.lambda1, parameters.lambda2)
+    return CounterfactualProblem(*costs, margin, given["scale"], given["category_distance"])
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
