@@ -244,7 +244,7 @@ def test_categories_and_gaps_that_nobody_knows_are_refused(explainer, data):
         explainer.explain(data[0].iloc[:2].astype({"purpose": object}).assign(purpose=["boat", "car"]))
     with pytest.raises(InvalidInputError, match="infinite values: column 'age'"):
         explainer.explain(data[0].iloc[:1].assign(age=np.inf))
-    with pytest.raises(InvalidInputError, match="range of the data"):
+    with pytest.raises(InvalidInputError, match="unit of distance away from the data"):
         explainer.explain(data[0].iloc[:1].assign(age=1e300))
 
 
