@@ -53,15 +53,13 @@ class Method:
     most_splits: int = 10
     #: Files whose content decides the result, besides the method's module.
     depends_on: Callable[[], tuple[Path, ...]] = field(default=tuple)
-    #: Why it cannot be run here; empty where it can.
-    absence: Callable[[], str] = field(default=str)
 
     @property
     def missing(self) -> str:
         """Why the method is skipped; empty where it is not."""
         if importlib.util.find_spec(self.library[0]) is None:
             return f"{self.library[1]} is not installed (pip install 'fcca[bench]')"
-        return self.absence()
+        return ""
 
     @property
     def version(self) -> str:
