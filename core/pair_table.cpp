@@ -71,14 +71,14 @@ void PairTable<W>::reset(const TreeRows<W>& rows) {
 }
 
 template <class W>
-void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row) {
+void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, W sign) {
   const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
   places_.clear();
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     if (passed[c] > 0) places_.push_back((rows.first_column[c] + passed[c] - 1) * stride_);
   }
   for (std::size_t k = 0; k < n_planes_; ++k) {
-    const W weight = rows.planes[row * n_planes_ + k];
+    const W weight = static_cast<W>(sign * rows.planes[row * n_planes_ + k]);
     sum_[k] = static_cast<W>(sum_[k] + weight);
     if (weight == 0) continue;
     std::fill(row_.begin(), row_.end(), W(0));
@@ -154,20 +154,17 @@ void PairTable<W>::first_splits(const LeafCost& cost, const WeightSums& all, std
 }
 
 template <class W>
-void PairTable<W>::two_sides(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, const WeightSums& on_right,
-                             const WeightSums& on_left, ShallowCosts& right, ShallowCosts& left) {
+void PairTable<W>::set_others(const PairTable& total) {
   other_.resize(n_planes_ * stride_ + n_planes_);
-  W* single_left = other_.data();
-  W* sum_left = other_.data() + n_planes_ * stride_;
-  for (std::size_t at = 0; at < n_planes_ * stride_; ++at) single_left[at] = static_cast<W>(total.single_[at] - single_[at]);
-  for (std::size_t k = 0; k < n_planes_; ++k) sum_left[k] = static_cast<W>(total.sum_[k] - sum_[k]);
-  if (cost.is_plain_error()) two_sides_by_gain(rows, total, on_right.most, on_left.most, right, left);
-  else two_sides_by_cost(rows, total, cost, right, left);
+  W *single = other_.data(), *sum = single + n_planes_ * stride_;
+  for (std::size_t at = 0; at < n_planes_ * stride_; ++at) single[at] = static_cast<W>(total.single_[at] - single_[at]);
+  for (std::size_t k = 0; k < n_planes_; ++k) sum[k] = static_cast<W>(total.sum_[k] - sum_[k]);
 }
 
 template <class W>
-void PairTable<W>::two_sides_by_gain(const TreeRows<W>& rows, const PairTable& total, double right_most, double left_most,
-                                     ShallowCosts& right, ShallowCosts& left) {
+void PairTable<W>::two_sides(const TreeRows<W>& rows, const PairTable& total, const WeightSums& right_sums, const WeightSums& left_sums,
+                             ShallowCosts& right, ShallowCosts& left) {
+  set_others(total);
   const W *single_left = other_.data(), *sum_left = other_.data() + n_planes_ * stride_;
   const auto leaf = [&](const W* sum) {
     return n_planes_ == 1 ? std::abs(static_cast<double>(sum[0])) : static_cast<double>(*std::max_element(sum, sum + n_planes_));
@@ -199,30 +196,31 @@ void PairTable<W>::two_sides_by_gain(const TreeRows<W>& rows, const PairTable& t
           [&](std::size_t k) { return single_left + k * stride_; }, sum_left, i, best_));
     }
   }
-  right = on_right.costs(rows.unit(), right_most), left = on_left.costs(rows.unit(), left_most);
+  right = on_right.costs(rows.unit(), right_sums.most), left = on_left.costs(rows.unit(), left_sums.most);
 }
 
 template <class W>
-void PairTable<W>::two_sides_by_cost(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, ShallowCosts& right,
-                                     ShallowCosts& left) {
-  const W *single_left = other_.data(), *sum_left = other_.data() + n_planes_ * stride_;
+ShallowCosts PairTable<W>::one_side(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, bool of_held) {
+  if (!of_held) set_others(total);
+  const W *single = of_held ? single_.data() : other_.data(), *sum = of_held ? sum_.data() : other_.data() + n_planes_ * stride_;
   best_.resize(n_planes_ * stride_);
-  W* pair_left = best_.data();
-  SecondSplits<W> on_right(cost, n_columns_, single_.data(), stride_, sum_.data()), on_left(cost, n_columns_, single_left, stride_, sum_left);
+  SecondSplits<W> second(cost, n_columns_, single, stride_, sum);
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     running_.assign(n_planes_ * stride_, 0);
     for (std::int32_t i = rows.first_column[c + 1] - 1; i >= rows.first_column[c]; --i) {
       for (std::size_t k = 0; k < n_planes_; ++k) {
         const std::size_t at = (k * n_columns_ + i) * stride_;
-        W* running = running_.data() + k * stride_;
+        W *running = running_.data() + k * stride_, *others = best_.data() + k * stride_;
         kernels::add(running, pair_.data() + at, stride_);
-        for (std::size_t j = 0; j < stride_; ++j) pair_left[k * stride_ + j] = static_cast<W>(total.pair_[at + j] - running[j]);
+        if (of_held) continue;
+        for (std::size_t j = 0; j < stride_; ++j) others[j] = static_cast<W>(total.pair_[at + j] - running[j]);
       }
-      on_right.add_row(i, running_.data(), stride_), on_left.add_row(i, pair_left, stride_);
+      second.add_row(i, of_held ? running_.data() : best_.data(), stride_);
     }
   }
-  right = ShallowCosts{on_right.as_leaf()}, left = ShallowCosts{on_left.as_leaf()};
-  for (std::size_t i = 0; i < n_columns_; ++i) right.lower(on_right.of(i)), left.lower(on_left.of(i));
+  ShallowCosts costs{second.as_leaf()};
+  for (std::size_t i = 0; i < n_columns_; ++i) costs.lower(second.of(i));
+  return costs;
 }
 
 template class PairTable<std::int16_t>;

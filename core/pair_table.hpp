@@ -35,21 +35,24 @@ class PairTable {
   // An empty table over the columns of rows.
   void reset(const TreeRows<W>& rows);
   // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs.
-  void add(const TreeRows<W>& rows, std::size_t row);
+  void add(const TreeRows<W>& rows, std::size_t row) { add(rows, row, W(1)); }
+  // Takes a row out again: exactly where weights are whole.
+  void remove(const TreeRows<W>& rows, std::size_t row) { add(rows, row, W(-1)); }
   void sum_chains(const TreeRows<W>& rows);
 
   // For each first column, the costs of the best trees of depth 2 of all rows, whose sums are given.
   void first_splits(const LeafCost& cost, const WeightSums& all, std::vector<FirstSplitCosts>& costs) const;
 
-  // *this holds the buckets of the right-hand rows, total the pairs of all: the costs of the best trees of depth 2 at most of
-  // the right-hand rows and of the others, in one pass.
-  void two_sides(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, const WeightSums& on_right,
-                 const WeightSums& on_left, ShallowCosts& right, ShallowCosts& left);
+  // Where *this holds the buckets of some rows and total the pairs of all: the costs of the best trees of depth 2 at most.
+  // Plain error: of the right-hand rows, which *this holds, and of the others, in one pass.
+  void two_sides(const TreeRows<W>& rows, const PairTable& total, const WeightSums& on_right, const WeightSums& on_left,
+                 ShallowCosts& right, ShallowCosts& left);
+  // Any other cost: of the rows held, or of the others.
+  ShallowCosts one_side(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, bool of_held);
 
  private:
-  void two_sides_by_gain(const TreeRows<W>& rows, const PairTable& total, double right_most, double left_most, ShallowCosts& right,
-                         ShallowCosts& left);
-  void two_sides_by_cost(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, ShallowCosts& right, ShallowCosts& left);
+  void add(const TreeRows<W>& rows, std::size_t row, W sign);
+  void set_others(const PairTable& total);
 
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane

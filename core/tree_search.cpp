@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace fcca {
 
@@ -130,7 +131,7 @@ std::int32_t TreeSearch<W>::worthwhile_depth(std::int32_t depth, const Solutions
 // limit (up to the tolerance).
 template <class W>
 typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n,
-                                                       std::int32_t depth, const Limits& limits, bool is_root) {
+                                                       std::int32_t depth, const Limits& limits, bool is_root, Side side) {
   WeightSums sums(parent.n_planes);
   for (std::size_t a = 0; a < n; ++a) sums.add(parent, rows[a]);
   const double as_leaf = leaf_cost(sums), least_split = least_split_cost(sums);
@@ -161,14 +162,14 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent
     if (known != nullptr && answer(*known, limits, best)) return best;
   }
   enter_node();
-  best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root);
+  best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root, side);
   if (worth_remembering) remember(asked, hash, std::move(key), best);
   return best;
 }
 
 template <class W>
 typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows, const WeightSums& sums, std::int32_t depth,
-                                                        Solutions best, bool is_root) {
+                                                        Solutions best, bool is_root, Side side) {
   if (depth == 1) {
     solve_depth_one(rows, sums, best);
     return best;
@@ -191,7 +192,8 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   // A tree deeper than two has at least four leaves.
   const auto betterable = [&](const Solution& tree) { return tree.cost > 4 * penalty_ + sums.least + tolerance_; };
   if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
-    if (depth == 3) sweep(rows, total, costs, best, is_root);
+    if (depth == 3 && cost_.is_plain_error()) sweep(rows, total, costs, best, is_root);
+    else if (depth == 3) sweep_by_bounds(rows, total, costs, best, is_root, side);
     else branch(rows, costs, depth, best, is_root);
   }
   return best;
@@ -287,7 +289,7 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
         right_table.add(rows, order.rows[--in_table]);
       }
       ShallowCosts right_costs, left_costs;
-      right_table.two_sides(rows, total, cost_, on_right, on_left, right_costs, left_costs);
+      right_table.two_sides(rows, total, on_right, on_left, right_costs, left_costs);
       price(right_costs, last_right), price(left_costs, last_left);
       moved = 0;
       budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
@@ -299,6 +301,71 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
   }
 }
 
+// Depth 3 where a pair table takes longer to read than to build: every split has bounds as in branch().
+template <class W>
+void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
+                                    bool is_root, Side side) {
+  SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
+                        [this](const WeightSums& sums, double* least) { bounds_without_search(sums, least); });
+  if (side.quarters != nullptr) side.quarters->raise(side.side, rows, bounds);
+  SideTable<W> table(rows, total);
+  std::vector<char> done(rows.n_columns, 0);
+  for (const std::size_t c : chains_by_cost(rows, costs)) {
+    for (std::int32_t split = 0; (split = open_split(rows, c, bounds, done, costs, best)) >= 0;) {
+      done[split] = 1;
+      if (!bounds.adopt_twin(split) && solve_quarters(rows, table, bounds, split, side, best) && is_root && best.back().split != none) {
+        root_best_ = best.back();
+      }
+      bounds.spread_from(split);
+    }
+  }
+}
+
+// A split of a chain that can better a tree; -1 if there is none.
+template <class W>
+std::int32_t TreeSearch<W>::open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds,
+                                       const std::vector<char>& done, const std::vector<double>& costs, const Solutions& best) const {
+  std::int32_t next = -1;
+  for (std::int32_t i = rows.first_column[chain]; i < rows.first_column[chain + 1]; ++i) {
+    if (done[i] || (next >= 0 && costs[i] >= costs[next])) continue;
+    bool is_open = false;
+    budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+      is_open = is_open || bounds.left(i)[left] + bounds.right(i)[right] < best[slot].cost - tolerance_;
+    });
+    if (is_open) next = i;
+  }
+  return next;
+}
+
+// Solves both sides of a split of depth 3, as far as it can cost less than the best trees. Returns whether it betters one.
+template <class W>
+bool TreeSearch<W>::solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side,
+                                   Solutions& best) {
+  enter_node();
+  const std::size_t border = bounds.border(split), n_quarter_slots = std::min(shallow_slots(), budget_.n_slots());
+  bool is_open = true, is_better = false;
+  for (const bool is_right : {2 * border < rows.n_rows, 2 * border >= rows.n_rows}) {  // the larger side first: it fails earlier
+    double* own = is_right ? bounds.right(split) : bounds.left(split);
+    if (side.quarters == nullptr || !side.quarters->is_exact(side.side, rows.column[split], is_right)) {
+      table.move_to(bounds.rows_by(split).data(), border, [&] { if (rows.n_columns > wide) check_stop(); });
+      std::array<double, 4> priced;
+      price(table.costs(cost_, is_right), priced);
+      std::copy_n(priced.begin(), n_quarter_slots, own);
+      if (side.quarters != nullptr) side.quarters->set(side.side, rows.column[split], is_right, own);
+    }
+    is_open = false;
+    budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+      is_open = is_open || bounds.left(split)[left] + bounds.right(split)[right] < best[slot].cost - tolerance_;
+    });
+    if (!is_open) return false;
+  }
+  budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+    const double cost = bounds.left(split)[left] + bounds.right(split)[right];
+    if (cost < best[slot].cost - tolerance_) best[slot] = {cost, rows.column[split], 3, left, right}, is_better = true;
+  });
+  return is_better;
+}
+
 // Depth 4 and more: every split has a lower bound for its left and its right side. Solving one split raises the bounds of its
 // neighbours in the chain. The split with the least bound is solved next, so the least bound, which is the node's, rises as evenly
 // as it can.
@@ -306,13 +373,17 @@ template <class W>
 void TreeSearch<W>::branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root) {
   SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
                         [this](const WeightSums& sums, double* side) { bounds_without_search(sums, side); });
+  std::optional<QuarterBounds<W>> quarters;
+  if (depth == 4 && !cost_.is_plain_error() && rows.n_columns <= QuarterBounds<W>::most_columns) {
+    quarters.emplace(rows, std::min(shallow_slots(), budget_.n_slots()), cost_.more_rows_cost_more());
+  }
   std::vector<char> done(rows.n_columns, 0);
   for (bool is_first = true;; is_first = false) {
     const NextSplit next = next_split(bounds, done, costs, best, is_first);
     if (is_root) root_bound_ = std::max(root_bound_, std::min(next.least_bound, best.back().cost));
     if (next.split < 0) return;
     done[next.split] = 1;
-    const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best);
+    const bool is_better = !bounds.adopt_twin(next.split) && solve_sides(rows, bounds, next.split, depth, best, quarters ? &*quarters : nullptr);
     if (is_better && is_root) root_best_ = best.back();
     bounds.spread_from(next.split);
   }
@@ -360,7 +431,8 @@ bool TreeSearch<W>::set_side_limits(const Solutions& best, const double* own, co
 // Solves both sides of a split, as far as it can cost less than the best trees, and raises its bounds to what they cost. Returns
 // whether the split betters a tree.
 template <class W>
-bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best) {
+bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
+                                QuarterBounds<W>* quarters) {
   const std::int32_t* first = bounds.rows_by(split).data();
   const std::size_t n_left = bounds.border(split), n_right = rows.n_rows - n_left;
   double *on_left = bounds.left(split), *on_right = bounds.right(split);
@@ -369,7 +441,9 @@ bool TreeSearch<W>::solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds,
   for (const bool is_left : {n_left >= n_right, n_left < n_right}) {  // the larger side first: it fails earlier
     double *own = is_left ? on_left : on_right, *other = is_left ? on_right : on_left;
     if (!set_side_limits(best, own, other, is_left, limits)) return false;
-    const Solutions side = is_left ? solve(rows, first, n_left, depth - 1, limits) : solve(rows, first + n_left, n_right, depth - 1, limits);
+    const Side known{quarters, QuarterBounds<W>::side(split, !is_left)};
+    const Solutions side = is_left ? solve(rows, first, n_left, depth - 1, limits, false, known)
+                                   : solve(rows, first + n_left, n_right, depth - 1, limits, false, known);
     for (std::size_t slot = 0; slot < side.size(); ++slot) own[slot] = std::max(own[slot], side[slot].cost);
     (is_left ? left_trees : right_trees) = side;
   }

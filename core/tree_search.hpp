@@ -11,6 +11,8 @@
 #include "leaf_cost.hpp"
 #include "pair_table.hpp"
 #include "parallel.hpp"
+#include "quarter_bounds.hpp"
+#include "side_table.hpp"
 #include "split_bounds.hpp"
 #include "tree_rows.hpp"
 
@@ -55,20 +57,31 @@ class TreeSearch {
     std::int32_t split;  // -1: no split can be better than the best trees
     double least_bound;  // of all splits, those solved included, for the last slot
   };
+  // A side of a split whose quarters are known in part.
+  struct Side {
+    QuarterBounds<W>* quarters = nullptr;
+    std::int32_t side = 0;
+  };
   struct Stopped {};
 
   Solutions solve(const TreeRows<W>& parent, const std::int32_t* rows, std::size_t n, std::int32_t depth, const Limits& limits,
-                  bool is_root = false);
-  Solutions search(const TreeRows<W>& rows, const WeightSums& sums, std::int32_t depth, Solutions best, bool is_root);
+                  bool is_root = false, Side side = {});
+  Solutions search(const TreeRows<W>& rows, const WeightSums& sums, std::int32_t depth, Solutions best, bool is_root, Side side);
   void solve_depth_one(const TreeRows<W>& rows, const WeightSums& all, Solutions& best) const;
   void offer_first_split(const FirstSplitCosts& costs, std::int32_t column, Solutions& best) const;
   void offer(std::int64_t leaves, const Solution& tree, Solutions& best) const;
   double least_of(const FirstSplitCosts& costs) const;
   void sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best, bool is_root);
+  void sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
+                       bool is_root, Side side);
+  std::int32_t open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds, const std::vector<char>& done,
+                          const std::vector<double>& costs, const Solutions& best) const;
+  bool solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side, Solutions& best);
   void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
                        const Solutions& best, bool is_first) const;
-  bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best);
+  bool solve_sides(const TreeRows<W>& rows, SplitBounds<W>& bounds, std::int32_t split, std::int32_t depth, Solutions& best,
+                   QuarterBounds<W>* quarters);
   bool set_side_limits(const Solutions& best, const double* own, const double* other, bool is_left, Limits& limits) const;
   std::int32_t extract(const TreeRows<W>& rows, const std::vector<std::int32_t>& chosen, const Solution& solution,
                        std::vector<TreeNode>& tree);
