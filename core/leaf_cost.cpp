@@ -5,7 +5,7 @@
 namespace fcca {
 
 namespace {
-constexpr std::size_t most_tabulated = std::size_t{1} << 22;  // 64 MB of tables
+constexpr std::size_t most_tabulated = std::size_t{1} << 22;  // 96 MB of tables
 constexpr double round_off = 1e-12;
 
 double sum_of(const double* weight, std::size_t n) { return std::accumulate(weight, weight + n, 0.0); }
@@ -20,10 +20,11 @@ double log_gamma(double x) {
   return (x - 0.5) * std::log(x) - x + half_log_two_pi + series - std::log(shift);
 }
 
-void Curves::tabulate(std::size_t most) {
-  total_.resize(most + 1), part_.resize(most + 1);
+void Curves::tabulate(std::size_t most, double least) {
+  total_.resize(most + 1), leaf_total_.resize(most + 1), part_.resize(most + 1);
   for (std::size_t w = 0; w <= most; ++w) {
     total_[w] = exact(static_cast<double>(w), prior * static_cast<double>(n_classes_));
+    leaf_total_[w] = static_cast<double>(w) < least ? std::numeric_limits<double>::infinity() : total_[w];
     part_[w] = exact(static_cast<double>(w), prior);
   }
 }
@@ -32,7 +33,7 @@ LeafCost::LeafCost(Criterion criterion, std::size_t n_classes, double total, boo
     : criterion_(criterion), n_classes_(n_classes), total_(total), curves_(criterion, n_classes), rules_(rules), counted_(counted),
       least_weight_(rules.min_weight - round_off * total) {
   const bool curved = criterion != Criterion::error && criterion != Criterion::gini;
-  if (curved && whole && total <= static_cast<double>(most_tabulated)) curves_.tabulate(static_cast<std::size_t>(total));
+  if (curved && whole && total <= static_cast<double>(most_tabulated)) curves_.tabulate(static_cast<std::size_t>(total), least_size());
 }
 
 double LeafCost::without_rules(const double* planes) const {

@@ -34,8 +34,8 @@ double log_gamma(double x);
 class Curves {
  public:
   Curves(Criterion criterion, std::size_t n_classes) : gamma_(criterion == Criterion::evidence), n_classes_(n_classes) {}
-  // Fills the tables for whole weights up to most.
-  void tabulate(std::size_t most);
+  // Fills the tables for whole weights up to most. least: the weight below which a leaf is too small.
+  void tabulate(std::size_t most, double least);
   bool tabulated() const { return !total_.empty(); }
 
   template <class W>
@@ -53,6 +53,8 @@ class Curves {
     return exact(static_cast<double>(w), prior);
   }
   const double* totals() const { return total_.data(); }
+  // The same, infinite where a leaf is too small.
+  const double* leaf_totals() const { return leaf_total_.data(); }
   const double* parts() const { return part_.data(); }
 
  private:
@@ -65,7 +67,7 @@ class Curves {
 
   bool gamma_;
   std::size_t n_classes_;
-  std::vector<double> total_, part_;
+  std::vector<double> total_, leaf_total_, part_;
 };
 
 struct LeafRules {
@@ -98,6 +100,11 @@ class LeafCost {
   bool cannot_split(const double* planes) const { return too_small(weight_of(planes) / 2, rows_of(planes) / 2); }
   bool too_small(double weight, double rows) const {
     return rules_.any() && (weight < least_weight_ || (rules_.min_rows > 1 && rows < static_cast<double>(rules_.min_rows) - slack));
+  }
+  // The weight from which a leaf is large enough, where rows are not counted beside their weights.
+  double least_size() const {
+    if (!rules_.any()) return -std::numeric_limits<double>::infinity();
+    return rules_.min_rows > 1 ? std::max(least_weight_, static_cast<double>(rules_.min_rows) - slack) : least_weight_;
   }
   // Of a distinct row with these class weights.
   double most_of(const double* weight) const;

@@ -102,6 +102,64 @@ FCCA_CLONES void lower(const double* __restrict cost, std::size_t stride, std::s
   in_i = *std::min_element(least_in, least_in + lanes), out_i = *std::min_element(least_out, least_out + lanes);
 }
 
+// Two classes in one pass: leaf(w0, w1) is the cost of a leaf.
+template <class W, class Leaf>
+FCCA_INLINE void two_classes_body(const ClassRow<W>* rows, std::size_t n, double* __restrict in, double* __restrict out,
+                                  double& in_i, double& out_i, Leaf leaf) {
+  using Sum = std::conditional_t<std::is_integral_v<W>, std::int32_t, double>;
+  constexpr std::size_t lanes = 8;
+  const W *__restrict zeros = rows[0].both, *__restrict ones = rows[1].both, *__restrict all_zeros = rows[0].single, *__restrict all_ones = rows[1].single;
+  const Sum passing_0 = rows[0].passing, passing_1 = rows[1].passing, rest_0 = rows[0].rest, rest_1 = rows[1].rest;
+  double least_in[lanes], least_out[lanes];
+  std::fill_n(least_in, lanes, in_i), std::fill_n(least_out, lanes, out_i);
+  const auto look_at = [&](std::size_t j, double& least_in_i, double& least_out_i) {
+    const Sum in_0 = zeros[j], in_1 = ones[j], out_0 = static_cast<Sum>(all_zeros[j]) - in_0, out_1 = static_cast<Sum>(all_ones[j]) - in_1;
+    const double both = leaf(in_0, in_1), only_i = leaf(passing_0 - in_0, passing_1 - in_1);
+    const double only_j = leaf(out_0, out_1), neither = leaf(rest_0 - out_0, rest_1 - out_1);
+    const double i_in = both + only_i, i_out = only_j + neither, j_in = both + only_j, j_out = only_i + neither;
+    least_in_i = i_in < least_in_i ? i_in : least_in_i, least_out_i = i_out < least_out_i ? i_out : least_out_i;
+    in[j] = j_in < in[j] ? j_in : in[j], out[j] = j_out < out[j] ? j_out : out[j];
+  };
+  std::size_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) look_at(j + lane, least_in[lane], least_out[lane]);
+  }
+  for (; j < n; ++j) look_at(j, least_in[0], least_out[0]);
+  in_i = *std::min_element(least_in, least_in + lanes), out_i = *std::min_element(least_out, least_out + lanes);
+}
+
+#define FCCA_TWO_CLASSES(W)                                                                                                   \
+  FCCA_CLONES void gini_of_two(const ClassRow<W>* rows, std::size_t n, double least, double* in, double* out, double& in_i,   \
+                               double& out_i) {                                                                               \
+    constexpr double tiny = std::numeric_limits<double>::min();                                                               \
+    two_classes_body(rows, n, in, out, in_i, out_i, [least](auto w0, auto w1) {                                               \
+      const double all = static_cast<double>(w0 + w1), product = 2 * static_cast<double>(w0) * static_cast<double>(w1);       \
+      const double impure = product / (all > tiny ? all : tiny);                                                              \
+      const double cost = impure > 0 ? impure : 0; /* round-off in an empty leaf */                                           \
+      return all < least ? infinity : cost;                                                                                   \
+    });                                                                                                                       \
+  }
+FCCA_TWO_CLASSES(std::int16_t)
+FCCA_TWO_CLASSES(std::int32_t)
+FCCA_TWO_CLASSES(double)
+#undef FCCA_TWO_CLASSES
+
+#define FCCA_TWO_CLASSES(W)                                                                                                   \
+  FCCA_CLONES void table_of_two(const ClassRow<W>* rows, std::size_t n, const double* total, const double* part, \
+                                double* in, double* out, double& in_i, double& out_i) {                                       \
+    two_classes_body(rows, n, in, out, in_i, out_i,                                                                    \
+                     [=](std::int32_t w0, std::int32_t w1) { return total[w0 + w1] - part[w0] - part[w1]; });                 \
+  }                                                                                                                           \
+  FCCA_CLONES void error_and_table_of_two(const ClassRow<W>* rows, std::size_t n, const double* total,          \
+                                          const double* part, double* in, double* out, double& in_i, double& out_i) {         \
+    two_classes_body(rows, n, in, out, in_i, out_i, [=](std::int32_t w0, std::int32_t w1) {                            \
+      return static_cast<double>(std::min(w0, w1)) + (total[w0 + w1] - part[w0] - part[w1]) / 2;                              \
+    });                                                                                                                       \
+  }
+FCCA_TWO_CLASSES(std::int16_t)
+FCCA_TWO_CLASSES(std::int32_t)
+#undef FCCA_TWO_CLASSES
+
 #define FCCA_TABLE_KERNELS(W)                                                                                                 \
   FCCA_CLONES void table(const ClassRow<W>& row, std::size_t n, std::size_t stride, bool first, const double* part, double* sum) { \
     first ? table_body<true>(row, n, stride, part, sum) : table_body<false>(row, n, stride, part, sum);                       \
@@ -165,6 +223,27 @@ void leaf_costs(const LeafCost& cost, const std::vector<ClassRow<W>>& classes, s
   }
 }
 
+// Two classes whose cost needs no logarithm: in one pass. Returns false for all others.
+template <class W>
+bool look_at_two(const LeafCost& cost, const std::vector<ClassRow<W>>& classes, std::size_t i, double* in, double* out) {
+  if (classes.size() != 2 || cost.counted()) return false;
+  if (cost.criterion() == Criterion::gini) {
+    kernels::gini_of_two(classes.data(), i, cost.least_size(), in, out, in[i], out[i]);
+    return true;
+  }
+  if constexpr (std::is_integral_v<W>) {
+    if (!cost.curves().tabulated()) return false;
+    const double *total = cost.curves().leaf_totals(), *part = cost.curves().parts();
+    if (cost.criterion() == Criterion::error_and_log_loss) {
+      kernels::error_and_table_of_two(classes.data(), i, total, part, in, out, in[i], out[i]);
+    } else {
+      kernels::table_of_two(classes.data(), i, total, part, in, out, in[i], out[i]);
+    }
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 template <class W>
@@ -177,6 +256,7 @@ SecondSplits<W>::SecondSplits(const LeafCost& cost, std::size_t n_columns, const
 template <class W>
 void SecondSplits<W>::add_row(std::size_t i, const W* pair, std::size_t stride) {
   for (std::size_t k = 0; k < classes_.size(); ++k) classes_[k] = class_row(i, k, pair + k * stride);
+  if (look_at_two(cost_, classes_, i, in_.data(), out_.data())) return;
   leaf_costs(cost_, classes_, i, leaves_);
   if (cost_.rules().any()) forbid_small(i, cost_.counted() ? pair + cost_.n_classes() * stride : nullptr);
   kernels::lower(leaves_.cost.data(), leaves_.stride, i, in_.data(), out_.data(), in_[i], out_[i]);

@@ -31,9 +31,12 @@ FCCA_INLINE void add_body(W* to, const W* x, std::size_t n) {
 }
 
 // The same for several places at once: a row goes into one bucket per chain.
+struct Place {
+  std::size_t begin, length;
+};
 template <class W>
-FCCA_INLINE void add_to_each_body(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {
-  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, n);
+FCCA_INLINE void add_to_each_body(W* base, const Place* places, std::size_t n_places, const W* x) {
+  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p].begin, x, places[p].length);
 }
 
 template <class W>
@@ -69,7 +72,7 @@ FCCA_INLINE void raise_body(W* best, const W* value, const W* minus, W plus, std
 
 #define FCCA_KERNELS(W)                                                                                                        \
   FCCA_CLONES void add(W* to, const W* x, std::size_t n);                                                                      \
-  FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n);           \
+  FCCA_CLONES void add_to_each(W* base, const Place* places, std::size_t n_places, const W* x);                                \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n);                                             \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
                              std::size_t n, Extremes<W>& right, Extremes<W>& left);                                            \

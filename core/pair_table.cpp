@@ -12,8 +12,8 @@ namespace fcca {
 namespace kernels {
 #define FCCA_KERNELS(W)                                                                                                        \
   FCCA_CLONES void add(W* to, const W* x, std::size_t n) { add_body(to, x, n); }                                               \
-  FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {          \
-    add_to_each_body(base, places, n_places, x, n);                                                                            \
+  FCCA_CLONES void add_to_each(W* base, const Place* places, std::size_t n_places, const W* x) {                               \
+    add_to_each_body(base, places, n_places, x);                                                                               \
   }                                                                                                                            \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n) { return extremes_body(pair, single, n); }   \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
@@ -62,7 +62,8 @@ struct ShallowGains {
 }  // namespace
 
 template <class W>
-void PairTable<W>::reset(const TreeRows<W>& rows) {
+void PairTable<W>::reset(const TreeRows<W>& rows, bool is_half) {
+  is_half_ = is_half;
   n_columns_ = rows.n_columns, stride_ = rows.stride, n_planes_ = rows.n_planes;
   pair_.assign(n_planes_ * n_columns_ * stride_, 0);
   single_.assign(n_planes_ * stride_, 0);
@@ -75,7 +76,9 @@ void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, W sign) {
   const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
   places_.clear();
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
-    if (passed[c] > 0) places_.push_back((rows.first_column[c] + passed[c] - 1) * stride_);
+    if (passed[c] <= 0) continue;
+    const std::size_t last = rows.first_column[c] + passed[c] - 1;
+    places_.push_back({last * stride_, length_of(last)});
   }
   for (std::size_t k = 0; k < n_planes_; ++k) {
     const W weight = static_cast<W>(sign * rows.planes[row * n_planes_ + k]);
@@ -86,7 +89,7 @@ void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, W sign) {
       std::fill_n(row_.begin() + rows.first_column[c], passed[c], weight);
     }
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
-    kernels::add_to_each(pair_.data() + k * n_columns_ * stride_, places_.data(), places_.size(), row_.data(), stride_);
+    kernels::add_to_each(pair_.data() + k * n_columns_ * stride_, places_.data(), places_.size(), row_.data());
   }
 }
 
@@ -96,7 +99,7 @@ void PairTable<W>::sum_chains(const TreeRows<W>& rows) {
     W* plane = pair_.data() + k * n_columns_ * stride_;
     for (std::size_t c = 0; c < rows.n_chains; ++c) {
       for (std::int32_t i = rows.first_column[c + 1] - 2; i >= rows.first_column[c]; --i) {
-        kernels::add(plane + i * stride_, plane + (i + 1) * stride_, stride_);
+        kernels::add(plane + i * stride_, plane + (i + 1) * stride_, length_of(i));
       }
     }
   }
@@ -211,9 +214,9 @@ ShallowCosts PairTable<W>::one_side(const TreeRows<W>& rows, const PairTable& to
       for (std::size_t k = 0; k < n_planes_; ++k) {
         const std::size_t at = (k * n_columns_ + i) * stride_;
         W *running = running_.data() + k * stride_, *others = best_.data() + k * stride_;
-        kernels::add(running, pair_.data() + at, stride_);
+        kernels::add(running, pair_.data() + at, length_of(i));
         if (of_held) continue;
-        for (std::size_t j = 0; j < stride_; ++j) others[j] = static_cast<W>(total.pair_[at + j] - running[j]);
+        for (std::size_t j = 0; j < length_of(i); ++j) others[j] = static_cast<W>(total.pair_[at + j] - running[j]);
       }
       second.add_row(i, of_held ? running_.data() : best_.data(), stride_);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "leaf_cost.hpp"
+#include "pair_kernels.hpp"
 #include "tree_rows.hpp"
 
 namespace fcca {
@@ -32,8 +33,8 @@ struct ShallowCosts {
 template <class W>
 class PairTable {
  public:
-  // An empty table over the columns of rows.
-  void reset(const TreeRows<W>& rows);
+  // An empty table over the columns of rows. is_half: pairs are only looked at with j < i, so no others are kept.
+  void reset(const TreeRows<W>& rows, bool is_half);
   // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs.
   void add(const TreeRows<W>& rows, std::size_t row) { add(rows, row, W(1)); }
   // Takes a row out again: exactly where weights are whole.
@@ -54,10 +55,14 @@ class PairTable {
   void add(const TreeRows<W>& rows, std::size_t row, W sign);
   void set_others(const PairTable& total);
 
+  std::size_t length_of(std::size_t i) const { return is_half_ ? std::min((i + lanes - 1) / lanes * lanes, stride_) : stride_; }
+
+  static constexpr std::size_t lanes = 32 / sizeof(W);
   std::size_t n_columns_ = 0, stride_ = 0, n_planes_ = 0;
+  bool is_half_ = false;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane
   std::vector<W> row_, running_, other_, best_;  // scratch
-  std::vector<std::size_t> places_;              // a row's buckets
+  std::vector<kernels::Place> places_;           // a row's buckets
 };
 
 }  // namespace fcca

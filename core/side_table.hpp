@@ -24,7 +24,7 @@ class SideTable {
     // Weights that are not whole are never taken out again: sums would lose digits.
     const bool grows = holds_right_ ? border <= border_ : border >= border_;
     if (order != order_ || moved > anew || !(grows || std::is_integral_v<W>)) {
-      table_.reset(rows_);
+      table_.reset(rows_, true);
       order_ = order, holds_right_ = border >= n - border, border_ = holds_right_ ? n : 0;
     }
     for (; border_ < border; ++border_) check(), holds_right_ ? table_.remove(rows_, order[border_]) : table_.add(rows_, order[border_]);

@@ -163,6 +163,11 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::solve(const TreeRows<W>& parent
   }
   enter_node();
   best = search(parent.restricted(rows, n), sums, depth, std::move(best), is_root, side);
+  if (depth < asked) {  // deeper trees cost the limit at least
+    for (std::size_t slot = 0; slot < limits.size(); ++slot) {
+      if (best[slot].split == none) best[slot].cost = std::min(best[slot].cost, limits[slot]);
+    }
+  }
   if (worth_remembering) remember(asked, hash, std::move(key), best);
   return best;
 }
@@ -175,7 +180,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
     return best;
   }
   PairTable<W> total;
-  total.reset(rows);
+  total.reset(rows, !cost_.is_plain_error());
   for (std::size_t a = 0; a < rows.n_rows; ++a) {
     if (rows.n_columns > wide) check_stop();
     total.add(rows, a);
@@ -193,7 +198,7 @@ typename TreeSearch<W>::Solutions TreeSearch<W>::search(const TreeRows<W>& rows,
   const auto betterable = [&](const Solution& tree) { return tree.cost > 4 * penalty_ + sums.least + tolerance_; };
   if (depth > 2 && std::any_of(best.begin(), best.end(), betterable)) {
     if (depth == 3 && cost_.is_plain_error()) sweep(rows, total, costs, best, is_root);
-    else if (depth == 3) sweep_by_bounds(rows, total, costs, best, is_root, side);
+    else if (depth == 3) sweep_by_bounds(rows, total, costs, leaf_cost(sums), best, is_root, side);
     else branch(rows, costs, depth, best, is_root);
   }
   return best;
@@ -283,7 +288,7 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
       });
       if (!is_open) continue;
       enter_node();
-      if (in_table == rows.n_rows) right_table.reset(rows);
+      if (in_table == rows.n_rows) right_table.reset(rows, false);
       while (in_table > static_cast<std::size_t>(order.first[count])) {
         if (rows.n_columns > wide) check_stop();
         right_table.add(rows, order.rows[--in_table]);
@@ -303,8 +308,8 @@ void TreeSearch<W>::sweep(const TreeRows<W>& rows, const PairTable<W>& total, co
 
 // Depth 3 where a pair table takes longer to read than to build: every split has bounds as in branch().
 template <class W>
-void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
-                                    bool is_root, Side side) {
+void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, double as_leaf,
+                                    Solutions& best, bool is_root, Side side) {
   SplitBounds<W> bounds(rows, budget_, row_hash_, cost_.more_rows_cost_more(),
                         [this](const WeightSums& sums, double* least) { bounds_without_search(sums, least); });
   if (side.quarters != nullptr) side.quarters->raise(side.side, rows, bounds);
@@ -319,22 +324,43 @@ void TreeSearch<W>::sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>&
       bounds.spread_from(split);
     }
   }
+  raise_to_bounds(rows, bounds, as_leaf, best);
 }
 
-// A split of a chain that can better a tree; -1 if there is none.
+// Where no tree below the limit was found: the least bound of all splits, which may be above it, and of a leaf.
+template <class W>
+void TreeSearch<W>::raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W>& bounds, double as_leaf, Solutions& best) const {
+  Limits least(best.size(), as_leaf);
+  for (std::size_t i = 0; i < rows.n_columns; ++i) {
+    budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+      least[slot] = std::min(least[slot], bounds.left(i)[left] + bounds.right(i)[right]);
+    });
+  }
+  for (std::size_t slot = 0; slot < best.size(); ++slot) {
+    if (best[slot].split == none) best[slot].cost = std::max(best[slot].cost, least[slot]);
+  }
+}
+
+// The split of a chain that can better a tree, of several that with the cheapest tree of depth 2; -1 if there is none.
 template <class W>
 std::int32_t TreeSearch<W>::open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds,
                                        const std::vector<char>& done, const std::vector<double>& costs, const Solutions& best) const {
   std::int32_t next = -1;
   for (std::int32_t i = rows.first_column[chain]; i < rows.first_column[chain + 1]; ++i) {
-    if (done[i] || (next >= 0 && costs[i] >= costs[next])) continue;
-    bool is_open = false;
-    budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
-      is_open = is_open || bounds.left(i)[left] + bounds.right(i)[right] < best[slot].cost - tolerance_;
-    });
-    if (is_open) next = i;
+    if (!done[i] && (next < 0 || costs[i] < costs[next]) && is_open(bounds, i, best)) next = i;
   }
   return next;
+}
+
+// Whether a split of depth 3 can better a tree.
+template <class W>
+bool TreeSearch<W>::is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const {
+  const double *on_left = bounds.left(split), *on_right = bounds.right(split);
+  bool is_open = false;
+  budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
+    is_open = is_open || on_left[left] + on_right[right] < best[slot].cost - tolerance_;
+  });
+  return is_open;
 }
 
 // Solves both sides of a split of depth 3, as far as it can cost less than the best trees. Returns whether it betters one.
@@ -343,7 +369,6 @@ bool TreeSearch<W>::solve_quarters(const TreeRows<W>& rows, SideTable<W>& table,
                                    Solutions& best) {
   enter_node();
   const std::size_t border = bounds.border(split), n_quarter_slots = std::min(shallow_slots(), budget_.n_slots());
-  bool is_open = true, is_better = false;
   for (const bool is_right : {2 * border < rows.n_rows, 2 * border >= rows.n_rows}) {  // the larger side first: it fails earlier
     double* own = is_right ? bounds.right(split) : bounds.left(split);
     if (side.quarters == nullptr || !side.quarters->is_exact(side.side, rows.column[split], is_right)) {
@@ -353,12 +378,9 @@ bool TreeSearch<W>::solve_quarters(const TreeRows<W>& rows, SideTable<W>& table,
       std::copy_n(priced.begin(), n_quarter_slots, own);
       if (side.quarters != nullptr) side.quarters->set(side.side, rows.column[split], is_right, own);
     }
-    is_open = false;
-    budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
-      is_open = is_open || bounds.left(split)[left] + bounds.right(split)[right] < best[slot].cost - tolerance_;
-    });
-    if (!is_open) return false;
+    if (!is_open(bounds, split, best)) return false;
   }
+  bool is_better = false;
   budget_.for_each_division(shallow_slots(), [&](std::size_t slot, std::size_t left, std::size_t right) {
     const double cost = bounds.left(split)[left] + bounds.right(split)[right];
     if (cost < best[slot].cost - tolerance_) best[slot] = {cost, rows.column[split], 3, left, right}, is_better = true;

@@ -72,10 +72,12 @@ class TreeSearch {
   void offer(std::int64_t leaves, const Solution& tree, Solutions& best) const;
   double least_of(const FirstSplitCosts& costs) const;
   void sweep(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best, bool is_root);
-  void sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, Solutions& best,
-                       bool is_root, Side side);
+  void sweep_by_bounds(const TreeRows<W>& rows, const PairTable<W>& total, const std::vector<double>& costs, double as_leaf,
+                       Solutions& best, bool is_root, Side side);
+  void raise_to_bounds(const TreeRows<W>& rows, const SplitBounds<W>& bounds, double as_leaf, Solutions& best) const;
   std::int32_t open_split(const TreeRows<W>& rows, std::size_t chain, const SplitBounds<W>& bounds, const std::vector<char>& done,
                           const std::vector<double>& costs, const Solutions& best) const;
+  bool is_open(const SplitBounds<W>& bounds, std::int32_t split, const Solutions& best) const;
   bool solve_quarters(const TreeRows<W>& rows, SideTable<W>& table, SplitBounds<W>& bounds, std::int32_t split, Side side, Solutions& best);
   void branch(const TreeRows<W>& rows, const std::vector<double>& costs, std::int32_t depth, Solutions& best, bool is_root);
   NextSplit next_split(const SplitBounds<W>& bounds, const std::vector<char>& done, const std::vector<double>& costs,
