@@ -7,6 +7,10 @@ The columns are ``x > t`` for all distinct thresholds of a gradient boosting of 
 minimise error share + 10/n · leaves; pystreed and pycontree charge branch nodes, one fewer than leaves. pycontree takes the
 continuous columns, so its tree can only be better. Every peer runs in a process of its own and is ended when it does not
 keep its time limit. A fit that is shorter than a second is repeated and the fastest counts, for all alike.
+
+Then the criteria beside the error: depth 3 on the same tables, and depth 4 with at most eight leaves on 60 and 100 of the
+columns, with the gap where the time limit ended the search. Prices of a leaf are description lengths: log columns, and for
+gini and log-loss half of (classes - 1) · log rows.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 import _results
 from _data import BREAST_CANCER, at_hand, load_frame
-from fcca import OptimalTreeClassifier
+from fcca import OptimalTreeClassifier, _core
 from fcca.exceptions import UnfinishedSearchWarning
 from million import STATUS, PeakMemory
 
@@ -48,6 +52,9 @@ SINGLE_PRECISION = 1e-5  # gosdt's objective is a 32-bit number
 PYSTREED_BAR, GOSDT_BAR = 20.0, 50.0
 DEPTH_4_COLUMNS, DEPTH_4_SECONDS = (260, 300), 1.5
 MAGIC_SECONDS, MAGIC_EARLY, MAGIC_GAP = 15.0, 5.0, 0.40
+CRITERIA = ("error", "gini", "log_loss", "evidence", "error+log_loss")
+CRITERION_BAR = 20.0  # times the error's time at depth 3
+FEW_COLUMNS, FEW_LEAVES, FEW_SECONDS = (60, 100), 8, 10.0
 MANY_ROWS, QUICK_ROWS, N_COLUMNS = 1_000_000, 100_000, 53
 MANY_SECONDS, MANY_MEGABYTES = 1.5, 300.0
 
@@ -318,6 +325,68 @@ def judge_magic(races: list[Race]) -> None:
     say(bool(np.all(np.diff(list(gaps.values())) <= 1e-3)), "its gap only shrinks")
 
 
+# --- criteria ---------------------------------------------------------------------------------------------------------
+
+
+def leaf_prices(case: Case) -> dict[str, float]:
+    """Price of a leaf by criterion, in its units."""
+    n_rows, n_columns = case.table.shape
+    description = 0.5 * int(case.y.max()) * np.log(n_rows) + np.log(n_columns)
+    prices = (ROWS_PER_LEAF, description, description, np.log(n_columns), description / 2)
+    return dict(zip(CRITERIA, map(float, prices), strict=True))
+
+
+def search(case: Case, criterion: str, depth: int, max_leaves: int | None, limit: float) -> tuple[float, float]:
+    """CPU seconds of one search, and its gap."""
+    label, weight = case.y.astype(np.int32), np.ones(len(case.y))
+    problem = {"table": case.table, "label": label, "weight": weight, "count": None, "n_classes": int(case.y.max()) + 1}
+    limits = {"max_leaves": max_leaves, "min_weight": 0.0, "min_rows": 1, "max_nodes": None, "time_limit": limit}
+    task = {"criterion": CRITERIA.index(criterion), "penalty": leaf_prices(case)[criterion], "max_depth": depth}
+    seconds, (cost, bound, *_) = fastest(lambda: _core.solve_tree(**problem, **task, **limits))
+    return seconds, float((cost - bound) / cost) if cost > bound else 0.0
+
+
+def compare_criteria(cases: list[Case], limit: float) -> None:
+    """Depth 3: seconds of each criterion, and how many times the error's."""
+    print(f"\nCriteria at depth 3: CPU seconds, × is over the error's\n{'data':<24}{'table':>10}", end="")
+    print("".join(f"{criterion:>20}" for criterion in CRITERIA))
+    ratios: dict[str, float] = {}
+    for case in cases:
+        seconds = {criterion: search(case, criterion, 3, None, limit)[0] for criterion in CRITERIA}
+        times = {criterion: seconds[criterion] / seconds["error"] for criterion in CRITERIA}
+        size = f"{case.table.shape[0]}×{case.table.shape[1]}"
+        text = "".join(f"{seconds[criterion]:>13.4f}{times[criterion]:>6.1f}×" for criterion in CRITERIA)
+        print(f"{case.name:<24}{size:>10}{text}", flush=True)
+        _results.row("Criteria at depth 3", data=case.name, table=size, **{f"{c} s": s for c, s in seconds.items()})
+        ratios |= {f"{case.name}, {criterion}": times[criterion] for criterion in ("gini", "log_loss")}
+    if ratios:
+        most = max(ratios, key=lambda label: ratios[label])
+        say(
+            ratios[most] <= CRITERION_BAR,
+            f"depth 3: gini and log-loss within {CRITERION_BAR:g} × of the error: {ratios[most]:.1f} × ({most})",
+        )
+
+
+def compare_few_leaves(cases: list[Case], limit: float) -> None:
+    """Depth 4 with at most eight leaves on evenly chosen columns: seconds, or the gap after the time limit."""
+    print(f"\nDepth 4, at most {FEW_LEAVES} leaves: CPU seconds; in brackets with the gap where {limit:g} s ended the search")
+    print(f"{'data':<24}{'table':>10}{''.join(f'{criterion:>20}' for criterion in CRITERIA)}")
+    slowest, label = 0.0, "no table with so many columns"
+    for case in cases:
+        for n_columns in (n for n in FEW_COLUMNS if n <= case.table.shape[1]):
+            chosen = np.linspace(0, case.table.shape[1] - 1, n_columns).round().astype(int)
+            few = Case(case.name, case.X, case.y, np.ascontiguousarray(case.table[:, chosen]))
+            found = {criterion: search(few, criterion, 4, FEW_LEAVES, limit) for criterion in CRITERIA}
+            texts = {c: f"{s:.3f}" if gap == 0 else f"({s:.1f}, gap {gap:.1%})" for c, (s, gap) in found.items()}
+            size = f"{few.table.shape[0]}×{n_columns}"
+            print(f"{few.name:<24}{size:>10}{''.join(f'{text:>20}' for text in texts.values())}", flush=True)
+            _results.row("Depth 4, eight leaves", data=few.name, table=size, **{f"{c} s": text for c, text in texts.items()})
+            hardest = max(found, key=found.__getitem__)
+            if found[hardest][0] > slowest:
+                slowest, label = found[hardest][0], f"{few.name} {size}, {hardest}"
+    say(slowest <= FEW_SECONDS, f"depth 4, {FEW_LEAVES} leaves: at most {FEW_SECONDS:g} s: {slowest:.2f} s ({label})")
+
+
 # --- many rows --------------------------------------------------------------------------------------------------------
 
 
@@ -395,15 +464,18 @@ def main() -> None:
     print("CPU seconds; in brackets where the time limit ended a search; × is the peer's time over fcca's.")
     columns = "".join(f"{peer:>16}{'':9}" for peer in peers)
     print(f"{'data':<24}{'table':>10}{'depth':>6}  {'objective':<7}{'fcca':>14}{columns}")
-    races = []
+    races, cases = [], []
     for name in at_hand(options.data or (NAMES[:2] if options.quick else NAMES)):
         X, y = load(name)
         continuous: dict[int, Fit] = {}
         for boosting_depth, kind in ((1, "stumps"), (3, "depth-3 trees")):
             case = Case(f"{name}, {kind}", X, y, boosted_table(X, y, boosting_depth))
+            cases.append(case)
             races += [race(case, depth, options.own_limit, peers, continuous) for depth in options.depths]
     judge(races, options.own_limit)
     judge_magic(races)
+    compare_criteria(cases, options.own_limit)
+    compare_few_leaves(cases, options.own_limit)
     n_rows = options.rows if options.rows is not None else (QUICK_ROWS if options.quick else MANY_ROWS)
     if n_rows:
         race_many_rows(n_rows)

@@ -30,13 +30,20 @@ FCCA_INLINE void add_body(W* to, const W* x, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) to[j] = static_cast<W>(to[j] + x[j]);
 }
 
-// The same for several places at once: a row goes into one bucket per chain.
-struct Place {
-  std::size_t begin, length;
-};
 template <class W>
-FCCA_INLINE void add_to_each_body(W* base, const Place* places, std::size_t n_places, const W* x) {
-  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p].begin, x, places[p].length);
+FCCA_INLINE void subtract_body(W* to, const W* x, const W* y, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) to[j] = static_cast<W>(x[j] - y[j]);
+}
+
+// Addition to several places at once: a row goes into one bucket per chain.
+template <class W>
+FCCA_INLINE void add_to_each_body(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {
+  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, n);
+}
+// lengths: how much of x goes to each place.
+template <class W>
+FCCA_INLINE void add_parts_body(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x) {
+  for (std::size_t p = 0; p < n_places; ++p) add_body(base + places[p], x, lengths[p]);
 }
 
 template <class W>
@@ -72,7 +79,9 @@ FCCA_INLINE void raise_body(W* best, const W* value, const W* minus, W plus, std
 
 #define FCCA_KERNELS(W)                                                                                                        \
   FCCA_CLONES void add(W* to, const W* x, std::size_t n);                                                                      \
-  FCCA_CLONES void add_to_each(W* base, const Place* places, std::size_t n_places, const W* x);                                \
+  FCCA_CLONES void subtract(W* to, const W* x, const W* y, std::size_t n);                                                     \
+  FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n);           \
+  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x); \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n);                                             \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
                              std::size_t n, Extremes<W>& right, Extremes<W>& left);                                            \

@@ -12,8 +12,12 @@ namespace fcca {
 namespace kernels {
 #define FCCA_KERNELS(W)                                                                                                        \
   FCCA_CLONES void add(W* to, const W* x, std::size_t n) { add_body(to, x, n); }                                               \
-  FCCA_CLONES void add_to_each(W* base, const Place* places, std::size_t n_places, const W* x) {                               \
-    add_to_each_body(base, places, n_places, x);                                                                               \
+  FCCA_CLONES void subtract(W* to, const W* x, const W* y, std::size_t n) { subtract_body(to, x, y, n); }                      \
+  FCCA_CLONES void add_to_each(W* base, const std::size_t* places, std::size_t n_places, const W* x, std::size_t n) {          \
+    add_to_each_body(base, places, n_places, x, n);                                                                            \
+  }                                                                                                                            \
+  FCCA_CLONES void add_parts(W* base, const std::size_t* places, const std::size_t* lengths, std::size_t n_places, const W* x) { \
+    add_parts_body(base, places, lengths, n_places, x);                                                                        \
   }                                                                                                                            \
   FCCA_CLONES Extremes<W> extremes(const W* pair, const W* single, std::size_t n) { return extremes_body(pair, single, n); }   \
   FCCA_CLONES void two_sided(W* running, const W* bucket, const W* total, const W* single_right, const W* single_left,         \
@@ -72,16 +76,18 @@ void PairTable<W>::reset(const TreeRows<W>& rows, bool is_half) {
 }
 
 template <class W>
-void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, W sign) {
+template <bool is_added>
+void PairTable<W>::add_or_remove(const TreeRows<W>& rows, std::size_t row) {
   const std::int32_t* passed = rows.passed.data() + row * rows.n_chains;
-  places_.clear();
+  places_.clear(), lengths_.clear();
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     if (passed[c] <= 0) continue;
     const std::size_t last = rows.first_column[c] + passed[c] - 1;
-    places_.push_back({last * stride_, length_of(last)});
+    places_.push_back(last * stride_);
+    if (is_half_) lengths_.push_back(length_of(last));
   }
   for (std::size_t k = 0; k < n_planes_; ++k) {
-    const W weight = static_cast<W>(sign * rows.planes[row * n_planes_ + k]);
+    const W there = rows.planes[row * n_planes_ + k], weight = is_added ? there : static_cast<W>(-there);
     sum_[k] = static_cast<W>(sum_[k] + weight);
     if (weight == 0) continue;
     std::fill(row_.begin(), row_.end(), W(0));
@@ -89,8 +95,20 @@ void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row, W sign) {
       std::fill_n(row_.begin() + rows.first_column[c], passed[c], weight);
     }
     kernels::add(single_.data() + k * stride_, row_.data(), stride_);
-    kernels::add_to_each(pair_.data() + k * n_columns_ * stride_, places_.data(), places_.size(), row_.data());
+    W* plane = pair_.data() + k * n_columns_ * stride_;
+    if (is_half_) kernels::add_parts(plane, places_.data(), lengths_.data(), places_.size(), row_.data());
+    else kernels::add_to_each(plane, places_.data(), places_.size(), row_.data(), stride_);
   }
+}
+
+template <class W>
+void PairTable<W>::add(const TreeRows<W>& rows, std::size_t row) {
+  add_or_remove<true>(rows, row);
+}
+
+template <class W>
+void PairTable<W>::remove(const TreeRows<W>& rows, std::size_t row) {
+  add_or_remove<false>(rows, row);
 }
 
 template <class W>
@@ -211,12 +229,12 @@ ShallowCosts PairTable<W>::one_side(const TreeRows<W>& rows, const PairTable& to
   for (std::size_t c = 0; c < rows.n_chains; ++c) {
     running_.assign(n_planes_ * stride_, 0);
     for (std::int32_t i = rows.first_column[c + 1] - 1; i >= rows.first_column[c]; --i) {
+      const std::size_t length = length_of(i);
       for (std::size_t k = 0; k < n_planes_; ++k) {
         const std::size_t at = (k * n_columns_ + i) * stride_;
-        W *running = running_.data() + k * stride_, *others = best_.data() + k * stride_;
-        kernels::add(running, pair_.data() + at, length_of(i));
-        if (of_held) continue;
-        for (std::size_t j = 0; j < length_of(i); ++j) others[j] = static_cast<W>(total.pair_[at + j] - running[j]);
+        W* running = running_.data() + k * stride_;
+        kernels::add(running, pair_.data() + at, length);
+        if (!of_held) kernels::subtract(best_.data() + k * stride_, total.pair_.data() + at, running, length);
       }
       second.add_row(i, of_held ? running_.data() : best_.data(), stride_);
     }

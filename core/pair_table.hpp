@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "leaf_cost.hpp"
-#include "pair_kernels.hpp"
 #include "tree_rows.hpp"
 
 namespace fcca {
@@ -36,9 +35,9 @@ class PairTable {
   // An empty table over the columns of rows. is_half: pairs are only looked at with j < i, so no others are kept.
   void reset(const TreeRows<W>& rows, bool is_half);
   // Adds a row to the bucket of the last column it passes in each chain; sum_chains() turns buckets into pairs.
-  void add(const TreeRows<W>& rows, std::size_t row) { add(rows, row, W(1)); }
+  void add(const TreeRows<W>& rows, std::size_t row);
   // Takes a row out again: exactly where weights are whole.
-  void remove(const TreeRows<W>& rows, std::size_t row) { add(rows, row, W(-1)); }
+  void remove(const TreeRows<W>& rows, std::size_t row);
   void sum_chains(const TreeRows<W>& rows);
 
   // For each first column, the costs of the best trees of depth 2 of all rows, whose sums are given.
@@ -52,7 +51,8 @@ class PairTable {
   ShallowCosts one_side(const TreeRows<W>& rows, const PairTable& total, const LeafCost& cost, bool of_held);
 
  private:
-  void add(const TreeRows<W>& rows, std::size_t row, W sign);
+  template <bool is_added>
+  void add_or_remove(const TreeRows<W>& rows, std::size_t row);
   void set_others(const PairTable& total);
 
   std::size_t length_of(std::size_t i) const { return is_half_ ? std::min((i + lanes - 1) / lanes * lanes, stride_) : stride_; }
@@ -62,7 +62,7 @@ class PairTable {
   bool is_half_ = false;
   std::vector<W> pair_, single_, sum_;         // sum_: by plane
   std::vector<W> row_, running_, other_, best_;  // scratch
-  std::vector<kernels::Place> places_;           // a row's buckets
+  std::vector<std::size_t> places_, lengths_;    // a row's buckets
 };
 
 }  // namespace fcca

@@ -24,11 +24,14 @@ class QuarterBounds {
     for (std::size_t c = 0; c < rows.n_chains; ++c) {
       for (std::int32_t i = rows.first_column[c]; i < rows.first_column[c + 1]; ++i) chain_of_[i] = c;
     }
-    local_of_.resize(*std::max_element(rows.column.begin(), rows.column.end()) + 1, 0);
-    for (std::size_t i = 0; i < rows.n_columns; ++i) local_of_[rows.column[i]] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < rows.n_columns; ++i) {
+      const std::size_t column = rows.column[i];
+      if (column >= local_of_.size()) local_of_.resize(column + 1, 0);
+      local_of_[column] = static_cast<std::int32_t>(i);
+    }
   }
 
-  // Whether both sides of a quarter's cost are known exactly, and what it is. second: a column of the caller.
+  // Whether a quarter is solved. side: of the first split; second: the second split, a column of the caller.
   bool is_exact(std::int32_t side, std::int32_t second, bool is_right) const { return exact_[place(side, side_of(second, is_right))]; }
   static std::int32_t side(std::int32_t split, bool is_right) { return 2 * split + is_right; }
 
@@ -42,7 +45,8 @@ class QuarterBounds {
   // Raises the bounds of the second splits of one side of a first split. More rows never cost less, so the cost of a quarter is a
   // bound for the quarters that contain it: those of the weaker splits of both chains.
   void raise(std::int32_t side, const TreeRows<W>& below, SplitBounds<W>& bounds) const {
-    const std::int32_t split = side / 2, chain = static_cast<std::int32_t>(chain_of_[split]);
+    const std::int32_t split = side / 2;
+    const std::size_t chain = chain_of_[split];
     const bool is_right = side % 2;
     std::int32_t from = is_right ? split : rows_.first_column[chain], to = is_right ? rows_.first_column[chain + 1] : split + 1;
     if (!more_rows_cost_more_) from = split, to = split + 1;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +13,19 @@
 #include "tree_rows.hpp"
 
 namespace fcca {
+
+// Chains by the least cost of a tree that begins with one of their columns, the most promising first.
+template <class W>
+std::vector<std::size_t> chains_by_cost(const TreeRows<W>& rows, const std::vector<double>& costs) {
+  std::vector<std::size_t> chains(rows.n_chains);
+  std::iota(chains.begin(), chains.end(), 0);
+  std::vector<double> least(rows.n_chains, std::numeric_limits<double>::infinity());
+  for (std::size_t c = 0; c < rows.n_chains; ++c) {
+    for (std::int32_t i = rows.first_column[c]; i < rows.first_column[c + 1]; ++i) least[c] = std::min(least[c], costs[i]);
+  }
+  std::stable_sort(chains.begin(), chains.end(), [&](std::size_t a, std::size_t b) { return least[a] < least[b]; });
+  return chains;
+}
 
 // A split is a local column of the rows; its right side are the rows that have the column. Each side has a bound per slot of the
 // leaf budget. left + right is a valid bound because the sides of a split are separate problems.

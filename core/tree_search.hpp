@@ -104,6 +104,7 @@ class TreeSearch {
   const Known* look_up(std::int32_t depth, std::uint64_t hash, const std::vector<std::uint64_t>& key) const;
   bool answer(const Known& known, const Limits& limits, Solutions& solutions) const;
   void remember(std::int32_t depth, std::uint64_t hash, std::vector<std::uint64_t> key, const Solutions& solutions);
+  static constexpr std::size_t wide = 500;  // from this many columns on, adding a row to a pair table takes longer than asking the time
   void check_stop() const {
     if (stop_.now() && !finishing_) throw Stopped{};
   }
