@@ -369,7 +369,7 @@ def compare_criteria(cases: list[Case], limit: float) -> None:
 
 def compare_few_leaves(cases: list[Case], limit: float) -> None:
     """Depth 4 with at most eight leaves on evenly chosen columns: seconds, or the gap after the time limit."""
-    print(f"\nDepth 4, at most {FEW_LEAVES} leaves: CPU seconds; in brackets with the gap where {limit:g} s ended the search")
+    print(f"\nDepth 4, at most {FEW_LEAVES} leaves: CPU seconds; in brackets with the gap after {limit:g} s")
     print(f"{'data':<24}{'table':>10}{''.join(f'{criterion:>20}' for criterion in CRITERIA)}")
     slowest, label = 0.0, "no table with so many columns"
     for case in cases:
