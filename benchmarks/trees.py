@@ -9,8 +9,7 @@ continuous columns, so its tree can only be better. Every peer runs in a process
 keep its time limit. A fit that is shorter than a second is repeated and the fastest counts, for all alike.
 
 Then the criteria beside the error: depth 3 on the same tables, and depth 4 with at most eight leaves on 60 and 100 of the
-columns, with the gap where the time limit ended the search. Prices of a leaf are description lengths: log columns, and for
-gini and log-loss half of (classes - 1) · log rows.
+columns, with the gap where the time limit ended the search. Prices of a leaf are the defaults.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 import _results
 from _data import BREAST_CANCER, at_hand, load_frame
-from fcca import OptimalTreeClassifier, _core
+from fcca import OptimalTreeClassifier
 from fcca.exceptions import UnfinishedSearchWarning
 from million import STATUS, PeakMemory
 
@@ -52,6 +51,7 @@ SINGLE_PRECISION = 1e-5  # gosdt's objective is a 32-bit number
 PYSTREED_BAR, GOSDT_BAR = 20.0, 50.0
 DEPTH_4_COLUMNS, DEPTH_4_SECONDS = (260, 300), 1.5
 MAGIC_SECONDS, MAGIC_EARLY, MAGIC_GAP = 15.0, 5.0, 0.40
+BY_ERROR: dict[str, Any] = {"criterion": "error", "max_leaf_nodes": None}  # what the peers minimise
 CRITERIA = ("error", "gini", "log_loss", "evidence", "error+log_loss")
 CRITERION_BAR = 20.0  # times the error's time at depth 3
 FEW_COLUMNS, FEW_LEAVES, FEW_SECONDS = (60, 100), 8, 10.0
@@ -115,7 +115,7 @@ def fastest(fit: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def fit_fcca(case: Case, depth: int, limit: float) -> Fit:
-    settings = {"regularization": case.regularization, "time_limit": limit}
+    settings = {**BY_ERROR, "regularization": case.regularization, "time_limit": limit}
     seconds, tree = fastest(lambda: OptimalTreeClassifier(depth, **settings).fit(case.table, case.y))
     wrong = np.mean(tree.predict(case.table) != case.y)
     leaves = len(np.unique(tree.apply(case.table)))
@@ -318,7 +318,7 @@ def judge_magic(races: list[Race]) -> None:
     say(passed, f"{hard.label}: proven in ≤ {MAGIC_SECONDS:g} s: {fit.seconds:.1f} s {fit.note}")
     gaps = {}
     for limit in (0.5, 1.0, 2.0, MAGIC_EARLY, 2 * MAGIC_EARLY):
-        tree = OptimalTreeClassifier(4, regularization=hard.case.regularization, time_limit=limit)
+        tree = OptimalTreeClassifier(4, **BY_ERROR, regularization=hard.case.regularization, time_limit=limit)
         gaps[limit] = tree.fit(hard.case.table, hard.case.y).gap_
     print("      gap after " + ", ".join(f"{limit:g} s: {gap:.1%}" for limit, gap in gaps.items()))
     say(gaps[MAGIC_EARLY] <= MAGIC_GAP, f"its gap after {MAGIC_EARLY:g} s at most {MAGIC_GAP:.0%}: {gaps[MAGIC_EARLY]:.1%}")
@@ -328,22 +328,11 @@ def judge_magic(races: list[Race]) -> None:
 # --- criteria ---------------------------------------------------------------------------------------------------------
 
 
-def leaf_prices(case: Case) -> dict[str, float]:
-    """Price of a leaf by criterion, in its units."""
-    n_rows, n_columns = case.table.shape
-    description = 0.5 * int(case.y.max()) * np.log(n_rows) + np.log(n_columns)
-    prices = (ROWS_PER_LEAF, description, description, np.log(n_columns), description / 2)
-    return dict(zip(CRITERIA, map(float, prices), strict=True))
-
-
 def search(case: Case, criterion: str, depth: int, max_leaves: int | None, limit: float) -> tuple[float, float]:
-    """CPU seconds of one search, and its gap."""
-    label, weight = case.y.astype(np.int32), np.ones(len(case.y))
-    problem = {"table": case.table, "label": label, "weight": weight, "count": None, "n_classes": int(case.y.max()) + 1}
-    limits = {"max_leaves": max_leaves, "min_weight": 0.0, "min_rows": 1, "max_nodes": None, "time_limit": limit}
-    task = {"criterion": CRITERIA.index(criterion), "penalty": leaf_prices(case)[criterion], "max_depth": depth}
-    seconds, (cost, bound, *_) = fastest(lambda: _core.solve_tree(**problem, **task, **limits))
-    return seconds, float((cost - bound) / cost) if cost > bound else 0.0
+    """CPU seconds of one fit at the default price of a leaf, and its gap."""
+    settings = {"criterion": criterion, "max_leaf_nodes": max_leaves, "time_limit": limit}
+    seconds, tree = fastest(lambda: OptimalTreeClassifier(depth, **settings).fit(case.table, case.y))
+    return seconds, tree.gap_
 
 
 def compare_criteria(cases: list[Case], limit: float) -> None:
@@ -411,10 +400,10 @@ def many_rows(n_rows: int, n_distinct: int, dtype: str) -> tuple[NDArray[Any], N
 
 def fit_many_rows(n_rows: int, n_distinct: int, dtype: str) -> ManyRows:
     X, y = many_rows(n_rows, n_distinct, dtype)
-    OptimalTreeClassifier().fit(X[:1000], y[:1000])
+    OptimalTreeClassifier(**BY_ERROR).fit(X[:1000], y[:1000])
     with PeakMemory() as memory:
-        OptimalTreeClassifier(3, regularization=1e-3).fit(X, y)
-    seconds, tree = fastest(lambda: OptimalTreeClassifier(3, regularization=1e-3).fit(X, y))
+        OptimalTreeClassifier(3, **BY_ERROR, regularization=1e-3).fit(X, y)
+    seconds, tree = fastest(lambda: OptimalTreeClassifier(3, **BY_ERROR, regularization=1e-3).fit(X, y))
     packed = np.packbits(X.astype(bool), axis=1)
     n_found = len(np.unique(packed.view([("", packed.dtype)] * packed.shape[1])))
     return ManyRows(seconds, memory.extra, n_found, tree.objective_)
