@@ -37,14 +37,14 @@ def people(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(people):
-    result = benchmark(people, "--folds", 3, "--q", "0.8,0", "--depth", 2, "--json")
+    result = benchmark(people, "--folds", 3, "--q", "0.8,0", "--max-depth", 2, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     return json.loads(result.stdout)
 
 
 def test_every_method_has_a_line(found):
     assert [line["method"] for line in found["methods"]] == [*AGAINST, "FCCA Q=0", "FCCA Q=0.8", "GTRE", "CART"]
-    assert (found["folds"], found["depth"], found["rows"], found["missing"]) == (3, 2, 120, {})
+    assert (found["folds"], found["max_depth"], found["rows"], found["missing"]) == (3, 2, 120, {})
     black_box, baseline, *trees = found["methods"]
     assert black_box["fidelity"] == 1
     assert black_box["leaves"] is None
@@ -139,7 +139,7 @@ def test_wrong_arguments_are_named_before_any_work(people, tmp_path, monkeypatch
         ((people, "--folds", 1), ["--folds is 1"]),
         ((people, "--q", "0.5,2"), ["--q is 0.5,2"]),
         ((people, "--q", ""), ["--q is "]),
-        ((people, "--depth", 0), ["--depth is 0"]),
+        ((people, "--max-depth", 0), ["--max-depth is 0"]),
         ((people, "--jobs", 0), ["--jobs is 0"]),
         ((people, "--random-state", -1), ["--random-state is -1"]),
         ((people, "--time-limit", -1), ["--time-limit is -1"]),

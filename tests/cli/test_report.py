@@ -220,7 +220,7 @@ def test_a_report_of_a_models_file(lender_file, csv, tmp_path):
 def test_the_report_holds_out_the_rows_of_another_file(lender_file, csv, tmp_path, calls, opened):
     test = table(30, seed=1)
     test.to_csv(tmp_path / "test.csv", index=False)
-    options = ("--test", tmp_path / "test.csv", "--q", 0.6, "--levels", "0.9,0,0.5,0", "--depth", 2, "--open")
+    options = ("--test", tmp_path / "test.csv", "--q", 0.6, "--levels", "0.9,0,0.5,0", "--max-depth", 2, "--open")
     result = report(lender_file, csv, "--out", tmp_path / "r.html", *options)
     assert result.exit_code == 0, result.stderr
     assert "80 for training, 30 held out" in result.stdout

@@ -105,7 +105,7 @@ OPTIONS = {
     "a code that is a category": ("--categorical", "children"),
     "deciding elsewhere": ("--decision-threshold", 0.3, "--model", "rf"),
     "few thresholds": ("--thresholds", 2, "--q", 0.2),
-    "to the target": ("--fit-to", "target", "--depth", 2, "--lambda0", 0.3, "--p1", 0.97),
+    "to the target": ("--fit-to", "target", "--max-depth", 2, "--lambda0", 0.3, "--p1", 0.97),
     "as they are": ("--no-round", "--merge-tolerance", 0.05),
 }
 

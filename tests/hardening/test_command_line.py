@@ -21,7 +21,7 @@ VALUES = (
 )  # fmt: skip
 OPTIONS = {
     "distill": (
-        "--label", "--categorical", "--out", "--test-size", "--model", "--model-file", "--depth", "--regularization",
+        "--label", "--categorical", "--out", "--test-size", "--model", "--model-file", "--max-depth", "--regularization",
         "--fit-to", "--random-state", "--q", "--thresholds", "--p0", "--p1", "--lambda0", "--lambda1", "--lambda2",
         "--margin", "--decision-threshold", "--merge-tolerance", "--jobs", "--time-limit", "--time-limit-per-row", "--rules",
         "--sample", "--title",
@@ -31,7 +31,7 @@ OPTIONS = {
         "--lambda2", "--margin", "--decision-threshold", "--jobs", "--time-limit", "--time-limit-per-row", "--rules",
     ),
     "report": (
-        "--label", "--test", "--out", "--levels", "--q", "--depth", "--thresholds", "--p0", "--p1", "--rules", "--title",
+        "--label", "--test", "--out", "--levels", "--q", "--max-depth", "--thresholds", "--p0", "--p1", "--rules", "--title",
     ),
     "export": ("--to", "--out", "--dialect", "--table", "--form", "--add", "--prefix"),
     "verify": ("--data", "--model", "--label", "--sample", "--random-state", "--time-limit", "--jobs"),
@@ -68,9 +68,9 @@ def arguments(command: str, rng: random.Random, place: Path) -> list[str]:
     data = str(place / rng.choice(("people.csv", "people.csv", "loans.csv", "people.parquet")))
     out = str(place / "out")
     args = {
-        "distill": [data, "--out", out, "--no-report", "--depth", "2"],
+        "distill": [data, "--out", out, "--no-report", "--max-depth", "2"],
         "explain": [str(place / "model.skops"), data, "--rows", "0-3", "--out", f"{out}/x.csv"],
-        "report": [str(place / "model.skops"), data, "--out", f"{out}/r.html", "--levels", "0,0.5", "--depth", "1"],
+        "report": [str(place / "model.skops"), data, "--out", f"{out}/r.html", "--levels", "0,0.5", "--max-depth", "1"],
         "export": [str(place / "tree.json"), "--out", f"{out}/tree.md"],
         "verify": [
             *(str(place / "certificate.json"), "--data", str(place / "people.csv"), "--model", str(place / "box.skops")),

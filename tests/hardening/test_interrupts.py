@@ -26,7 +26,7 @@ COMMANDS = {
     "a table that is not large": (("distill", "small.parquet", "--out", "out"), 3.0),
     "selection": (("distill", "small.parquet", "--out", "out", "--thresholds", "8"), 4.0),
     "selection by itself": (("distill", "small.parquet", "--out", "out", "--thresholds", "auto"), 4.0),
-    "a deep tree": (("distill", "small.parquet", "--out", "out", "--depth", "5"), 4.0),
+    "a deep tree": (("distill", "small.parquet", "--out", "out", "--max-depth", "5"), 4.0),
     "stream": (("distill", "large.parquet", "--out", "out", "--stream", "--sample", "2000"), 2.5),
     "explain": (("explain", "model.skops", "large.parquet", "--label", "label", "--out", "out/x.csv"), 4.0),
     "report": (("report", "model.skops", "small.parquet", "--out", "out/r.html"), 4.0),

@@ -42,7 +42,7 @@ class Benchmark(Command):
     [cyan]fcca benchmark[/]
 
     [dim]# a table of your own, a random forest, trees of depth 4[/]
-    [cyan]fcca benchmark loans.csv --label default --model rf --depth 4 --q 0,0.8[/]
+    [cyan]fcca benchmark loans.csv --label default --model rf --max-depth 4 --q 0,0.8[/]
 
     [dim]# for a script, and as a table[/]
     [cyan]fcca benchmark loans.csv --json --out benchmark.csv[/]
@@ -70,7 +70,7 @@ class Benchmark(Command):
             lambda text: all(name in METHODS for name in chosen_methods(text)),
         ),
     ] = ",".join(METHODS)
-    depth: options.Depth = 3
+    max_depth: Annotated[int, model_option(metavar="N", help="Depth of the trees, at most."), options.IS_DEPTH] = 3
     random_state: options.RandomState = 0
     q: Annotated[
         str,

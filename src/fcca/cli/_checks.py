@@ -128,12 +128,23 @@ def units_of(text: str) -> str | dict[str, float]:
     """``income=1000,age=10`` as units by column; ``range``, ``rank`` and ``mad`` as they are."""
     if text in SCALES:
         return text
+    return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
+
+
+def class_weights(option: str, text: str) -> str | dict[str, float]:
+    """``yes=5,no=1`` as weights by class; ``balanced`` as it is."""
+    if text == "balanced":
+        return text
+    return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
+
+
+def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
+    """``a=1,b=2`` as numbers above 0, each name once."""
     parts = [part.rpartition("=") for part in text.split(",")]
-    units = {name.strip(): number_or_word(unit) for name, _, unit in parts}
-    fits = all(isinstance(unit, float) and 0 < unit < math.inf for unit in units.values()) and "" not in units
-    expected = f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10"
-    check("--scale", text, fits and len(units) == len(parts), expected)
-    return {name: unit for name, unit in units.items() if isinstance(unit, float)}
+    numbers = {name.strip(): number_or_word(number) for name, _, number in parts}
+    fits = all(isinstance(number, float) and 0 < number < math.inf for number in numbers.values()) and "" not in numbers
+    check(option, text, fits and len(numbers) == len(parts), expected)
+    return {name: number for name, number in numbers.items() if isinstance(number, float)}
 
 
 def number_or_word(text: str) -> float | str:

@@ -120,7 +120,7 @@ class Comparison(Result):
             ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
             ("Classes", classes_in_words(data.class_counts())),
             ("Black box", self.model),
-            ("Trees", f"depth {settings.depth}; {leaves}"),
+            ("Trees", f"depth {settings.max_depth}; {leaves}"),
             ("Folds", f"{settings.folds}; means over them, ± is the standard error"),
             ("Time", seconds(self.seconds)),
         ]
@@ -137,7 +137,7 @@ class Comparison(Result):
             "classes": [{"class": label, "rows": count} for label, count in self.data.class_counts().items()],
             "model": self.model,
             "folds": self.settings.folds,
-            "depth": self.settings.depth,
+            "max_depth": self.settings.max_depth,
             "methods": self.frame().astype(object).where(self.frame().notna(), None).to_dict("records"),
             "missing": self.missing,
             "seconds": self.seconds,
@@ -225,7 +225,7 @@ def _with_best_tree(
     """The best tree on the binary columns of a discretizer."""
     began = perf_counter()
     B = discretizer.transform(fold.X)
-    tree = OptimalTreeClassifier(max_depth=settings.depth, time_limit=settings.time_limit).fit(B, fold.y)
+    tree = OptimalTreeClassifier(max_depth=settings.max_depth, time_limit=settings.time_limit).fit(B, fold.y)
     seconds += perf_counter() - began
     structure: TreeStructure = tree.tree_
     asked = discretizer.thresholds_.feature[structure.feature[structure.feature >= 0]]
@@ -264,7 +264,7 @@ def _gtre(fold: Fold, settings: Benchmark) -> Iterator[Line]:
 
 def _cart(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     began = perf_counter()
-    tree = DecisionTreeClassifier(max_depth=settings.depth, random_state=settings.random_state)
+    tree = DecisionTreeClassifier(max_depth=settings.max_depth, random_state=settings.random_state)
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
     seconds = perf_counter() - began
     model: Any = read_model(fitted)

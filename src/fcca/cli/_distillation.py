@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from fcca.classifier import FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
-from fcca.cli._columns import listed
+from fcca.cli._checks import class_weights
+from fcca.cli._columns import NAMES_SHOWN, listed
 from fcca.cli._data import check_classes, check_learned
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
@@ -22,12 +24,13 @@ from fcca.cli._sources import MemorySource, ParquetSource, TableLabels
 from fcca.cli._split import Split
 from fcca.discretizers import BinaryRows, FCCADiscretizer, OutOfTimeError
 from fcca.exceptions import InvalidInputError
-from fcca.tables import heaviest_label
+from fcca.quality import Comparison, LabelledRows, Quality, TriedTree, tried_trees
 from fcca.trees import OptimalTreeClassifier
 from fcca.utils import step
 
 Source = MemorySource | ParquetSource
 
+SMALL_TREE = 2  # leaves up to which other settings are tried
 OPTION_OF_LIMIT = {"time_limit": "--time-limit", "time_limit_per_row": "--time-limit-per-row"}
 
 
@@ -46,6 +49,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     _check_scale(source, settings)
     labels = source.labels(settings)
     split = _split(source, labels, settings)
+    tree = _new_tree(settings, labels.counts, source.label)
     sample = None
     if loaded is None:
         sample = split.sample(settings.sample or source.default_sample)
@@ -59,10 +63,14 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
     if loaded is not None and rules:
         check_rules(rules, source.example())
     with collected_notes() as notes, _limits_as_options():
-        classifier = source.fit(_new_classifier(black_box.classifier, settings, rules), settings)
+        classifier = source.fit(_new_classifier(black_box.classifier, tree, settings, rules), settings)
     with step("Rates"), source.stopwatch.time("rates"):
         training, held_out = source.binary_rows(classifier)
-        commonest = _commonest(training)
+        comparison = _comparison(classifier, (training, held_out), source.encoded_rows(classifier))
+        judged = training if held_out is None else held_out
+        quality = comparison.quality(classifier.tree_, judged.B)
+        advice = _advice(comparison, quality, training, held_out)
+        commonest = quality.commonest_class
         scores = Scores.of(training, classifier, commonest)
         held_out_scores = None if held_out is None else Scores.of(held_out, classifier, commonest)
     is_known = sample is None and loaded is None
@@ -76,7 +84,8 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         target=black_box.classifier,
         classifier=classifier,
         median_cost=source.median_cost,
-        commonest=commonest,
+        quality=quality,
+        advice=tuple(advice),
         training=scores,
         held_out=held_out_scores,
         stopwatch=source.stopwatch,
@@ -123,7 +132,29 @@ def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSe
     return BlackBox(decided(loaded, settings), source.names, loaded_columns=columns)
 
 
-def _new_classifier(black_box: Any, settings: DistillSettings, rules: Rules) -> FCCAClassifier:
+def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
+    """A tree with the settings that were given and the defaults of OptimalTreeClassifier, not fitted."""
+    given = settings.tree_parameters()
+    if settings.class_weight is not None:
+        weights = class_weights("--class-weight", settings.class_weight)
+        given["class_weight"] = weights if isinstance(weights, str) else _weights_of_labels(weights, counts, label)
+    return OptimalTreeClassifier(**given)
+
+
+def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
+    """Weights of all classes: those that were given, and 1 for others."""
+    known = {str(name): name for name in counts}
+    unknown = [name for name in weights if name not in known]
+    if unknown:
+        raise InvalidInputError(
+            f"--class-weight names {unknown[0]!r}, but the classes of {label!r} are {listed(list(known), NAMES_SHOWN)}."
+        )
+    return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
+
+
+def _new_classifier(
+    black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules
+) -> FCCAClassifier:
     """A classifier around a fitted black box, itself not fitted."""
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
@@ -142,15 +173,36 @@ def _new_classifier(black_box: Any, settings: DistillSettings, rules: Rules) -> 
         constraints=rules or None,
         n_jobs=settings.jobs,
     )
-    tree = OptimalTreeClassifier(
-        max_depth=settings.depth, regularization=settings.regularization, time_limit=settings.time_limit
-    )
     return FCCAClassifier(discretizer, tree, fit_to=str(settings.fit_to))
 
 
-def _commonest(rows: BinaryRows) -> Any:
-    """The class of most rows."""
-    return heaviest_label(rows.y, None if rows.n_rows is None else rows.n_rows.astype(np.float64))
+def _comparison(
+    classifier: FCCAClassifier,
+    rows: tuple[BinaryRows, BinaryRows | None],
+    tables: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
+) -> Comparison:
+    """The rows that trees are compared on, with tables where they are in memory."""
+    training, held_out = (
+        None
+        if each is None
+        else LabelledRows(
+            each.y, each.predictions, None if each.n_rows is None else each.n_rows.astype(np.float64), table
+        )
+        for each, table in zip(rows, tables, strict=True)
+    )
+    assert training is not None
+    return Comparison(classifier, training, held_out)
+
+
+def _advice(
+    comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
+) -> list[TriedTree]:
+    """Settings that were tried and are better, for a tree that is small or worth nothing."""
+    is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
+    if not (is_small or quality.is_useless):
+        return []
+    with step("Other settings"):
+        return tried_trees(comparison, training, held_out)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.export import to_json
 from fcca.metrics import compression_rate, inconsistency_rate
 from fcca.models import DecidedAt
+from fcca.quality import Quality, TriedTree
 from fcca.tables import Columns
 from fcca.utils import AtomicOutputs
 
@@ -93,7 +94,8 @@ class Distillation:
     target: Any
     classifier: FCCAClassifier
     median_cost: float  # of the proven counterfactuals
-    commonest: Any  # class of the training rows
+    quality: Quality  # of the tree, beside its rivals
+    advice: tuple[TriedTree, ...]  # settings that give a better tree, where this one is small
     training: Scores
     held_out: Scores | None
     stopwatch: Stopwatch  # seconds of each step

@@ -10,7 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
-from fcca.cli._checks import accepted_by, check_installed, expects, file_of, number_or_word, table_format, units_of
+from fcca.cli._checks import (
+    Check,
+    accepted_by,
+    check_installed,
+    class_weights,
+    expects,
+    file_of,
+    number_or_word,
+    table_format,
+    units_of,
+)
 from fcca.cli._command import LAST_PANEL, Command
 from fcca.exceptions import InvalidInputError
 
@@ -26,6 +36,7 @@ SAVED_MODEL = "model.skops"
 STREAMED_FROM = 50_000_000  # values, rows × columns, in a Parquet file
 LARGEST_SAMPLE = 100_000  # rows that a black box is fitted on where a table is streamed and nobody says how many
 MOST_JOBS = 1024
+MOST_LEAVES = 1_000_000
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
 TRUSTED = (
     "Load the model file at once. Without it, a child process loads the file first, in some seconds, because a damaged file "
@@ -60,6 +71,16 @@ class TargetModel(StrEnum):
     def library(self) -> str | None:
         """The optional library that it needs."""
         return {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}.get(self.value)
+
+
+class Criterion(StrEnum):
+    """Costs of a leaf, by the names that OptimalTreeClassifier has for them."""
+
+    error = "error"
+    gini = "gini"
+    log_loss = "log_loss"
+    evidence = "evidence"
+    error_and_log_loss = "error+log_loss"
 
 
 class FitTo(StrEnum):
@@ -137,11 +158,7 @@ MODEL_BY_NAME = model_option(
     "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
     show_default=False,
 )
-Depth = Annotated[
-    int,
-    model_option(help="Depth of the decision tree."),
-    expects("a whole number of at least 1", lambda depth: depth >= 1),
-]
+IS_DEPTH = expects("a whole number of at least 1", lambda depth: depth >= 1)
 RandomState = Annotated[int, model_option(help="Seed of the split, the sample, the model and the tree."), IS_SEED]
 Jobs = Annotated[int, search_option(help="Threads, -1 for all cores; the result does not depend on it."), IS_THREADS]
 
@@ -270,11 +287,35 @@ class _OtherSettings:
 class DistillSettings(_OtherSettings, Costs, Merging, Limits):
     """Options of a distillation, which ``fcca distill`` and ``fcca report`` have."""
 
-    depth: Depth = 3
+    criterion: Annotated[
+        Criterion | None,
+        model_option(help="Cost of a leaf: wrong rows (error), its impurity (gini), or how unlikely it makes its labels."),
+    ] = None
+    max_depth: Annotated[int | None, model_option(metavar="N", help="Depth of the tree, at most."), IS_DEPTH] = None
+    max_leaves: Annotated[
+        int | None,
+        model_option(metavar="N", help="Leaves of the tree, at most."),
+        expects("a whole number of at least 2, such as 8", lambda n: 2 <= n <= MOST_LEAVES),
+    ] = None
+    min_samples_leaf: Annotated[
+        int | None,
+        model_option(metavar="N", help="Training rows in a leaf, at least."),
+        expects("a whole number of at least 1, such as 20", lambda n: 1 <= n < 2**52),
+    ] = None
+    class_weight: Annotated[
+        str | None,
+        model_option(
+            metavar="balanced|CLASS=W,…",
+            help="Weights of classes in the tree: balanced gives every class the same weight; yes=5,no=1 counts a row of "
+            "class yes five times. Other classes count once.",
+        ),
+        Check(class_weights),
+    ] = None
     regularization: Annotated[
         float | None,
         model_option(
-            help="Price of a leaf, as a share of the rows: what it has to make right to be there; default: 10 / rows."
+            help="Price of a leaf, in units of the criterion: with error, the share of the rows that it has to make right. "
+            "Default: by the size of the table."
         ),
         expects("the cost of a leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
     ] = None
@@ -300,6 +341,18 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
     p1: Annotated[
         float, search_option("--p1", help="Ask for rows predicted with at most this probability."), IS_PROBABILITY
     ] = 1.0
+
+    def tree_parameters(self) -> dict[str, Any]:
+        """Parameters of OptimalTreeClassifier that were given, without the weights of classes."""
+        given = {
+            "criterion": None if self.criterion is None else str(self.criterion),
+            "max_depth": self.max_depth,
+            "max_leaf_nodes": self.max_leaves,
+            "min_samples_leaf": self.min_samples_leaf,
+            "regularization": self.regularization,
+            "time_limit": self.time_limit,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
         """Check that the probabilities are in order, and that ranks are asked of trees."""

@@ -1,8 +1,8 @@
 """Sources of rows for ``fcca distill``: a table in memory, or a Parquet file that is read in pieces.
 
 Both sources have the same methods. The steps of :func:`fcca.cli._distillation.distillation` call them in this order:
-``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``, and then
-``left_out`` and ``facts``.
+``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``,
+``encoded_rows``, and then ``left_out`` and ``facts``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from fcca.utils import AtomicOutputs, progress_bar, step
 T = TypeVar("T")
 Labels = NDArray[np.generic]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 RowNumbers = NDArray[np.int64]
 
 
@@ -180,6 +181,12 @@ class MemorySource:
         binary_rows = classifier.discretizer_.binary_rows
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
+    def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
+        """The training rows and those held out, as numbers and codes of categories."""
+        assert self.rows_in_memory is not None
+        encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
+        return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
+
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
         """Training rows and held-out rows that the black box cannot predict."""
         return self._left_out, self._held_out_left_out
@@ -285,6 +292,10 @@ class ParquetSource:
         """The distinct training rows, and those held out."""
         held_out = self._found.held_out
         return self._found.training, held_out if len(held_out.y) else None
+
+    def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
+        """None: the rows are not in memory."""
+        return None, None
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
         """Training rows and held-out rows that the black box cannot predict."""

@@ -32,13 +32,13 @@ from fcca.cli._words import (
     seconds,
     status_counts,
 )
+from fcca.cli._worth import AMBER, advice, worth, worth_document
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
 
 TREE_SECONDS = 10.0  # for the tree of each step of the slider, unless less was allowed
 THRESHOLDS_SHOWN = 10
-SMALL_TREE = 2  # leaves up to which it is said why there are not more
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class _Distilled(Result):
                 row_numbers=rows.training_rows,
                 facts=[*facts_of_data(found), ("Row numbers", "rows of the table, the first is 0")],
                 notes=found.notes,
+                advice=advice(found, self.settings),
                 time_limit=TREE_SECONDS if limit is None else min(TREE_SECONDS, limit),
                 progress=progress,
             )
@@ -103,13 +104,14 @@ class DistillResult(_Distilled):
         """Everything that was found, and the files that were written."""
         found = self.found
         parts: list[RenderableType] = [
+            *worth(found, self.settings),
+            Text(),
             panel("fcca distill", facts(found)),
             _scores_table(found),
             Text(),
             _thresholds_table(found),
             Text(),
             tree_of_rules(found),
-            *_price_of_a_leaf(found),
         ]
         if written:
             parts += [Text(), _written(written)]
@@ -119,7 +121,8 @@ class DistillResult(_Distilled):
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Everything that was found, as JSON has it."""
         files = {path.name: str(path) for path in written}
-        return _document(self.found) | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
+        document = {"quality": worth_document(self.found, self.settings)} | _document(self.found)
+        return document | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,10 @@ class ReportResult(_Distilled):
     def summary(self, written: Sequence[Path]) -> RenderableType:
         """Data and rates of the report, and its path."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
-        return Group(panel("fcca report", facts(self.found)), _scores_table(self.found), *lines)
+        found = self.found
+        return Group(
+            *worth(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines
+        )
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
@@ -204,9 +210,7 @@ def _scores_table(found: Distillation) -> Table:
     table = plain_table(["Rates"])
     add_numbers(table, "training", "held out")
     lines = (
-        ("Accuracy of the black box", "target_accuracy"),
         ("Accuracy of the tree", "tree_accuracy"),
-        (f"Accuracy of always “{printable(found.commonest)}”", "baseline_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
         ("Compression (equal binary rows written once)", "compression"),
         ("Inconsistency (share of labels no tree can match)", "inconsistency"),
@@ -255,34 +259,15 @@ def tree_of_rules(found: Distillation) -> Tree:
             else:
                 tree.add(rule.append("  ").append_text(leaf(side)))
 
-    title = f"Decision tree, {size_in_words(nodes)}, {_proof(found)}"
-    root = Tree(Text(title, style="bold").append("; at a leaf, training rows of its class", style="not bold dim"))
+    title = Text(f"Decision tree, {size_in_words(nodes)}, {_proof(found)}", style="bold")
+    if found.quality.is_useless:
+        title.append(", and no better than the commonest class", style=f"bold {AMBER}")
+    root = Tree(title.append("; at a leaf, training rows of its class", style="not bold dim"))
     if first.branches:
         grow(root, first)
     else:
         root.add(leaf(first))
     return root
-
-
-def _price_of_a_leaf(found: Distillation) -> list[Text]:
-    """Advice on a very small tree, where --regularization was not given."""
-    tree = found.classifier.tree_
-    if tree.regularization is not None or tree.n_leaves_ > SMALL_TREE or found.training.tree_accuracy == 1:
-        return []
-    cheaper = float(f"{tree.regularization_ / 4:.1g}")
-    rows = number(round(tree.regularization_ * found.training.rows))
-    return [
-        Text(
-            f"A leaf costs {percent(tree.regularization_)}: it has to make {rows} rows right "
-            f"that would be wrong without it. --regularization {cheaper:g} lets the tree have more leaves."
-            + (
-                " Other thresholds may, too: try another number, or --thresholds auto."
-                if found.discretizer.selection is not None
-                else ""
-            ),
-            style="dim",
-        )
-    ]
 
 
 def _proof(found: Distillation) -> str:
@@ -348,7 +333,7 @@ def _document(found: Distillation) -> dict[str, Any]:
                 {"condition": name, "count": float(count)} for name, count in zip(kept.names(), kept.count, strict=True)
             ],
         },
-        "commonest_class": found.commonest,
+        "commonest_class": found.quality.commonest_class,
         "rates": {
             "training": _rates(asdict(found.training)),
             "held_out": None if found.held_out is None else _rates(asdict(found.held_out)),

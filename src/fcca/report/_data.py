@@ -14,7 +14,7 @@ from fcca.conditions import negation_in_words
 from fcca.discretizers import problem_of
 from fcca.metrics import fidelity
 from fcca.report._axes import Axis
-from fcca.report._levels import Level, certificate, numbers, safe_text, shown_text, tree_document
+from fcca.report._levels import Level, certificate, numbers, quality_document, safe_text, shown_text, tree_document
 from fcca.report._material import Material, Positions, Rows, model_name
 from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
@@ -41,6 +41,7 @@ def data_document(
     title: str | None = None,
     facts: Sequence[tuple[str, str]] = (),
     notes: Sequence[str] = (),
+    advice: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything on the page but the rows.
 
@@ -70,6 +71,8 @@ def data_document(
             "training": _accuracy(material.training),
             "held_out": None if material.held_out is None else _accuracy(material.held_out),
         },
+        "quality": _quality(material),
+        "advice": [safe_text(line) for line in advice],
         "change": _change(material),
         "axes": [_axis(material, axis, listed) for axis in axes],
         "axis": first,
@@ -100,8 +103,23 @@ def _level(material: Material, level: Level, listed: Positions) -> dict[str, Any
         "n_kept": len(level.kept),
         "training": level.training,
         "held_out": level.held_out,
+        "quality": quality_document(level.quality),
+        "is_own": level.is_own,
         "tree": tree_document(level, material.conditions, listed, codes, len(material.classes)),
         "certificate": certificate(level.tree, material.classifier.fit_to),
+    }
+
+
+def _quality(material: Material) -> dict[str, Any]:
+    """Figures that are the same for every tree."""
+    compared = material.comparison
+    return {
+        "held_out": compared.is_held_out,
+        "rows": numbers([compared.rows.masses.sum()])[0],
+        "classes": [safe_text(label) for label in compared.classes],
+        "commonest_class": safe_text(compared.commonest_class),
+        "commonest": asdict(compared.commonest),
+        "black_box": asdict(compared.black_box),
     }
 
 

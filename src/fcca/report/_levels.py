@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
+from fcca.quality import Quality, advice_in_words, tried_trees, verdict_in_words
 from fcca.report._material import Material, Positions, Rows
 from fcca.thresholds import ThresholdTable
 from fcca.trees import CRITERION_NAMES, TreeStructure, amount_in_words, compared_trees
@@ -40,12 +42,18 @@ class Level:
         the training rows.
     held_out : dict or None
         The same on the rows that were held out.
+    quality : Quality
+        Figures of the tree beside its rivals.
+    is_own : bool
+        True for the classifier's own tree.
     """
 
     kept: Positions
     tree: Any
     training: dict[str, Any]
     held_out: dict[str, Any] | None
+    quality: Quality
+    is_own: bool
 
 
 class Levels:
@@ -79,12 +87,15 @@ class Levels:
         table = self.material.conditions.select(np.isin(np.arange(len(self.material.conditions)), kept))
         B = table.binarize(training.table)
         tree = classifier.tree_
-        if not np.array_equal(kept, self._own):
+        is_own = np.array_equal(kept, self._own)
+        if not is_own:
             tree = _grown(clone(tree), B, self.material.learned, training.weight, self.time_limit)
-        rates = None
+        rates, judged = None, B
         if held_out is not None:
-            rates = _rates(tree, table.binarize(held_out.table), held_out, training.commonest)
-        return Level(kept, tree, _rates(tree, B, training, training.commonest), rates)
+            judged = table.binarize(held_out.table)
+            rates = _rates(tree, judged, held_out, training.commonest)
+        quality = self.material.comparison.quality(tree, judged)
+        return Level(kept, tree, _rates(tree, B, training, training.commonest), rates, quality, is_own)
 
 
 def own_kept(material: Material) -> Positions:
@@ -114,6 +125,20 @@ def _rates(tree: Any, B: NDArray[np.int8], rows: Rows, commonest: Any) -> dict[s
         "baseline": fidelity(np.full(len(rows), commonest, dtype=rows.y.dtype), rows.y, rows.weight),
         "commonest": printable(commonest),
     }
+
+
+def tried_settings(material: Material) -> list[str]:
+    """Settings of the tree that are better than those of the classifier, in words, where its tree is worth nothing."""
+    table = material.discretizer.thresholds_
+    training, held_out = (
+        None if rows is None else BinaryRows(table.binarize(rows.table), rows.y, rows.answers, rows.weight)
+        for rows in (material.training, material.held_out)
+    )
+    assert training is not None
+    judged = training if held_out is None else held_out
+    if not material.comparison.quality(material.classifier.tree_, judged.B).is_useless:
+        return []
+    return [advice_in_words(tree) for tree in tried_trees(material.comparison, training, held_out)]
 
 
 # --- as documents -------------------------------------------------------------------------------------------------------
@@ -157,6 +182,17 @@ def tree_document(
         "rows": nodes.n_rows.tolist(),
         "said_left": said_left,
         "said_right": said_right,
+    }
+
+
+def quality_document(quality: Quality) -> dict[str, Any]:
+    """Figures of a level's tree, those of CART, and what to say of a tree that is worth nothing."""
+    return {
+        "tree": asdict(quality.tree),
+        "cart": None if quality.cart is None else asdict(quality.cart),
+        "cart_leaves": quality.cart_leaves,
+        "confusion": [numbers(line) for line in quality.confusion],
+        "verdict": safe_text(verdict_in_words(quality)) or None,
     }
 
 

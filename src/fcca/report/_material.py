@@ -17,6 +17,7 @@ from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
 from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, TableCoder, as_fitted_on
+from fcca.quality import Comparison, LabelledRows
 from fcca.tables import Columns, PowerOfTwoScaler, heaviest_label, known_rows
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable, type_in_words
@@ -124,6 +125,16 @@ class Material:
     def learned(self) -> NDArray[Any]:
         """Target of the tree: the labels of the training rows, or the black box's predictions."""
         return self.training.y if self.classifier.fit_to == "labels" else self.training.answers
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Rivals of the trees, on the held-out rows where there are any."""
+        training, held_out = (
+            None if rows is None else LabelledRows(rows.y, rows.answers, rows.weight, rows.table)
+            for rows in (self.training, self.held_out)
+        )
+        assert training is not None
+        return Comparison(self.classifier, training, held_out)
 
     @cached_property
     def weight(self) -> Floats:

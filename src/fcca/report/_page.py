@@ -24,6 +24,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
 from fcca.report._choices import check_numbers
 from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._levels import tried_settings
 from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
 from fcca.utils import atomic_outputs, is_number, whole_number
 
@@ -51,6 +52,7 @@ def page(
     row_numbers: ArrayLike | None = None,
     facts: Iterable[tuple[str, str]] = (),
     notes: Iterable[str] = (),
+    advice: Iterable[str] | None = None,
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
 ) -> str:
@@ -86,6 +88,9 @@ def page(
         Shown on top, before what the report knows itself; one of the same title takes its place.
     notes : sequence of str, optional
         Shown below the facts.
+    advice : sequence of str, optional
+        What to try where the tree is no better than the commonest class. Default is other settings of the tree that were
+        tried and are better.
     time_limit : float or None, default=10.0
         Seconds for the tree of each level other than the classifier's own; a fifth of it is for choosing thresholds, all
         numbers of them together. What is not proven by then says so.
@@ -100,10 +105,13 @@ def page(
     check_classifier(classifier)
     granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
     _check_options(title, max_rows, time_limit)
-    given_facts, given_notes = _checked_facts(facts), _checked_notes(notes)
+    given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
+    given_advice = None if advice is None else _checked_texts("advice", advice)
     material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
     axes, first, level_notes = grown_axes(material, granularities, numbers, time_limit, progress)
-    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes])
+    if given_advice is None:
+        given_advice = tried_settings(material)
+    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes], given_advice)
     return draft.fitting(int(max_rows))
 
 
@@ -184,10 +192,10 @@ def _checked_facts(facts: Iterable[Any]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _checked_notes(notes: Iterable[Any]) -> list[str]:
-    if not isinstance(notes, Iterable) or isinstance(notes, str):
-        raise InvalidInputError(f"notes must be a list of texts, got {notes!r}.")
-    return [str(note) for note in notes]
+def _checked_texts(name: str, texts: Iterable[Any]) -> list[str]:
+    if not isinstance(texts, Iterable) or isinstance(texts, str):
+        raise InvalidInputError(f"{name} must be a list of texts, got {texts!r}.")
+    return [str(text) for text in texts]
 
 
 # --- making it fit ------------------------------------------------------------------------------------------------------
@@ -203,6 +211,7 @@ class Draft:
     title: str | None
     facts: Sequence[tuple[str, str]]
     notes: Sequence[str]
+    advice: Sequence[str]
 
     def fitting(self, max_rows: int) -> str:
         """The page, with as many rows, and for very wide tables as many conditions, as fit into it."""
@@ -233,7 +242,8 @@ class Draft:
                 f"The page lists {len(listed):,} of the {len(material.conditions):,} thresholds found: the most crossed, "
                 "and all that a small choice holds or a tree asks."
             )
-        document = data_document(material, self.axes, self.first, listed, title=self.title, facts=self.facts, notes=notes)
+        texts = {"title": self.title, "facts": self.facts, "notes": notes, "advice": self.advice}
+        document = data_document(material, self.axes, self.first, listed, **texts)
         return document, listed
 
     def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:

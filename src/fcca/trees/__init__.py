@@ -6,6 +6,7 @@ from fcca.trees._criteria import (
     CRITERION_NAMES as CRITERION_NAMES,
     default_leaf_price as default_leaf_price,
     leaf_cost as leaf_cost,
+    smoothed_probability as smoothed_probability,
 )
 from fcca.trees._optimal import OptimalTreeClassifier
 from fcca.trees._sentences import (

@@ -1,7 +1,7 @@
 "use strict";
 // Puts it together: what is drawn anew when, the address, the width, paper.
 (() => {
-  const { data, put, place, tile, number, percent, counted, shortened, hasChanges, NBSP, nFound, nKept, state, sliders, tree, rates, frontier,
+  const { data, put, place, tile, number, percent, counted, hasChanges, NBSP, nFound, nKept, state, sliders, worth, tree, rates, frontier,
     map, table, rows } = fcca;
 
   // How a level's thresholds were chosen.
@@ -11,26 +11,27 @@
     return [hasChanges && `${state.called()}: ${level.value > 0 ? `crossed at least as often as the ${quantile}${NBSP}% quantile` : "all that are crossed"}`];
   }
   function tiles() {
-    const level = state.level(), { training, held_out: heldOut, certificate } = level, side = heldOut || training, box = data.black_box;
+    const level = state.level(), { training, held_out: heldOut, certificate, quality } = level, side = heldOut || training, box = data.black_box;
     // What is said large is said of rows that nothing was fitted on, where there are any.
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
-      tile("Tree is right on", "accuracy", percent(side.accuracy), ...on(training.accuracy),
-        `always “${shortened(side.commonest, 30)}”: ${percent(side.baseline)}`),
-      tile("Black box is right on", "black-box", percent(heldOut ? box.held_out : box.training), ...on(box.training)),
       tile("Tree and black box agree on", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
+      heldOut && tile("Tree is right on", "accuracy", percent(training.accuracy), `of ${counted(training.rows, "training row")}`,
+        `black box: ${percent(box.training)}`),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
         ...how(level),
         `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
-    badge.textContent = certificate.claim;
-    badge.classList.toggle("open", !certificate.optimal);
+    badge.textContent = certificate.claim + (quality.verdict ? ", and no better than the commonest class" : "");
+    badge.classList.toggle("open", !certificate.optimal && !quality.verdict);
+    badge.classList.toggle("weak", Boolean(quality.verdict));
     put("certificate-detail", certificate.detail);
   }
   const drawTree = () => tree.draw(rows.path());
 
   function drawLevel() {
+    worth.draw();
     tiles();
     tree.legend();
     drawTree();

@@ -1,0 +1,149 @@
+"""Other settings of a tree that were tried and gave a better one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fcca.discretizers import BinaryRows
+from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
+from fcca.quality._comparison import Comparison
+from fcca.quality._figures import Figures, figures_of
+
+Judge = Callable[[Any], Figures]
+
+CHEAPER = (4, 16, 64, 256)  # the price of a leaf is divided by these, one after the other
+SECONDS = 2.0  # for one tree
+ALL_SECONDS = 10.0  # for all of them
+FOLDS = 5
+FEWEST_ROWS = 10 * FOLDS
+LEAST_GAIN = 0.01  # of AUC or balanced accuracy, to be worth advice
+
+
+@dataclass(frozen=True)
+class TriedTree:
+    """A tree with other settings, on the same binary columns.
+
+    Attributes
+    ----------
+    parameters : dict
+        Parameters of OptimalTreeClassifier that differ.
+    leaves : int
+    figures, before : Figures
+        Of this tree, and of the one with the settings as they are.
+    is_held_out : bool
+        False where the figures are cross-validated on the training rows.
+    """
+
+    parameters: dict[str, Any]
+    leaves: int
+    figures: Figures
+    before: Figures
+    is_held_out: bool
+
+
+def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree]:
+    """Grow trees with other settings, and return those that are better.
+
+    They are judged by held-out rows, or by cross-validation where there are none.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    training, held_out : BinaryRows
+        As binary columns of the fitted classifier.
+    """
+    tree = comparison.classifier.tree_
+    is_counted = training.n_rows is not None
+    if held_out is None and (is_counted or len(training.y) < FEWEST_ROWS):
+        return []
+    trial = _Trial(comparison, training, held_out)
+    before = trial.figures(tree)
+    found: list[TriedTree] = []
+    for alternatives in _alternatives(tree):
+        for parameters in alternatives:
+            if trial.is_out_of_time():
+                return found
+            other = trial.grown(clone(tree).set_params(**parameters))
+            figures = trial.figures(other)
+            if other.n_leaves_ > tree.n_leaves_ and _is_better(figures, before):
+                found.append(TriedTree(parameters, other.n_leaves_, figures, before, held_out is not None))
+                break
+    return found
+
+
+def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
+    """Settings to try: of each list, the first that is better counts."""
+    if tree.criterion != "log_loss":
+        yield [{"criterion": "log_loss"}]
+    if tree.regularization_ > 0:
+        yield [{"regularization": float(f"{tree.regularization_ / factor:.1g}")} for factor in CHEAPER]
+    if tree.class_weight is None:
+        yield [{"class_weight": "balanced"}]
+    if tree.max_depth is not None and tree.depth_ == tree.max_depth:
+        yield [{"max_depth": tree.max_depth + more} for more in (1, 2)]
+    if tree.max_leaf_nodes is not None and tree.n_leaves_ == tree.max_leaf_nodes:
+        yield [{"max_leaf_nodes": 2 * tree.max_leaf_nodes}]
+
+
+def _is_better(figures: Figures, before: Figures) -> bool:
+    """Return True for a higher AUC, with a lower log-loss or a higher balanced accuracy."""
+    if figures.auc is None or before.auc is None or figures.auc < before.auc + LEAST_GAIN:
+        return False
+    assert figures.log_loss is not None and before.log_loss is not None
+    is_balanced = figures.balanced_accuracy >= before.balanced_accuracy + LEAST_GAIN
+    return figures.log_loss < before.log_loss or is_balanced
+
+
+class _Trial:
+    """Grows trees within a time limit, and judges them."""
+
+    def __init__(self, comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> None:
+        self._comparison, self._training, self._held_out = comparison, training, held_out
+        self._learned = training.y if comparison.classifier.fit_to == "labels" else training.predictions
+        self._ends = perf_counter() + ALL_SECONDS
+
+    def is_out_of_time(self) -> bool:
+        """True where no further tree is to be tried."""
+        return perf_counter() > self._ends
+
+    def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
+        """Grow a tree on all training rows, or on some."""
+        tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
+        training, at = self._training, slice(None) if rows is None else rows
+        weight, n_rows = (None if each is None else each[at] for each in (training.weight, training.n_rows))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnfinishedSearchWarning)
+            warnings.simplefilter("ignore", LightWeightsWarning)  # it came when the classifier was fitted
+            return tree.fit_counted(training.B[at], self._learned[at], weight, n_rows)
+
+    def figures(self, tree: Any) -> Figures:
+        """Measure a fitted tree on the held-out rows, or cross-validate its settings."""
+        comparison, held_out = self._comparison, self._held_out
+        label, masses = comparison.codes(comparison.rows.y), comparison.rows.masses
+        if held_out is not None:
+            probability, prediction = comparison.tree_scores(tree, held_out.B)
+            return figures_of(label, prediction, probability, masses)
+        probability, prediction = np.empty((len(label), len(comparison.classes))), np.empty_like(label)
+        fold = _folds(label)
+        for number in range(FOLDS):
+            inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            other = self.grown(clone(tree), inside)
+            probability[outside], prediction[outside] = comparison.tree_scores(other, self._training.B[outside])
+        return figures_of(label, prediction, probability, masses)
+
+
+def _folds(label: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the fold of every row; each has the same share of every class."""
+    order = np.random.default_rng(0).permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    fold = np.empty(len(label), dtype=np.int64)
+    fold[order] = np.arange(len(label)) % FOLDS
+    return fold

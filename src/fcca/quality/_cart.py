@@ -1,0 +1,126 @@
+"""CART, scikit-learn's decision tree, on the same training rows as the tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from fcca.tables import Columns
+from fcca.trees import smoothed_probability
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+#: Columns with more categories are given to CART as codes, others as one 0/1 column per category.
+MOST_ONE_HOT = 50
+#: CART compares in single precision. Larger columns are scaled.
+LARGEST_NUMBER = 1e30
+FEWEST_LEAVES = 2  # of scikit-learn's max_leaf_nodes
+
+
+class Cart:
+    """A decision tree of scikit-learn, grown best first; one fit gives the trees of all smaller numbers of leaves.
+
+    Categories are one-hot encoded, missing numbers are replaced by the median, leaves are smoothed by half a row.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_features)
+        Categories as codes, NaN for missing values.
+    columns : Columns or None
+        None where all columns are plain numbers.
+    label : ndarray of shape (n_rows,)
+        Positions of classes.
+    weight : ndarray of shape (n_rows,)
+    n_classes : int
+    min_samples_leaf : int, default=1
+    """
+
+    def __init__(
+        self,
+        table: Floats,
+        columns: Columns | None,
+        label: Codes,
+        weight: Floats,
+        n_classes: int,
+        *,
+        min_samples_leaf: int = 1,
+    ) -> None:
+        self._encoder = _Encoder(table, columns)
+        self._training = (self._encoder.encode(table), label, weight)
+        self._n_classes, self._min_samples_leaf = n_classes, min_samples_leaf
+        self._most_leaves = 0
+
+    def probability(self, table: Floats, n_leaves: int) -> Floats:
+        """Predict class probabilities by the tree of at most so many leaves, and of at least two.
+
+        Parameters
+        ----------
+        table : ndarray of shape (n_rows, n_features)
+            Encoded as the training table.
+        n_leaves : int
+        """
+        self.grow(n_leaves)
+        node = self._tree.apply(self._encoder.encode(table).astype(np.float32))
+        return self._probability[self._kept(n_leaves)[node]]
+
+    def n_leaves(self, n_leaves: int) -> int:
+        """Count the leaves of the tree of at most so many; the rows may allow fewer."""
+        self.grow(n_leaves)
+        return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
+
+    def grow(self, most_leaves: int) -> None:
+        """Fit the tree, unless it has so many leaves already."""
+        if most_leaves <= self._most_leaves:
+            return
+        self._most_leaves = max(most_leaves, FEWEST_LEAVES)
+        X, label, weight = self._training
+        fitted = DecisionTreeClassifier(
+            max_leaf_nodes=self._most_leaves, min_samples_leaf=self._min_samples_leaf, random_state=0
+        ).fit(X, label, sample_weight=weight)
+        self._tree = tree = fitted.tree_
+        mass = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, None]
+        self._probability = np.zeros((tree.node_count, self._n_classes))
+        self._probability[:, fitted.classes_] = smoothed_probability(mass)
+
+    def _kept(self, n_leaves: int) -> NDArray[np.intp]:
+        """For every node, the node itself or its ancestor that is a leaf of the smaller tree.
+
+        Nodes are numbered in the order in which they were split off, two at a time. So the tree of k leaves has the first
+        2k - 1 nodes.
+        """
+        tree = self._tree
+        parent = np.zeros(tree.node_count, dtype=np.intp)
+        inner = np.flatnonzero(tree.children_left >= 0)
+        parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
+        node = np.arange(tree.node_count)
+        n_nodes = 2 * max(n_leaves, FEWEST_LEAVES) - 1
+        while (node >= n_nodes).any():
+            node = np.where(node >= n_nodes, parent[node], node)
+        return node
+
+
+class _Encoder:
+    """Numbers with medians for missing values, and categories as 0/1 columns or codes."""
+
+    def __init__(self, table: Floats, columns: Columns | None) -> None:
+        self._n_categories = [
+            None if columns is None or (known := columns[j].categories) is None else len(known)
+            for j in range(table.shape[1])
+        ]
+        present = [values[~np.isnan(values)] for values in table.T]
+        self._median = [float(np.median(values)) if len(values) else 0.0 for values in present]
+        largest = [float(np.abs(values).max(initial=0.0)) for values in present]
+        self._scale = [float(2.0 ** np.frexp(size)[1]) if size > LARGEST_NUMBER else 1.0 for size in largest]
+
+    def encode(self, table: Floats) -> NDArray[np.float32]:
+        """Encode rows for CART."""
+        parts: list[NDArray[np.float32]] = []
+        for values, n, median, scale in zip(table.T, self._n_categories, self._median, self._scale, strict=True):
+            if n is not None and n <= MOST_ONE_HOT:
+                parts.append((values[:, None] == np.arange(n)).astype(np.float32))
+            else:
+                filled = np.where(np.isnan(values), median if n is None else -1.0, values) / scale
+                parts.append(np.clip(filled, -LARGEST_NUMBER, LARGEST_NUMBER).astype(np.float32)[:, None])
+        return np.hstack(parts)

@@ -1,0 +1,235 @@
+"""A tree beside CART, the commonest class and the black box, on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.classifier import FCCAClassifier
+from fcca.models import as_fitted_on
+from fcca.quality._cart import Cart
+from fcca.quality._figures import Figures, confusion_matrix, figures_of
+from fcca.tables import heaviest_label
+from fcca.trees import smoothed_probability
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+#: A tree that is right no more often than the commonest class is worth something above this AUC.
+LEAST_AUC = 0.55
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with labels and the predictions of the black box.
+
+    Attributes
+    ----------
+    y, predictions : ndarray of shape (n_rows,)
+    weight : ndarray of shape (n_rows,) or None
+        None where every row has weight 1.
+    table : ndarray of shape (n_rows, n_features) or None
+        Categories as codes, NaN for missing values; None where the rows are not in memory.
+    """
+
+    y: NDArray[Any]
+    predictions: NDArray[Any]
+    weight: Floats | None = None
+    table: Floats | None = None
+
+    @property
+    def masses(self) -> Floats:
+        """Weights of the rows."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Figures of a tree and of its rivals.
+
+    Attributes
+    ----------
+    is_held_out : bool
+        False where the figures are of the training rows.
+    n_rows : float
+        Weight of the rows.
+    classes : sequence
+    commonest_class : label
+        The commonest class of the training rows.
+    leaves, cart_leaves : int or None
+    tree, black_box : Figures
+    cart : Figures or None
+        None where the rows are not in memory.
+    commonest : Figures
+        Of always predicting the class shares of the training rows.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Rows of the tree by label and prediction.
+    """
+
+    is_held_out: bool
+    n_rows: float
+    classes: Sequence[Any]
+    commonest_class: Any
+    leaves: int
+    tree: Figures
+    cart_leaves: int | None
+    cart: Figures | None
+    commonest: Figures
+    black_box: Figures
+    confusion: Floats
+
+    @property
+    def is_useless(self) -> bool:
+        """True where the tree is no better than always answering the commonest class."""
+        return self.leaves == 1 or is_no_better(self.tree, self.commonest)
+
+    @property
+    def black_box_is_useless(self) -> bool:
+        """True where the black box is no better than always answering the commonest class."""
+        return is_no_better(self.black_box, self.commonest)
+
+
+def is_no_better(figures: Figures, commonest: Figures) -> bool:
+    """Return True for an accuracy not above that of the commonest class, and an AUC near ½."""
+    return figures.accuracy <= commonest.accuracy and (figures.auc is None or figures.auc < LEAST_AUC)
+
+
+class Comparison:
+    """Figures of trees on held-out rows, beside those of their rivals.
+
+    Parameters
+    ----------
+    classifier : FCCAClassifier
+        Fitted.
+    training : LabelledRows
+    held_out : LabelledRows or None
+        Without these, the figures are of the training rows.
+    """
+
+    def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
+        self.classifier, self.training = classifier, training
+        self.rows = training if held_out is None else held_out
+        self.is_held_out = held_out is not None
+        labels = (training.y, self.rows.y, self.rows.predictions, classifier.classes_)
+        found = dict.fromkeys(label for part in labels for label in np.unique(part).tolist())
+        self.classes = sorted(found) if len({type(label) for label in found}) == 1 else list(found)
+        self._position = {label: code for code, label in enumerate(self.classes)}
+        self._label = self.codes(self.rows.y)
+
+    def codes(self, labels: NDArray[Any]) -> Codes:
+        """Return the positions of labels among the classes."""
+        distinct, at = np.unique(labels, return_inverse=True)
+        return np.array([self._position[label] for label in distinct.tolist()], dtype=np.int64)[at.ravel()]
+
+    @cached_property
+    def commonest_class(self) -> Any:
+        """The commonest class of the training rows."""
+        return heaviest_label(self.training.y, self.training.weight)
+
+    @cached_property
+    def commonest(self) -> Figures:
+        """Figures of a single leaf with all training rows."""
+        masses = np.bincount(self.codes(self.training.y), weights=self.training.masses, minlength=len(self.classes))
+        known = np.flatnonzero(masses)
+        share = np.zeros(len(self.classes))
+        share[known] = smoothed_probability(masses[known])
+        code = np.full(len(self._label), self._position[self.commonest_class], dtype=np.int64)
+        return figures_of(self._label, code, np.tile(share, (len(code), 1)), self.rows.masses)
+
+    @cached_property
+    def black_box(self) -> Figures:
+        """Figures of the black box; where it has no probabilities or the rows are not in memory, some are None."""
+        prediction = self.codes(self.rows.predictions)
+        score, is_probability = self._black_box_scores()
+        return figures_of(self._label, prediction, score, self.rows.masses, is_probability=is_probability)
+
+    def _black_box_scores(self) -> tuple[Floats | None, bool]:
+        discretizer = self.classifier.discretizer_
+        black_box = discretizer.estimator_
+        method = next((name for name in ("predict_proba", "decision_function") if hasattr(black_box, name)), None)
+        if self.rows.table is None or method is None:
+            return None, False
+        given = as_fitted_on(black_box, self.rows.table, columns=discretizer.thresholds_.columns)
+        score = np.asarray(getattr(black_box, method)(given), dtype=np.float64)
+        if score.ndim == 1:
+            score = np.column_stack([-score, score])
+        if score.shape[1] != len(black_box.classes_):  # one score per pair of classes
+            return None, False
+        return self.aligned(score, np.asarray(black_box.classes_)), method == "predict_proba"
+
+    @cached_property
+    def _cart(self) -> Cart | None:
+        training, tree = self.training, self.classifier.tree_
+        if training.table is None or self.rows.table is None:
+            return None
+        weight = tree.row_weights(training.y, training.masses)
+        columns = self.classifier.discretizer_.thresholds_.columns
+        return Cart(
+            training.table,
+            columns,
+            self.codes(training.y),
+            weight,
+            len(self.classes),
+            min_samples_leaf=tree.min_samples_leaf,
+        )
+
+    def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
+        """Return leaves and figures of CART with at most so many leaves.
+
+        None and None where the rows are not in memory.
+        """
+        if self._cart is None or self.rows.table is None:
+            return None, None
+        self._cart.grow(max(n_leaves, most_leaves(self.classifier.tree_)))
+        probability = self._cart.probability(self.rows.table, n_leaves)
+        figures = figures_of(self._label, probability.argmax(axis=1), probability, self.rows.masses)
+        return self._cart.n_leaves(n_leaves), figures
+
+    def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
+        """Scores with a column for every class, 0 for unknown ones."""
+        every = np.zeros((len(score), len(self.classes)))
+        every[:, [self._position[label] for label in classes.tolist()]] = score
+        return every
+
+    def tree_scores(self, tree: Any, B: NDArray[np.int8]) -> tuple[Floats, Codes]:
+        """Return class probabilities and predictions of a tree."""
+        probability = self.aligned(tree.predict_proba(B), tree.classes_)
+        return probability, self.codes(tree.predict(B))
+
+    def quality(self, tree: Any, B: NDArray[np.int8]) -> Quality:
+        """Compare a tree.
+
+        Parameters
+        ----------
+        tree : OptimalTreeClassifier
+            Fitted on binary columns.
+        B : ndarray of shape (n_rows, n_conditions)
+            The rows to be judged by, as its binary columns.
+        """
+        probability, prediction = self.tree_scores(tree, B)
+        masses = self.rows.masses
+        cart_leaves, cart = self.cart(tree.n_leaves_)
+        return Quality(
+            is_held_out=self.is_held_out,
+            n_rows=float(masses.sum()),
+            classes=self.classes,
+            commonest_class=self.commonest_class,
+            leaves=tree.n_leaves_,
+            tree=figures_of(self._label, prediction, probability, masses),
+            cart_leaves=cart_leaves,
+            cart=cart,
+            commonest=self.commonest,
+            black_box=self.black_box,
+            confusion=confusion_matrix(self._label, prediction, masses, len(self.classes)),
+        )
+
+
+def most_leaves(tree: Any) -> int:
+    """Return the most leaves that a tree may have, as far as CART is grown at once."""
+    limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
+    return min(limit for limit in limits if limit is not None)

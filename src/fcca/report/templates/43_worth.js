@@ -1,0 +1,55 @@
+"use strict";
+// What the tree of the level is worth: its figures beside those of its rivals, its confusion matrix, and a warning.
+fcca.worth = (() => {
+  const { data, el, put, place, isThere, number, percent, counted, shortened, state } = fcca;
+  const { quality } = data;
+  // Halves go to the even digit, as in Python, so that other outputs say the same.
+  function fixed(x) {
+    if (!isThere(x)) return "–";
+    const isHalf = Number.isInteger(16 * x) && (1000 * x) % 1 === 0.5;
+    return (isHalf ? (2 * Math.round(500 * x)) / 1000 : x).toFixed(3);
+  }
+  const FIGURES = [
+    { key: "accuracy", name: "Accuracy", say: percent },
+    { key: "balanced_accuracy", name: "Balanced accuracy", say: percent },
+    { key: "auc", name: "AUC", say: fixed },
+    { key: "log_loss", name: "Log-loss", say: fixed },
+    { key: "ks", name: "KS", say: fixed },
+  ].filter(({ key }) => key !== "ks" || quality.classes.length === 2);
+
+  function figures({ certificate, quality: own }) {
+    const rivals = [
+      { name: "Tree", note: counted(certificate.leaves, "leaf", "leaves"), of: own.tree },
+      { name: "CART", note: own.cart && counted(own.cart_leaves, "leaf", "leaves"), of: own.cart },
+      { name: "Commonest class", note: `“${shortened(quality.commonest_class, 20)}”`, of: quality.commonest },
+      { name: "Black box", of: quality.black_box },
+    ];
+    const head = el("tr", {}, el("td", {}), rivals.map(({ name, note }) => el("th", { scope: "col" }, name, note && el("small", {}, note))));
+    const body = FIGURES.map(({ key, name, say }) => el("tr", {}, el("th", { scope: "row" }, name),
+      rivals.map(({ of }) => el("td", {}, say(of && of[key])))));
+    put("figures", el("thead", {}, head), el("tbody", {}, body));
+  }
+
+  function confusion({ quality: own }) {
+    const names = quality.classes.map((name) => shortened(name, 20));
+    const head = el("tr", {}, el("td", {}), names.map((name) => el("th", { scope: "col" }, el("small", {}, "predicted"), name)));
+    const body = own.confusion.map((line, i) => el("tr", {}, el("th", { scope: "row" }, names[i]),
+      line.map((n, j) => el("td", { class: i === j && "right" }, number(n)))));
+    put("confusion", el("thead", {}, head), el("tbody", {}, body));
+  }
+
+  function verdict({ quality: own, is_own: isOwn }) {
+    place("verdict").hidden = !own.verdict;
+    put("verdict-text", own.verdict || "");
+    put("advice", isOwn ? data.advice.map((line) => el("li", {}, line)) : []);
+    place("advice-title").hidden = !(isOwn && data.advice.length);
+  }
+
+  function draw() {
+    const level = state.level();
+    figures(level);
+    confusion(level);
+    verdict(level);
+  }
+  return { draw };
+})();
