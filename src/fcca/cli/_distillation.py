@@ -85,7 +85,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         classifier=classifier,
         median_cost=source.median_cost,
         quality=quality,
-        advice=tuple(advice),
+        advice=advice,
         training=scores,
         held_out=held_out_scores,
         stopwatch=source.stopwatch,
@@ -196,8 +196,8 @@ def _comparison(
 
 def _advice(
     comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
-) -> list[TriedTree]:
-    """Settings that were tried and are better, for a tree that is small or worth nothing."""
+) -> list[TriedTree] | None:
+    """Settings that were tried and are better, for a tree that is small or worth nothing; None if none could be tried."""
     is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
     if not (is_small or quality.is_useless):
         return []

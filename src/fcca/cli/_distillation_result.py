@@ -95,7 +95,7 @@ class Distillation:
     classifier: FCCAClassifier
     median_cost: float  # of the proven counterfactuals
     quality: Quality  # of the tree, beside its rivals
-    advice: tuple[TriedTree, ...]  # settings that give a better tree, where this one is small
+    advice: list[TriedTree] | None  # settings that give a better tree, where this one is small; None: nothing was tried
     training: Scores
     held_out: Scores | None
     stopwatch: Stopwatch  # seconds of each step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._options import DistillSettings
 from fcca.cli._words import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
-from fcca.quality import Figures, Quality, advice_in_words, verdict_in_words
+from fcca.quality import Figures, Quality, TriedTree, advice_in_words, verdict_in_words
 
 AMBER = "yellow"
 LONGEST_CLASS = 14  # letters of a class in the head of a table
@@ -32,6 +33,8 @@ OPTIONS = {
     "max_leaf_nodes": "--max-leaves",
 }
 NOT_HELD_OUT = "No rows were held out: new rows may be predicted less well."
+NOTHING_BETTER = "No other setting that was tried gave a better tree."
+NOTHING_TRIED = "No other settings were tried: hold out rows with --test-size 0.2."
 IN_PIECES = (
     "The table was read in pieces: CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
 )
@@ -91,20 +94,20 @@ def _verdict(found: Distillation, settings: DistillSettings) -> list[RenderableT
         return []
     parts: list[RenderableType] = [Text(verdict_in_words(quality), style=AMBER)] if quality.is_useless else []
     if found.advice:
-        parts.append(_advice_table(found, settings))
+        parts.append(_advice_table(found.advice, found, settings))
     else:
-        parts.append(Text("No other setting that was tried gave a better tree.", style=AMBER))
+        parts.append(Text(NOTHING_TRIED if found.advice is None else NOTHING_BETTER, style=AMBER))
     return [part for each in parts for part in (Text(), each)]
 
 
-def _advice_table(found: Distillation, settings: DistillSettings) -> Table:
+def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: DistillSettings) -> Table:
     """Settings that were tried, below those of the tree."""
-    first = found.advice[0]
+    first = tried[0]
     how = "held-out rows" if first.is_held_out else "cross-validated"
     table = plain_table([f"Better settings, as tried ({how})"])
     add_numbers(table, "leaves", "balanced\naccuracy", "AUC", "log-loss")
     lines = [("as it is", found.quality.leaves, first.before)]
-    lines += [(_options(found, settings, tree.parameters), tree.leaves, tree.figures) for tree in found.advice]
+    lines += [(_options(found, settings, tree.parameters), tree.leaves, tree.figures) for tree in tried]
     for title, leaves, figures in lines:
         said = [_said(figures, name, said) for _, name, said in LINES[1:4]]
         table.add_row(Text(title), number(leaves), *said)
@@ -121,7 +124,7 @@ def _options(found: Distillation, settings: DistillSettings, parameters: dict[st
 
 def advice(found: Distillation, settings: DistillSettings) -> list[str]:
     """Options that give a better tree, a sentence each."""
-    return [advice_in_words(tree, _options(found, settings, tree.parameters)) for tree in found.advice]
+    return [advice_in_words(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 
 def worth_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
@@ -138,6 +141,6 @@ def worth_document(found: Distillation, settings: DistillSettings) -> dict[str, 
         "verdict": verdict_in_words(quality) or None,
         "advice": [
             {"options": _options(found, settings, tree.parameters), "leaves": tree.leaves} | asdict(tree.figures)
-            for tree in found.advice
+            for tree in found.advice or ()
         ],
     }

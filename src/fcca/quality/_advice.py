@@ -49,10 +49,11 @@ class TriedTree:
     is_held_out: bool
 
 
-def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree]:
+def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other settings, and return those that are better.
 
-    They are judged by held-out rows, or by cross-validation where there are none.
+    They are judged by held-out rows, or by cross-validation where there are none. None where nothing can be tried: too few
+    rows, or equal rows counted together without any held out.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
     tree = comparison.classifier.tree_
     is_counted = training.n_rows is not None
     if held_out is None and (is_counted or len(training.y) < FEWEST_ROWS):
-        return []
+        return None
     trial = _Trial(comparison, training, held_out)
     before = trial.figures(tree)
     found: list[TriedTree] = []

@@ -138,7 +138,7 @@ def tried_settings(material: Material) -> list[str]:
     judged = training if held_out is None else held_out
     if not material.comparison.quality(material.classifier.tree_, judged.B).is_useless:
         return []
-    return [advice_in_words(tree) for tree in tried_trees(material.comparison, training, held_out)]
+    return [advice_in_words(tree) for tree in tried_trees(material.comparison, training, held_out) or ()]
 
 
 # --- as documents -------------------------------------------------------------------------------------------------------

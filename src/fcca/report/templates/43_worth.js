@@ -32,7 +32,7 @@ fcca.worth = (() => {
 
   function confusion({ quality: own }) {
     const names = quality.classes.map((name) => shortened(name, 20));
-    const head = el("tr", {}, el("td", {}), names.map((name) => el("th", { scope: "col" }, el("small", {}, "predicted"), name)));
+    const head = el("tr", {}, el("td", {}, el("small", {}, "label")), names.map((name) => el("th", { scope: "col" }, el("small", {}, "predicted"), name)));
     const body = own.confusion.map((line, i) => el("tr", {}, el("th", { scope: "row" }, names[i]),
       line.map((n, j) => el("td", { class: i === j && "right" }, number(n)))));
     put("confusion", el("thead", {}, head), el("tbody", {}, body));
