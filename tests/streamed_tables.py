@@ -6,11 +6,12 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from command_line import distill, loans, table
 
 SAME_FILES = ("thresholds.csv", "thresholds.json", "tree.json")
-NOT_COMPARED = ("streamed", "seconds", "files")
+NOT_COMPARED = ("streamed", "seconds", "files", "quality")
 
 
 def people(n: int = 150, seed: int = 0) -> pd.DataFrame:
@@ -40,6 +41,22 @@ def categories(n: int = 200) -> pd.DataFrame:
     return frame
 
 
+def check_same_figures(streamed: dict, in_memory: dict) -> None:
+    """What is known of rows in pieces is what is known of the same rows in memory."""
+    for name in ("of", "rows", "confusion"):
+        assert streamed[name] == in_memory[name], name
+    # What the black box is worth is only known in memory.
+    assert streamed["verdict"] == in_memory["verdict"] or in_memory["verdict"].startswith(f"{streamed['verdict']} Nor is")
+    for name in ("tree", "commonest_class"):
+        assert streamed[name] == pytest.approx(in_memory[name]), name
+    known = ("accuracy", "balanced_accuracy")
+    assert [streamed["black_box"][name] for name in known] == pytest.approx([in_memory["black_box"][name] for name in known])
+    assert (streamed["cart"], streamed["black_box"]["auc"]) == (None, None)
+    assert in_memory["cart"] is not None
+    if streamed["of"] == "held_out":
+        assert [line["options"] for line in streamed["advice"]] == [line["options"] for line in in_memory["advice"]]
+
+
 def both(tmp_path, frame, *options: object, row_group_size: int = 64) -> tuple[dict, dict]:
     """The JSON of a run in pieces and of one in memory, whose files are the same."""
     path = tmp_path / "t.parquet"
@@ -58,4 +75,5 @@ def both(tmp_path, frame, *options: object, row_group_size: int = 64) -> tuple[d
     for name in found[0]:
         if name not in NOT_COMPARED:
             assert found[0][name] == found[1][name], name
+    check_same_figures(*(one["quality"] for one in found))
     return found[0], found[1]

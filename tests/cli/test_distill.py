@@ -172,7 +172,20 @@ def test_constant_columns_are_a_note(tmp_path, out):
 def test_options_reach_the_discretizer(csv, out):
     result = distill(
         *(csv, "--out", out, "--no-round", "--p0", 0.55, "--p1", 0.99, "--lambda0", 0, "--lambda1", 0.5, "--lambda2", 0.1),
-        *("--margin", 0.001, "--merge-tolerance", 0.05, "--jobs", 2, "--time-limit", 60, "--max-depth", 1, "--random-state", 7),
+        *(
+            "--margin",
+            0.001,
+            "--merge-tolerance",
+            0.05,
+            "--jobs",
+            2,
+            "--time-limit",
+            60,
+            "--max-depth",
+            1,
+            "--random-state",
+            7,
+        ),
     )
     assert result.exit_code == 0, result.stderr
     frame = pd.read_csv(out / "thresholds.csv")

@@ -48,7 +48,9 @@ def test_categories_are_one_hot_and_missing_numbers_medians():
     X.loc[::11, "c"] = None
     columns = Columns.of_table(X)
     cart = Cart(columns.encode(X), columns, y, np.ones(300), 2)
-    encoder = make_column_transformer((SimpleImputer(strategy="median"), ["x"]), (OneHotEncoder(), ["c"]), sparse_threshold=0)
+    encoder = make_column_transformer(
+        (SimpleImputer(strategy="median"), ["x"]), (OneHotEncoder(), ["c"]), sparse_threshold=0
+    )
     tree = make_pipeline(encoder, DecisionTreeClassifier(max_leaf_nodes=6, random_state=0)).fit(X, y)
     agree = tree.predict(X) == cart.probability(columns.encode(X), 6).argmax(axis=1)
     assert agree.mean() > 0.99  # equally good splits may be chosen otherwise

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix as expected_matrix, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    confusion_matrix as expected_matrix,
+    log_loss,
+    roc_auc_score,
+)
 
 from fcca.quality import confusion_matrix, figures_of
 

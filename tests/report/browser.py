@@ -95,8 +95,13 @@ class Reader:
                   (key) => document.querySelector(`[data-test=now-${key}]`).textContent),
                 kept: all("[data-test=kept-row]").map((each) => Number(each.dataset.id)),
                 solid: all("[data-test=map] .mark.kept").map((each) => Number(each.dataset.id)),
-                tiles: ["accuracy", "black-box", "fidelity"].map(
-                  (name) => document.querySelector(`[data-test=${name}]`).textContent),
+                agree: document.querySelector("[data-test=fidelity]").textContent,
+                figures: all("[data-test=figures] tbody tr").map(
+                  (line) => [...line.querySelectorAll("td")].map((each) => each.textContent)),
+                confusion: all("[data-test=confusion] tbody tr").map(
+                  (line) => [...line.querySelectorAll("td")].map((each) => each.textContent)),
+                verdict: document.querySelector("[data-test=verdict]").hidden ? null
+                  : document.querySelector("[data-test=verdict-text]").textContent,
                 certificate: document.querySelector("[data-test=certificate]").textContent,
               };
             }""",

@@ -20,8 +20,24 @@ def described(data, index, key="q"):
     return f"{NAMES[key]}\xa0=\xa0{level['value']:g}: {said}"
 
 
+def fixed(x):
+    return "–" if x is None else f"{x:.3f}"
+
+
 def percent(share):
     return f"{100 * share:g}\xa0%" if share in (0, 1) else f"{100 * share:.1f}\xa0%"
+
+
+def check_worth(shown, data, level):
+    """The table and the matrix are those of the level's tree."""
+    own, same = level["quality"], data["quality"]
+    rivals = [own["tree"], own["cart"], same["commonest"], same["black_box"]]
+    figures = [("accuracy", percent), ("balanced_accuracy", percent), ("auc", fixed), ("log_loss", fixed), ("ks", fixed)]
+    if len(same["classes"]) > 2:
+        figures.pop()
+    assert shown["figures"] == [[say(rival[name]) for rival in rivals] for name, say in figures]
+    assert shown["confusion"] == [[f"{n:,}" for n in line] for line in own["confusion"]]
+    assert shown["verdict"] == own["verdict"]
 
 
 def check_shown(reader, data, index, key="q"):
@@ -39,13 +55,11 @@ def check_shown(reader, data, index, key="q"):
     assert set(shown["kept"]) <= set(level["kept"])
     assert len(shown["kept"]) == min(40, len(level["kept"]))
     assert set(shown["solid"]) <= set(level["kept"])
-    assert shown["certificate"] == level["certificate"]["claim"]
+    weak = ", and no better than the commonest class" if level["quality"]["verdict"] else ""
+    assert shown["certificate"] == level["certificate"]["claim"] + weak
     side = level["held_out"] or level["training"]
-    assert shown["tiles"] == [
-        percent(side["accuracy"]),
-        percent(data["black_box"]["held_out" if level["held_out"] else "training"]),
-        percent(side["fidelity"]),
-    ]
+    assert shown["agree"] == percent(side["fidelity"])
+    check_worth(shown, data, level)
     assert reader.fragment.split("&")[0] == f"#{key}={level['value']:g}"
     return shown
 
@@ -153,21 +167,28 @@ def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed
     reader = opened(cancer.path)
     level = first_level(reader.data())
     held_out, training = level["held_out"], level["training"]
-    assert reader.text("accuracy") == percent(held_out["accuracy"])
+    assert reader.level()["figures"][0][0] == percent(held_out["accuracy"])
+    assert reader.level()["figures"][0][2] == percent(held_out["baseline"])
+    assert reader.page.locator("#worth-title").inner_text() == "What the tree is worth on held-out rows"
     tiles = reader.text("tiles")
-    assert tiles.count(f"of {held_out['rows']}\xa0held-out rows") == 3
-    assert f"on training rows: {percent(training['accuracy'])}" in tiles
-    assert f"always “{held_out['commonest']}”: {percent(held_out['baseline'])}" in tiles
+    assert f"of {held_out['rows']}\xa0held-out rows" in tiles
+    assert f"on training rows: {percent(training['fidelity'])}" in tiles
+    assert reader.text("accuracy") == percent(training["accuracy"])
     line = reader.part("chart-accuracy").locator("[data-test=reference-guess]")
     assert line.text_content() == f"always “{held_out['commonest']}”, held out: {percent(held_out['baseline'])}"
     reader = opened(mixed.path)
     tiles = reader.text("tiles")
-    assert tiles.count("of 500\xa0training rows") == tiles.count("no rows were held out") == 3
+    assert tiles.count("of 500\xa0training rows") == tiles.count("no rows were held out") == 1
+    assert reader.page.locator("#worth-title").inner_text() == "What the tree is worth on training rows"
+    assert "No rows were held out" in reader.text("worth-caption")
 
 
-def test_the_tree_begins_on_the_first_screen(opened, cancer, mixed):
+def test_figures_and_the_head_of_the_tree_are_on_the_first_screen(opened, cancer, mixed):
     for report_ in (cancer, mixed):
-        assert opened(report_.path).page.locator("svg.tree").bounding_box()["y"] < 750
+        page = opened(report_.path, viewport={"width": 1280, "height": 900}).page
+        figures = page.locator("[data-test=figures]").bounding_box()
+        assert figures["y"] + figures["height"] < 700
+        assert page.locator("#tree-title").bounding_box()["y"] < 750
 
 
 def test_no_column_is_cut_in_the_tree_where_its_name_fits_into_three_lines(opened, cancer, mixed):
@@ -346,6 +367,6 @@ def test_a_tree_that_is_not_proven_says_so(opened, cancer, tmp_path):
     for index, certificate in enumerate(certificates):
         reader.set_level(index)
         badge = reader.part("certificate")
-        assert badge.inner_text() == certificate["claim"]
+        assert badge.inner_text().removesuffix(", and no better than the commonest class") == certificate["claim"]
         assert ("open" in badge.get_attribute("class")) != certificate["optimal"]
         assert certificate["detail"] in reader.page.locator("[data-live=certificate-detail]").text_content()

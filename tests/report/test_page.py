@@ -133,8 +133,13 @@ def test_without_javascript_the_page_still_tells_the_tree():
         assert name in text
     assert "Proven: no tree of depth at most" in text
     own = read(report.page(classifier))[0]
-    side = first_level(own)["training"]
-    assert f"always “{side['commonest']}”: {100 * side['baseline']:.1f} %" in text
+    assert "What the tree is worth on training rows" in text
+    assert "No rows were held out" in text
+    figures = first_level(own)["quality"]["tree"], first_level(own)["quality"]["cart"], own["quality"]["commonest"]
+    said = " ".join(f"{100 * each['accuracy']:.1f} %" for each in (*figures, own["quality"]["black_box"]))
+    assert f"Accuracy {said} Balanced accuracy" in text
+    said = " ".join(f"{each['auc']:.3f}" for each in (*figures, own["quality"]["black_box"]))
+    assert f"AUC {said} Log-loss" in text
 
 
 @pytest.mark.parametrize(

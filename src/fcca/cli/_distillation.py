@@ -152,9 +152,7 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
     return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
 
 
-def _new_classifier(
-    black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules
-) -> FCCAClassifier:
+def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules) -> FCCAClassifier:
     """A classifier around a fitted black box, itself not fitted."""
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
@@ -185,9 +183,7 @@ def _comparison(
     training, held_out = (
         None
         if each is None
-        else LabelledRows(
-            each.y, each.predictions, None if each.n_rows is None else each.n_rows.astype(np.float64), table
-        )
+        else LabelledRows(each.y, each.predictions, None if each.n_rows is None else each.n_rows.astype(np.float64), table)
         for each, table in zip(rows, tables, strict=True)
     )
     assert training is not None

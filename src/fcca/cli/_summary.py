@@ -140,9 +140,7 @@ class ReportResult(_Distilled):
         """Data and rates of the report, and its path."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
-        return Group(
-            *worth(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines
-        )
+        return Group(*worth(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines)
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------

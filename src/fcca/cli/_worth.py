@@ -116,7 +116,9 @@ def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: Dis
 
 def _options(found: Distillation, settings: DistillSettings, parameters: dict[str, Any]) -> str:
     """Parameters of a tree as options of the command."""
-    options = [f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()]
+    options = [
+        f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()
+    ]
     if settings.thresholds == "auto":  # their number depends on the tree
         options.append(f"--thresholds {len(found.discretizer.thresholds_)}")
     return " ".join(options)

@@ -98,7 +98,8 @@ def _is_better(figures: Figures, before: Figures) -> bool:
     """Return True for a higher AUC, with a lower log-loss or a higher balanced accuracy."""
     if figures.auc is None or before.auc is None or figures.auc < before.auc + LEAST_GAIN:
         return False
-    assert figures.log_loss is not None and before.log_loss is not None
+    assert figures.log_loss is not None
+    assert before.log_loss is not None
     is_balanced = figures.balanced_accuracy >= before.balanced_accuracy + LEAST_GAIN
     return figures.log_loss < before.log_loss or is_balanced
 

@@ -63,7 +63,8 @@ class Cart:
         """
         self.grow(n_leaves)
         node = self._tree.apply(self._encoder.encode(table).astype(np.float32))
-        return self._probability[self._kept(n_leaves)[node]]
+        found: Floats = self._probability[self._kept(n_leaves)[node]]
+        return found
 
     def n_leaves(self, n_leaves: int) -> int:
         """Count the leaves of the tree of at most so many; the rows may allow fewer."""

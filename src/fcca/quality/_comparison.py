@@ -90,8 +90,8 @@ class Quality:
 
     @property
     def black_box_is_useless(self) -> bool:
-        """True where the black box is no better than always answering the commonest class."""
-        return is_no_better(self.black_box, self.commonest)
+        """True where the black box is known to be no better than always answering the commonest class."""
+        return self.black_box.auc is not None and is_no_better(self.black_box, self.commonest)
 
 
 def is_no_better(figures: Figures, commonest: Figures) -> bool:
@@ -137,7 +137,7 @@ class Comparison:
         masses = np.bincount(self.codes(self.training.y), weights=self.training.masses, minlength=len(self.classes))
         known = np.flatnonzero(masses)
         share = np.zeros(len(self.classes))
-        share[known] = smoothed_probability(masses[known])
+        share[known] = smoothed_probability(masses[known].astype(np.float64))
         code = np.full(len(self._label), self._position[self.commonest_class], dtype=np.int64)
         return figures_of(self._label, code, np.tile(share, (len(code), 1)), self.rows.masses)
 
@@ -198,8 +198,9 @@ class Comparison:
 
     def tree_scores(self, tree: Any, B: NDArray[np.int8]) -> tuple[Floats, Codes]:
         """Return class probabilities and predictions of a tree."""
-        probability = self.aligned(tree.predict_proba(B), tree.classes_)
-        return probability, self.codes(tree.predict(B))
+        probability = tree.predict_proba(B)
+        code = np.array([self._position[label] for label in tree.classes_.tolist()], dtype=np.int64)
+        return self.aligned(probability, tree.classes_), code[probability.argmax(axis=1)]
 
     def quality(self, tree: Any, B: NDArray[np.int8]) -> Quality:
         """Compare a tree.
@@ -232,4 +233,4 @@ class Comparison:
 def most_leaves(tree: Any) -> int:
     """Return the most leaves that a tree may have, as far as CART is grown at once."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
-    return min(limit for limit in limits if limit is not None)
+    return int(min(limit for limit in limits if limit is not None))

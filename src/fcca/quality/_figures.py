@@ -75,15 +75,18 @@ def figures_of(
 
 def confusion_matrix(label: Codes, prediction: Codes, weight: Floats, n_classes: int) -> Floats:
     """Return the weight of rows by label (lines) and prediction (columns)."""
-    both = np.bincount(label * n_classes + prediction, weights=weight, minlength=n_classes**2)
+    both: Floats = np.bincount(label * n_classes + prediction, weights=weight, minlength=n_classes**2).astype(np.float64)
     return both.reshape(n_classes, n_classes)
 
 
 def _masses(is_positive: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return the weight of positive and of negative rows at each distinct score, ascending."""
     distinct, at = np.unique(score, return_inverse=True)
-    positive = np.bincount(at, weights=weight * is_positive, minlength=len(distinct))
-    return positive, np.bincount(at, weights=weight * ~is_positive, minlength=len(distinct))
+    n = len(distinct)
+    positive, negative = (
+        np.bincount(at, weights=weight * side, minlength=n).astype(np.float64) for side in (is_positive, ~is_positive)
+    )
+    return positive, negative
 
 
 def _auc(positive: Floats, negative: Floats) -> float:

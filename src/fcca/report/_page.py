@@ -242,8 +242,16 @@ class Draft:
                 f"The page lists {len(listed):,} of the {len(material.conditions):,} thresholds found: the most crossed, "
                 "and all that a small choice holds or a tree asks."
             )
-        texts = {"title": self.title, "facts": self.facts, "notes": notes, "advice": self.advice}
-        document = data_document(material, self.axes, self.first, listed, **texts)
+        document = data_document(
+            material,
+            self.axes,
+            self.first,
+            listed,
+            title=self.title,
+            facts=self.facts,
+            notes=notes,
+            advice=self.advice,
+        )
         return document, listed
 
     def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@
         `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
     badge.textContent = certificate.claim + (quality.verdict ? ", and no better than the commonest class" : "");
-    badge.classList.toggle("open", !certificate.optimal && !quality.verdict);
+    badge.classList.toggle("open", !certificate.optimal);
     badge.classList.toggle("weak", Boolean(quality.verdict));
     put("certificate-detail", certificate.detail);
   }
