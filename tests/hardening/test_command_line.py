@@ -17,6 +17,7 @@ from hardening.seeds import RULES
 VALUES = (
     "", "0", "1", "-1", "2", "0.5", "1e999", "nan", "inf", "-inf", "1e-320", "99999999999999999999", "x", "--", "-", "a,b",
     "0-", "5-1", "0,,1", "\x00", "\ud800", "é", "../../x", "/", ".", "label", "income", "gb", "rf", "auto", "null", "[bold]",
+    "balanced", "yes=2", "yes=2,no=0.5", "yes=2,yes=3", "gini",
     "%s", "{}", "a" * 3000,
 )  # fmt: skip
 OPTIONS = {
@@ -24,7 +25,7 @@ OPTIONS = {
         "--label", "--categorical", "--out", "--test-size", "--model", "--model-file", "--max-depth", "--regularization",
         "--fit-to", "--random-state", "--q", "--thresholds", "--p0", "--p1", "--lambda0", "--lambda1", "--lambda2",
         "--margin", "--decision-threshold", "--merge-tolerance", "--jobs", "--time-limit", "--time-limit-per-row", "--rules",
-        "--sample", "--title",
+        "--sample", "--title", "--criterion", "--class-weight", "--max-leaves", "--min-samples-leaf",
     ),
     "explain": (
         "--rows", "--target", "--target-probability", "--n", "--label", "--out", "--reference", "--lambda0", "--lambda1",
@@ -32,6 +33,7 @@ OPTIONS = {
     ),
     "report": (
         "--label", "--test", "--out", "--levels", "--q", "--max-depth", "--thresholds", "--p0", "--p1", "--rules", "--title",
+        "--criterion", "--class-weight", "--max-leaves", "--min-samples-leaf",
     ),
     "export": ("--to", "--out", "--dialect", "--table", "--form", "--add", "--prefix"),
     "verify": ("--data", "--model", "--label", "--sample", "--random-state", "--time-limit", "--jobs"),

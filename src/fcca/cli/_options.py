@@ -289,7 +289,11 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
 
     criterion: Annotated[
         Criterion | None,
-        model_option(help="Cost of a leaf: wrong rows (error), its impurity (gini), or how unlikely it makes its labels."),
+        model_option(
+            metavar="NAME",
+            help="Cost of a leaf: its wrong rows (error), its impurity (gini), the log-loss of its probabilities (log_loss, "
+            "error+log_loss), or how unlikely its labels are (evidence).",
+        ),
     ] = None
     max_depth: Annotated[int | None, model_option(metavar="N", help="Depth of the tree, at most."), IS_DEPTH] = None
     max_leaves: Annotated[
@@ -305,7 +309,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
     class_weight: Annotated[
         str | None,
         model_option(
-            metavar="balanced|CLASS=W,…",
+            metavar="WEIGHTS",
             help="Weights of classes in the tree: balanced gives every class the same weight; yes=5,no=1 counts a row of "
             "class yes five times. Other classes count once.",
         ),
