@@ -77,6 +77,15 @@ def test_three_classes_have_a_matrix_and_no_ks(tmp_path, out):
     assert np.sum(found["confusion"]["rows"]) == found["rows"] == 30
 
 
+def test_many_names_are_numbered_in_the_head_of_the_matrix(tmp_path, out):
+    iris = load_iris(as_frame=True)
+    names = np.array(["a long name", "another long name", "the third one"])
+    iris.data.assign(label=names[iris.target]).to_csv(tmp_path / "iris.csv", index=False)
+    shown = distill(tmp_path / "iris.csv", "--out", out, columns=80).stdout
+    assert re.search(r"→ 1 +→ 2 +→ 3", shown)
+    assert re.search(r"^2 another long … +\d+ +\d+ +\d+$", shown, re.MULTILINE)
+
+
 def test_a_black_box_without_probabilities_has_a_dash(csv, out):
     shown = distill(csv, "--model", "svm", "--out", out).stdout
     assert re.search(r"^Log-loss .* –$", shown, re.MULTILINE)

@@ -16,7 +16,8 @@ from fcca.cli._words import CLASSES_SHOWN, add_numbers, number, percent, plain_t
 from fcca.quality import Figures, Quality, TriedTree, advice_in_words, verdict_in_words
 
 AMBER = "yellow"
-LONGEST_CLASS = 14  # letters of a class in the head of a table
+LONGEST_CLASS = 14  # letters of a class in a table
+MOST_LETTERS = 28  # of all classes in the head of a table of 80 columns
 LINES = (
     ("Accuracy", "accuracy", percent),
     ("Balanced accuracy", "balanced_accuracy", percent),
@@ -74,9 +75,12 @@ def _said(figures: Figures | None, name: str, said: Any) -> str:
 def _confusion_table(quality: Quality) -> RenderableType:
     if len(quality.classes) > CLASSES_SHOWN:
         return Text(f"The confusion matrix of {len(quality.classes)} classes is in the JSON (--json).", style="dim")
-    names = [_short(label) for label in quality.classes]
+    names = heads = [_short(label) for label in quality.classes]
+    if sum(map(len, names)) > MOST_LETTERS:  # the columns are numbered instead
+        heads = [str(place) for place in range(1, len(names) + 1)]
+        names = [f"{place} {name}" for place, name in zip(heads, names, strict=True)]
     table = plain_table(["Rows by class and prediction of the tree"])
-    add_numbers(table, *(f"→ {name}" for name in names))
+    add_numbers(table, *(f"→ {head}" for head in heads))
     for name, line in zip(names, quality.confusion.tolist(), strict=True):
         table.add_row(Text(name), *(number(round(n)) for n in line))
     return table

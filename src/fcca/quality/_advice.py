@@ -82,8 +82,7 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
     """Settings to try: of each list, the first that is better counts."""
-    if tree.criterion != "log_loss":
-        yield [{"criterion": "log_loss"}]
+    yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
         yield [{"regularization": float(f"{tree.regularization_ / factor:.1g}")} for factor in CHEAPER]
     if tree.class_weight is None:

@@ -14,7 +14,16 @@ from fcca.conditions import negation_in_words
 from fcca.discretizers import problem_of
 from fcca.metrics import fidelity
 from fcca.report._axes import Axis
-from fcca.report._levels import Level, certificate, numbers, quality_document, safe_text, shown_text, tree_document
+from fcca.report._levels import (
+    Level,
+    certificate,
+    cost_in_words,
+    numbers,
+    quality_document,
+    safe_text,
+    shown_text,
+    tree_document,
+)
 from fcca.report._material import Material, Positions, Rows, model_name
 from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
@@ -66,6 +75,7 @@ def data_document(
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(material)])[0],
         "fit_to": material.classifier.fit_to,
+        "cost": cost_in_words(material.classifier.tree_, material.classifier.fit_to),
         "black_box": {
             "name": dict(given).get("Black box", printable(name)),
             "training": _accuracy(material.training),

@@ -227,6 +227,14 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     }
 
 
+def cost_in_words(tree: Any, fit_to: str) -> str:
+    """What a tree costs without the price of its leaves."""
+    if tree.criterion != "error":
+        return f"the {CRITERION_NAMES[tree.criterion]} per training row"
+    wrong = "gets wrong" if fit_to == "labels" else "answers unlike the black box"
+    return f"the share of training rows that it {wrong}"
+
+
 def _price(tree: Any, fit_to: str) -> str:
     """The sum that a tree makes as small as possible, as a sentence without its total."""
     leaves = "1 leaf" if tree.n_leaves_ == 1 else f"each of {tree.n_leaves_} leaves"
