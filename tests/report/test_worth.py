@@ -108,6 +108,9 @@ def test_the_tables_fit_a_phone(opened, useless, digits):
     for file in (useless, digits.path):
         page = opened(file, viewport=PHONE).page
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        # The figures are seen whole, without scrolling inside the table.
+        frame = page.locator("[data-test=figures]").locator("..")
+        assert frame.evaluate("(each) => each.scrollWidth <= each.clientWidth")
 
 
 def test_ten_classes_have_a_matrix_of_ten_columns(opened, digits):
