@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from fcca.classifier import FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
 from fcca.cli._checks import class_weights
-from fcca.cli._columns import NAMES_SHOWN, listed
+from fcca.cli._columns import listed
 from fcca.cli._data import check_classes, check_learned
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
@@ -147,7 +147,7 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
     unknown = [name for name in weights if name not in known]
     if unknown:
         raise InvalidInputError(
-            f"--class-weight names {unknown[0]!r}, but the classes of {label!r} are {listed(list(known), NAMES_SHOWN)}."
+            f"--class-weight names {unknown[0]!r}, but the classes of {label!r} are {listed(list(known))}."
         )
     return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
 
