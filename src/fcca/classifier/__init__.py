@@ -1,6 +1,6 @@
 """FCCAClassifier, and ways to choose its granularity and its number of thresholds."""
 
-from fcca.classifier._classifier import NODES_OF_CHOICE as NODES_OF_CHOICE, FCCAClassifier
+from fcca.classifier._classifier import NODES_OF_CHOICE as NODES_OF_CHOICE, TREES as TREES, FCCAClassifier
 from fcca.classifier._cross_validation import (
     GRANULARITIES as GRANULARITIES,
     NODES_OF_PATH as NODES_OF_PATH,

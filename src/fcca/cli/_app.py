@@ -33,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: fcca distill --q 0.5 --regularization 0.005. Every command has examples: fcca distill --help.",
+    epilog="Start with: fcca distill. Every command has examples: fcca distill --help.",
 )
 
 

@@ -97,7 +97,7 @@ def fitted_black_box(
     X = training_table(table.iloc[at])
     check_rules(rules, X)
     with collected_notes() as notes, step("Fitting the black box"), stopwatch.time("target"):
-        classifier = decided(target_model(settings.model, settings.random_state, X).fit(X, y[at]), settings)
+        classifier = decided(target_model(settings.model, settings.random_state, X, settings.preset).fit(X, y[at]), settings)
     whole = None if rows is None else table
     return BlackBox(classifier, [str(name) for name in X.columns], X, whole, notes=(*table_notes, *notes))
 

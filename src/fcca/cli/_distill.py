@@ -53,20 +53,23 @@ class Distill(options.DistillSettings):
 
     [bold]Examples[/]
 
-    [dim]# scikit-learn's breast-cancer data, the more frequent half of the thresholds[/]
-    [cyan]fcca distill --q 0.5 --regularization 0.005[/]
+    [dim]# scikit-learn's breast-cancer data[/]
+    [cyan]fcca distill[/]
 
-    [dim]# the same, and look at the report[/]
-    [cyan]fcca distill --q 0.5 --regularization 0.005 --open[/]
+    [dim]# the same with at most five leaves, and look at the report[/]
+    [cyan]fcca distill --max-leaves 5 --open[/]
 
     [dim]# a table of your own[/]
-    [cyan]fcca distill loans.csv --label default --q 0.9 --out results[/]
+    [cyan]fcca distill loans.csv --label default --out results[/]
+
+    [dim]# the method as the paper has it[/]
+    [cyan]fcca distill loans.csv --preset paper[/]
 
     [dim]# another black box, all rows for training[/]
     [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 
-    [dim]# a rare class: probabilities rather than errors, classes of the same weight[/]
-    [cyan]fcca distill loans.csv --criterion log_loss --class-weight balanced[/]
+    [dim]# a rare class: classes of the same weight[/]
+    [cyan]fcca distill loans.csv --class-weight balanced[/]
 
     [dim]# a code that is a category; rules for the changes, such as immutable: \\[age][/]
     [cyan]fcca distill loans.csv --categorical region --rules rules.yaml[/]

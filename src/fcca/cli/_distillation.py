@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from fcca.classifier import FCCAClassifier
+from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
 from fcca.cli._checks import class_weights
 from fcca.cli._columns import listed
@@ -133,8 +133,8 @@ def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSe
 
 
 def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
-    """A tree with the settings that were given and the defaults of OptimalTreeClassifier, not fitted."""
-    given = settings.tree_parameters()
+    """A tree with the settings that were given and those of the preset, not fitted."""
+    given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
         given["class_weight"] = weights if isinstance(weights, str) else _weights_of_labels(weights, counts, label)
@@ -156,6 +156,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
     """A classifier around a fitted black box, itself not fitted."""
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
+        preset=None if settings.preset is None else str(settings.preset),
         p0=settings.p0,
         p1=settings.p1,
         lambda0=settings.lambda0,

@@ -21,6 +21,7 @@ from fcca.cli._checks import not_installed
 from fcca.cli._columns import listed
 from fcca.cli._data import ModelColumns
 from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
+from fcca.discretizers import BLACK_BOX_DEPTH
 from fcca.exceptions import InvalidInputError
 from fcca.models import (
     DecidedAt,
@@ -39,7 +40,7 @@ SMALLEST_RANGE = 1e-20
 # --- by name ------------------------------------------------------------------------------------------------------------
 
 
-def target_model(model: TargetModel, random_state: int, X: pd.DataFrame) -> Any:
+def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset: str | None = None) -> Any:
     """The classifier of that name, unfitted; the same for the same random_state.
 
     Parameters
@@ -48,9 +49,13 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame) -> Any:
     random_state : int
     X : DataFrame
         The rows that it is to be fitted on.
+    preset : str, optional
+        Decides the depth of ``gb``.
     """
     columns = Columns.of_table(X)
     classifier = MAKERS[model](random_state)
+    if model is TargetModel.gb:
+        classifier.set_params(max_depth=BLACK_BOX_DEPTH[preset])
     if model.is_linear:
         return prepared(make_pipeline(PowerOfTwoScaler(), StandardScaler(), classifier), columns)
     if columns.has_categories and model.takes_categories and _has_usual_ranges(X):
@@ -91,7 +96,7 @@ def _catboost(random_state: int) -> Any:
 
 
 MAKERS: dict[TargetModel, Callable[[int], Any]] = {
-    TargetModel.gb: lambda seed: GradientBoostingClassifier(n_estimators=ROUNDS, max_depth=1, random_state=seed),
+    TargetModel.gb: lambda seed: GradientBoostingClassifier(n_estimators=ROUNDS, random_state=seed),
     TargetModel.rf: lambda seed: RandomForestClassifier(n_estimators=ROUNDS, max_depth=FOREST_DEPTH, random_state=seed),
     TargetModel.hgb: lambda seed: HistGradientBoostingClassifier(
         max_iter=ROUNDS, max_depth=DEPTH, early_stopping=False, random_state=seed

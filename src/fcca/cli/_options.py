@@ -73,6 +73,12 @@ class TargetModel(StrEnum):
         return {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}.get(self.value)
 
 
+class Preset(StrEnum):
+    """Sets of choices by name."""
+
+    paper = "paper"
+
+
 class Criterion(StrEnum):
     """Costs of a leaf, by the names that OptimalTreeClassifier has for them."""
 
@@ -153,8 +159,8 @@ Quiet = Annotated[bool, data_option("--quiet", help="Print nothing but errors.")
 MODEL_BY_NAME = model_option(
     "--model",
     metavar="NAME",
-    help=f"What to fit and distill: {ROUNDS} boosted stumps (gb, the default); a random forest of {ROUNDS} trees of "
-    f"depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
+    help=f"What to fit and distill: {ROUNDS} boosted trees of depth 2 (gb, the default); a random forest of {ROUNDS} trees "
+    f"of depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
     "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
     show_default=False,
 )
@@ -287,18 +293,26 @@ class _OtherSettings:
 class DistillSettings(_OtherSettings, Costs, Merging, Limits):
     """Options of a distillation, which ``fcca distill`` and ``fcca report`` have."""
 
+    preset: Annotated[
+        Preset | None,
+        model_option(
+            metavar="NAME",
+            help="paper: the method as published. 100 stumps, a category as far as a whole range, all thresholds, and the "
+            "tree of depth 3 with the fewest errors. Options that are given count more.",
+        ),
+    ] = None
     criterion: Annotated[
         Criterion | None,
         model_option(
             metavar="NAME",
-            help="Cost of a leaf: its wrong rows (error), its impurity (gini), the log-loss of its probabilities (log_loss, "
-            "error+log_loss), or how unlikely its labels are (evidence).",
+            help="Cost of a leaf: the log-loss of its probabilities (log_loss, the default; error+log_loss), how unlikely "
+            "its labels are (evidence), its impurity (gini), or its wrong rows (error).",
         ),
     ] = None
-    max_depth: Annotated[int | None, model_option(metavar="N", help="Depth of the tree, at most."), IS_DEPTH] = None
+    max_depth: Annotated[int | None, model_option(metavar="N", help="Depth, at most; default: 4."), IS_DEPTH] = None
     max_leaves: Annotated[
         int | None,
-        model_option(metavar="N", help="Leaves of the tree, at most."),
+        model_option(metavar="N", help="Leaves, at most; default: 8."),
         expects("a whole number of at least 2, such as 8", lambda n: 2 <= n <= MOST_LEAVES),
     ] = None
     min_samples_leaf: Annotated[

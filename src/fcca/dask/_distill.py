@@ -59,7 +59,7 @@ def distill(
     classifier : classifier, default=None
         The black box. A fitted one is used as it is: one of scikit-learn, XGBoost, LightGBM, …, of ``xgboost.dask`` or
         ``lightgbm.dask``, or the result of ``xgboost.dask.train``. An unfitted one is fitted in this process on ``sample``
-        rows. None is the paper's gradient boosting of 100 stumps, fitted in the same way.
+        rows. None is gradient boosting of 100 trees of depth 2, fitted in the same way.
     sample_weight : str, default=None
         Name of the weight column.
     discretizer : FCCADiscretizer, default=None

@@ -20,7 +20,11 @@ from fcca.discretizers._medians import medians as medians
 from fcca.discretizers._midpoints import MidpointDiscretizer as MidpointDiscretizer
 from fcca.discretizers._pieces import LocalPieces as LocalPieces, Pieces as Pieces, summed as summed
 from fcca.discretizers._pipeline import FoundThresholds as FoundThresholds, check_same_rows as check_same_rows
-from fcca.discretizers._presets import PRESETS as PRESETS, most_thresholds as most_thresholds
+from fcca.discretizers._presets import (
+    BLACK_BOX_DEPTH as BLACK_BOX_DEPTH,
+    PRESETS as PRESETS,
+    most_thresholds as most_thresholds,
+)
 from fcca.discretizers._rows import BinaryRows as BinaryRows, EncodedRows as EncodedRows, Rows as Rows
 from fcca.discretizers._search_results import (
     CrossingCounts as CrossingCounts,
