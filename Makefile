@@ -25,7 +25,7 @@ help:  ## Show what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 demo: $(INSTALLED)  ## Distill scikit-learn's breast-cancer data: prints the tree and the rates, writes fcca-out/report.html
-	$(BIN)/fcca distill --q 0.5 --regularization 0.005 --out fcca-out
+	$(BIN)/fcca distill --out fcca-out
 
 test: $(INSTALLED_TEST) lint  ## Lint, and the quick part of the tests: every room and promise, in five minutes
 	$(BIN)/python -m pytest $(ON_ALL_CORES) --part quick
