@@ -19,6 +19,8 @@ import fcca.cli._distillation
 from command_line import FILES, distill, files_in, run, run_process, table
 from fcca import FCCADiscretizer, ThresholdTable
 from fcca.cli._data import read_data
+from fcca.cli._models import target_model
+from fcca.cli._options import TargetModel
 from fcca.cli._words import printable
 from fcca.counterfactuals import STATUSES, CounterfactualEngine
 
@@ -47,7 +49,7 @@ def test_the_thresholds_are_those_of_the_library(out):
     bunch = load_breast_cancer(as_frame=True)
     y = bunch.target_names[bunch.target]
     X, _, y, _ = train_test_split(bunch.data, y, test_size=0.2, stratify=y, random_state=0)
-    expected = FCCADiscretizer(Q=0.7).fit(X, y).thresholds_
+    expected = FCCADiscretizer(target_model(TargetModel.gb, 0, X), Q=0.7).fit(X, y).thresholds_
     assert ThresholdTable.from_json((out / "thresholds.json").read_text(encoding="utf-8")) == expected
     written = pd.read_csv(out / "thresholds.csv")
     assert list(written.columns) == list(expected.to_frame().columns)
@@ -462,7 +464,7 @@ def test_version_and_help():
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", run("distill", "--help").stdout).split())
     for mentioned in (
         "fcca distill loans.csv --label default",
-        "100 boosted stumps (gb, the default)",
+        "100 boosted trees of depth 2 (gb, the default)",
         "a random forest of 100 trees of depth 4 (rf)",
         "counterfactuals.parquet",
         "counted from 0",

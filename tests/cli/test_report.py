@@ -169,7 +169,7 @@ def test_json_says_all_that_the_tables_say(csv, out, calls):
     assert found["data"] == {"name": "people.csv", "label": "label", "columns": 3}
     assert found["rows"] == {"total": 80, "training": 64, "held_out": 16}
     assert sum(line["rows"] for line in found["classes"]) == 80
-    assert found["model"] == {"description": "GradientBoostingClassifier, 100 stumps", "file": None}
+    assert found["model"] == {"description": "GradientBoostingClassifier, 100 trees of depth up to 2", "file": None}
     assert sum(found["counterfactuals"]["statuses"].values()) == found["counterfactuals"]["asked"]
     written = pd.read_csv(out / "thresholds.csv")
     assert [line["count"] for line in found["thresholds"]["kept"]] == written["count"].tolist()

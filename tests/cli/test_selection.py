@@ -32,7 +32,7 @@ def test_the_inconsistency_printed_is_that_of_the_training_rows(tmp_path):
     rate = inconsistency_rate(table.binarize(X), y)
     printed = distill("--thresholds", 2, "--test-size", 0, "--out", tmp_path).stdout
     line = next(line for line in printed.splitlines() if "Selection" in line)
-    assert "proven optimal: 2 of 41 thresholds" in line
+    assert "proven optimal: 2 of 78 thresholds" in line
     assert f"inconsistency {100 * rate:.2f} %" in line
 
 
@@ -50,9 +50,9 @@ def test_without_it_there_is_no_selection(tmp_path):
 
 
 def test_it_is_measured_against_what_the_tree_learns(tmp_path):
-    result = distill("--thresholds", 5, "--fit-to", "target", "--json", "--out", tmp_path)
+    result = distill("--preset", "paper", "--thresholds", 5, "--fit-to", "target", "--json", "--out", tmp_path)
     against_target = json.loads(result.stdout)["thresholds"]["selection"]["inconsistency"]
-    result = distill("--thresholds", 5, "--json", "--out", tmp_path)
+    result = distill("--preset", "paper", "--thresholds", 5, "--json", "--out", tmp_path)
     assert against_target != json.loads(result.stdout)["thresholds"]["selection"]["inconsistency"]
 
 
