@@ -24,7 +24,7 @@ SECONDS = 2.0  # for one tree
 ALL_SECONDS = 10.0  # for all of them
 FOLDS = 5
 FEWEST_ROWS = 10 * FOLDS
-LEAST_GAIN = 0.01  # of AUC or balanced accuracy, to be worth advice, however many rows there are
+LEAST_GAIN = 0.01  # of AUC or balanced accuracy, to be worth advice
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
                 return found
             other = trial.grown(clone(tree).set_params(**parameters))
             figures = trial.figures(other)
-            if other.n_leaves_ > tree.n_leaves_ and _is_better(figures, before, trial.least_gain):
+            if other.n_leaves_ > tree.n_leaves_ and _is_better(figures, before, trial.random_auc):
                 found.append(TriedTree(parameters, other.n_leaves_, figures, before, held_out is not None))
                 break
     return found
@@ -93,9 +93,9 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
         yield [{"max_leaf_nodes": 2 * tree.max_leaf_nodes}]
 
 
-def _is_better(figures: Figures, before: Figures, least_gain: float) -> bool:
-    """Return True for a higher AUC, with a lower log-loss or a higher balanced accuracy."""
-    if figures.auc is None or before.auc is None or figures.auc < before.auc + least_gain:
+def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
+    """Return True for a higher AUC, no random one, with a lower log-loss or a higher balanced accuracy."""
+    if figures.auc is None or before.auc is None or figures.auc < max(before.auc + LEAST_GAIN, random_auc):
         return False
     assert figures.log_loss is not None
     assert before.log_loss is not None
@@ -112,15 +112,15 @@ class _Trial:
         self._ends = perf_counter() + ALL_SECONDS
 
     @property
-    def least_gain(self) -> float:
-        """The gain of AUC worth advice: two standard errors of the AUC of a random ranking, at least ``LEAST_GAIN``."""
+    def random_auc(self) -> float:
+        """An AUC that a random ranking seldom has: two standard errors above ½."""
         rows = self._comparison.rows
         label = self._comparison.codes(rows.y)
         n = np.bincount(label, weights=rows.masses, minlength=len(self._comparison.classes))
         others = n.sum() - n
         has_rows = (n > 0) & (others > 0)
         error = np.sqrt((n.sum() + 1) / (12 * n[has_rows] * others[has_rows]))
-        return max(LEAST_GAIN, 2 * float(error.mean()))
+        return 0.5 + 2 * float(error.mean())
 
     def is_out_of_time(self) -> bool:
         """True where no further tree is to be tried."""
