@@ -1,11 +1,12 @@
 """What the distance of a category change does: thresholds on categories with a distance of 1 and with "auto". One thread.
 
-Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--json FILE]
+Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--trees] [--json FILE]
 
 The paper's black box, 100 boosted stumps, on at most so many rows, drawn with a fixed seed; scale "range". Per table and
 distance: the distance itself, thresholds on columns of categories and all thresholds, the share of all crossings that are on
 categories, and the columns of categories that have a threshold. A number moves by a share of its range. At a distance of 1,
-a category change costs as much as a move over a whole range, so it is the cheapest change of few rows.
+a category change costs as much as a move over a whole range, so it is the cheapest change of few rows. With --trees, also
+the trees of the paper's preset and of the defaults.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import _results
 from _data import at_hand, load_frame
-from fcca import FCCADiscretizer
+from fcca import FCCAClassifier, FCCADiscretizer
 
 SEED = 0
 DATA = ("adult", "bank_marketing", "german_credit", "titanic")
@@ -31,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
     parser.add_argument("--rows", type=int, default=9000, help="at most this many rows")
+    parser.add_argument("--trees", action="store_true", help="print the trees of the paper's preset and of the defaults")
     options = parser.parse_args()
     print(f"{'data':<16}" + "".join(f"{title:>{width}}" for title, width in WIDTHS.items()))
     with threadpool_limits(1), warnings.catch_warnings():
@@ -40,6 +42,8 @@ def main() -> None:
             frame = frame.sample(min(options.rows, len(frame)), random_state=SEED)
             for distance in DISTANCES:
                 measure(data, frame, distance)
+            if options.trees:
+                show_trees(frame)
 
 
 def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
@@ -62,6 +66,15 @@ def measure(data: str, frame: pd.DataFrame, distance: float | str) -> None:
     shown = figures | {"of the crossings": f"{100 * share:.0f} %"}
     print(f"{data:<16}" + "".join(f"{shown[title]!s:>{width}}" for title, width in WIDTHS.items()), flush=True)
     _results.row("Categories", data=data, **figures)
+
+
+def show_trees(frame: pd.DataFrame) -> None:
+    """Print the trees before and after."""
+    X, y = frame.drop(columns="label"), frame["label"]
+    for name, preset in (("the paper's preset", "paper"), ("the defaults", None)):
+        classifier = FCCAClassifier(preset=preset).fit(X, y)
+        print(f"  tree of {name}:")
+        print("\n".join(f"    {rule}" for rule in classifier.rules()), flush=True)
 
 
 if __name__ == "__main__":
