@@ -205,3 +205,17 @@ def test_a_single_class_costs_nothing():
 def test_limits_out_of_range_are_named(parameters):
     with pytest.raises(InvalidParameterError, match=next(iter(parameters))):
         OptimalTreeClassifier(**parameters).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_nodes_without_a_column_to_split_on_are_leaves(criterion):
+    """Columns that are constant, equal or used up: deep searches come to nodes where no column divides the rows."""
+    random = np.random.default_rng(5)
+    coin = random.integers(0, 2, 60)
+    tables = [np.zeros((60, 3)), coin[:, None], np.column_stack([coin, coin, 1 - coin]), random.integers(0, 2, (60, 2))]
+    for table in tables:
+        for n_classes in (2, 3):
+            label = random.integers(0, n_classes, 60)
+            tree = OptimalTreeClassifier(6, max_leaf_nodes=None, criterion=criterion, regularization=0.0).fit(table, label)
+            least = tree_enumeration.least_objective(table.astype(np.uint8), label, np.ones(60), 6, 0.0, criterion)
+            assert_same(tree.objective_, least)
