@@ -22,6 +22,7 @@ TESTS = (
     "tests/core",
     "tests/exactness",
     "tests/trees/test_exactness.py",
+    "tests/trees/test_criteria.py",
     "tests/trees/test_certificate.py",
     "tests/selection",
     "tests/counterfactuals/test_engine.py",
@@ -39,6 +40,7 @@ QUICK_TESTS = (
     "tests/exactness/test_additive.py",
     "tests/exactness/test_ensembles.py",
     "tests/trees/test_exactness.py",
+    "tests/trees/test_criteria.py",
     "tests/selection/test_exactness.py",
 )
 THREADED_TESTS = ("tests/core/test_threads.py",)
