@@ -210,8 +210,8 @@ def objective(given: Material) -> list[str]:
     weight = row_weights(given)
     regularization = asked.regularization
     if regularization is None:
-        total = float(weight.sum())
-        regularization = default_leaf_price(asked.criterion, total, len(tree.classes), len(given.kept)) / total
+        price = default_leaf_price(asked.criterion, len(tree.classes), len(given.kept))
+        regularization = price / float(weight.sum())
     if not is_near(claim.regularization, regularization):
         problems.append(f"a leaf costs {regularization:.9g} as it was asked for, and {claim.regularization:.9g} in the tree")
     problems += [

@@ -61,26 +61,23 @@ def leaf_cost(weight: Floats, criterion: str) -> Floats:
     return error + log_loss / 2 if criterion == "error+log_loss" else log_loss
 
 
-def default_leaf_price(criterion: str, total_weight: float, n_classes: int, n_conditions: int) -> float:
+def default_leaf_price(criterion: str, n_classes: int, n_conditions: int) -> float:
     """Return the price of a leaf, in units of the criterion, from the length of its description.
 
-    It is the logarithm of ``n_conditions``, the splits to choose from, plus half the logarithm of the training weight for
-    every class but one. ``evidence`` prices the classes itself. ``error`` has the paper's price of ten rows.
+    It is the logarithm of ``n_conditions``, the splits to choose from, plus 1 for every class probability but one, as in
+    Akaike's criterion. ``evidence`` prices the probabilities itself. ``error`` has the paper's price of ten rows.
 
     Parameters
     ----------
     criterion : str
-    total_weight : float
-        Of the training rows: their number, where they have no weights.
     n_classes, n_conditions : int
     """
     split = np.log(max(2, n_conditions))
-    probabilities = 0.5 * (n_classes - 1) * np.log(max(2.0, total_weight))
     prices = {
         "error": ROWS_PER_LEAF,
-        "gini": split + probabilities,
-        "log_loss": split + probabilities,
+        "gini": split + n_classes - 1,
+        "log_loss": split + n_classes - 1,
         "evidence": split,
-        "error+log_loss": (split + probabilities) / 2,
+        "error+log_loss": (split + n_classes - 1) / 2,
     }
     return float(prices[criterion])

@@ -46,9 +46,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         probabilities. ``"error+log_loss"``: the error plus half the log loss. Costs are divided by the training weight.
     regularization : float, default=None
         Price of a leaf, in units of the criterion per row. None is the description length of a leaf over the training
-        weight: the logarithm of the number of conditions to split on, plus half the logarithm of the training weight for
-        every class but one. ``"evidence"`` prices the classes itself, so only the split counts. ``"error+log_loss"`` takes
-        half of the sum. ``"error"`` has the paper's price of ten rows.
+        weight: the logarithm of the number of conditions to split on, plus 1 for every class but one, as in Akaike's
+        criterion. ``"evidence"`` prices the classes itself, so only the split counts. ``"error+log_loss"`` takes half of
+        the sum. ``"error"`` has the paper's price of ten rows.
     min_samples_leaf : int, default=1
         Fewest training rows of a leaf.
     min_weight_fraction_leaf : float, default=0.0
@@ -252,7 +252,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
                 raise InvalidInputError(f"regularization must be finite, got {self.regularization!r}.")
             return float(self.regularization)
         total = float(weight.sum())
-        regularization = default_leaf_price(self.criterion, total, len(self.classes_), n_conditions) / total
+        regularization = default_leaf_price(self.criterion, len(self.classes_), n_conditions) / total
         if total < n_rows / 10:
             warnings.warn(
                 f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of {regularization:.4g} "
