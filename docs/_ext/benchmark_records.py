@@ -194,7 +194,7 @@ def recorded(record: dict[str, Any]) -> list[nodes.Node]:
     if record.get("skipped"):
         partial += [paragraph("Left out:"), bullets(record["skipped"])]
     tables: list[nodes.Node] = [table(title, lines) for title, lines in record["tables"].items() if is_readable(lines)]
-    if record["name"] in OWN_PAGE:
+    if record.get("name") in OWN_PAGE:
         tables = [paragraph(f"The tables are on the page “{OWN_PAGE[record['name']]}”.")]
     return [recorded_when(record), *partial, *verdicts(record), *tables]
 

@@ -254,7 +254,8 @@ CASES = {
         numbers(), lambda2=0.5, lambda0=0.02, round_thresholds=False, merge_tolerance=0.05
     ),
     "squares of a linear model": lambda: fitted(numbers(), logistic(), lambda2=0.5),
-    "a band": lambda: fitted(numbers(), p0=0.6, p1=0.95),
+    "the paper": lambda: fitted(numbers(), preset="paper", classifier={"preset": "paper"}),
+    "a band": lambda: fitted(numbers(), preset="paper", p0=0.6, p1=0.95),
     "the paper's distances, mixed": lambda: fitted(mixed(), hgb(), scale="range", category_distance=1.0),
     "ranks, mixed": lambda: fitted(mixed(), hgb(), scale="rank", weight=some_weights(150)),
     "ranks and grids": lambda: fitted(

@@ -239,7 +239,7 @@ def the_weights_of_a_leaf_swapped(d):
     raise AssertionError("no two leaves to change")
 
 
-@forgery("tree", "leaf", "holds weights")
+@forgery("tree", "leaf", "holds weights", of="the paper")
 def the_class_of_a_leaf_changed(d):
     nodes = d["tree"]["nodes"]
     node = next(
@@ -443,7 +443,7 @@ def the_regularization_changed(d):
     d["parameters"]["tree"]["regularization"] = 0.001
 
 
-@forgery("best tree", "better than the one called optimal")
+@forgery("best tree", "better than the one called optimal", of="the paper")
 def the_regularization_changed_everywhere(d):
     cheap = 1e-6
     d["parameters"]["tree"]["regularization"] = d["tree"]["certificate"]["regularization"] = cheap

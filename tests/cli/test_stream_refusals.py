@@ -207,7 +207,18 @@ def test_ctrl_c_in_the_middle_of_the_counterfactuals_leaves_nothing(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     out = tmp_path / "out"
     process = subprocess.Popen(
-        [*COMMAND, "distill", str(tmp_path / "t.parquet"), "--stream", "--sample", "500", "--out", str(out)],
+        [
+            *COMMAND,
+            "distill",
+            str(tmp_path / "t.parquet"),
+            "--stream",
+            "--sample",
+            "500",
+            "--preset",
+            "paper",
+            "--out",
+            str(out),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -110,7 +110,7 @@ def test_a_deadline_for_all_leaves_what_was_found_by_then(n_threads):
     np.testing.assert_array_less(found[BOUND], found[COST] + 1e-9)
 
 
-@pytest.mark.parametrize("limit", [0.0, -1.0, -np.inf, 1e-3])
+@pytest.mark.parametrize("limit", [0.0, -1.0, -np.inf, 1e-4])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_a_deadline_per_point_ends_each_of_them(n_threads, limit):
     arguments = {**_long_work(n_threads), "time_limit_per_row": limit}

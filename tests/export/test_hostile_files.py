@@ -38,7 +38,7 @@ def saved(mixed=True):
     X = X if mixed else X[["income", "age"]].fillna(2.0)
     chosen = OptimalSelection(6)
     discretizer = FCCADiscretizer(model, selection=chosen, constraints=[Immutable("age")])
-    return FCCAClassifier(discretizer, OptimalTreeClassifier(max_depth=2)).fit(X, y)
+    return FCCAClassifier(discretizer, OptimalTreeClassifier(max_depth=2, criterion="error")).fit(X, y)
 
 
 def written(estimator):

@@ -81,7 +81,7 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> document = json.loads(certificate(FCCAClassifier().fit(X, y)))
     >>> document["statuses"], document["proof"]["optimal"]
-    ({'optimal': 564}, True)
+    ({'optimal': 569}, True)
     """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(

@@ -432,8 +432,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
 
 
 def _default_part(name: str, preset: str | None) -> Any:
-    """The part to use where None is given."""
-    return FCCADiscretizer(preset=preset) if name == "discretizer" else OptimalTreeClassifier(**TREES[preset])
+    """The part to use where None is given; ``fit`` checks the preset."""
+    if name == "discretizer":
+        return FCCADiscretizer(preset=preset)
+    return OptimalTreeClassifier(**TREES["paper" if preset == "paper" else None])
 
 
 def _fit_discretizer(

@@ -63,7 +63,7 @@ def from_json(text: str | bytes) -> DistilledTree:
     >>> tree.thresholds.names() == classifier.discretizer_.thresholds_.names()
     True
     >>> tree.provenance.black_box.parameters["gradientboostingclassifier__max_depth"]
-    1
+    2
     """
     return tree_in(parsed(text, LARGEST, "a tree"))
 

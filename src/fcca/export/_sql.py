@@ -77,12 +77,12 @@ def to_sql(
     >>> classifier = FCCAClassifier(FCCADiscretizer(Q=0.9), OptimalTreeClassifier(max_depth=1)).fit(X, y)
     >>> print(to_sql(classifier, form="case"), end="")
     CASE
-      WHEN CAST("worst perimeter" AS DOUBLE) IS NULL
+      WHEN CAST("worst area" AS DOUBLE) IS NULL
       OR NOT (
-        ABS(CAST("worst perimeter" AS DOUBLE)) < CAST('inf' AS DOUBLE)
+        ABS(CAST("worst area" AS DOUBLE)) < CAST('inf' AS DOUBLE)
       )
       THEN NULL
-      WHEN CAST("worst perimeter" AS DOUBLE) > 105.9e0
+      WHEN CAST("worst area" AS DOUBLE) > 950e0
       THEN 0
       ELSE 1
     END

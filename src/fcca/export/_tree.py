@@ -137,7 +137,7 @@ class DistilledTree:
     >>> bool((tree.transform(X) == classifier.discretizer_.transform(X)).all())
     True
     >>> tree.provenance.discretizer.name, tree.provenance.statuses
-    ('fcca.discretizers.FCCADiscretizer', {'optimal': 564})
+    ('fcca.discretizers.FCCADiscretizer', {'optimal': 569})
     """
 
     structure: TreeStructure
