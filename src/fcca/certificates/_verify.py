@@ -262,7 +262,7 @@ CHECKS = (
         _tree.tree_on_thresholds,
         "its conditions are thresholds kept, and its leaves hold these rows and weights",
     ),
-    Step("objective", _tree.objective, "error, leaves, bound and gap add up"),
+    Step("objective", _tree.objective, "cost, leaves, bound and gap add up"),
     Step("best tree", _tree.best_tree),
     Step("optima", optima),
 )
