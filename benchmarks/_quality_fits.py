@@ -29,7 +29,7 @@ MEASURES = {"accuracy": 1, "balanced accuracy": 1, "AUC": 1, "log-loss": -1}
 
 @dataclass
 class Fitted:
-    """What a method has for the held-out rows. None where a figure does not exist."""
+    """Probabilities and figures of a fitted method; None where a figure does not exist."""
 
     probability: Floats
     seconds: float

@@ -36,7 +36,7 @@ def optimal_tree(**settings: Any) -> OptimalTreeClassifier:
 
 
 def default_classifier() -> FCCAClassifier:
-    """What ``FCCAClassifier()`` is, with time limits on the searches."""
+    """Make ``FCCAClassifier()`` with time limits on its searches."""
     return FCCAClassifier(FCCADiscretizer(time_limit=SEARCH_SECONDS), optimal_tree())
 
 

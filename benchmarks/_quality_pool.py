@@ -85,7 +85,7 @@ class Worker:
         self.pipe.send((self.method, self.cell.table, self.cell.split, self.limit))
 
     def outcome(self) -> Outcome | None:
-        """What came of the fit; None while it runs."""
+        """Return the result of the fit; None while it runs."""
         assert self.cell is not None
         about = {"table": self.cell.table, "split": self.cell.split, "method": self.method}
         if self.pipe.poll():

@@ -1,4 +1,4 @@
-"""What the fits of the quality benchmark come to: means, ranks, paired differences and verdicts."""
+"""Summary of the quality benchmark: means, ranks, paired differences and verdicts."""
 
 from __future__ import annotations
 

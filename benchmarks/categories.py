@@ -1,4 +1,4 @@
-"""What the distance of a category change does: thresholds on categories with a distance of 1 and with "auto". One thread.
+"""Thresholds on categories, with a category distance of 1 and of "auto". One thread.
 
 Run: python benchmarks/categories.py [--data NAME …] [--rows N] [--trees] [--json FILE]
 

@@ -68,7 +68,7 @@ class Store:
                 file.write(json.dumps(outcome, ensure_ascii=False) + "\n")
 
     def has(self, table: str, split: int, method: str) -> bool:
-        """Whether it was fitted, by the same code."""
+        """Return True for a fit that the same code has made before."""
         return (table, split, method) in self.found
 
     def of(self, tables: Sequence[str], n_splits: int, methods: Sequence[str]) -> list[Outcome]:
@@ -82,7 +82,7 @@ def _key(outcome: Outcome) -> tuple[str, int, str]:
 
 
 def cells_to_fit(tables: Sequence[str], n_splits: int, methods: Sequence[str], store: Store) -> list[Cell]:
-    """What is not fitted yet: the first split of all tables, then the second, …"""
+    """List the fits to make: the first split of all tables, then the second, …"""
     cells = []
     for split in range(n_splits):
         for table in tables:

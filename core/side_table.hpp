@@ -1,6 +1,7 @@
 // The pair table of one side of a split, kept while the split moves along its chain.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -19,11 +20,11 @@ class SideTable {
   // Moves to a split of a chain: its rows in order, those before the border on the left. check(): called now and then.
   template <class Check>
   void move_to(const std::int32_t* order, std::size_t border, Check check) {
-    const std::size_t n = rows_.n_rows, anew = std::min(border, n - border);
+    const std::size_t n = rows_.n_rows, from_scratch = std::min(border, n - border);
     const std::size_t moved = border > border_ ? border - border_ : border_ - border;
     // Weights that are not whole are never taken out again: sums would lose digits.
     const bool grows = holds_right_ ? border <= border_ : border >= border_;
-    if (order != order_ || moved > anew || !(grows || std::is_integral_v<W>)) {
+    if (order != order_ || moved > from_scratch || !(grows || std::is_integral_v<W>)) {
       table_.reset(rows_, true);
       order_ = order, holds_right_ = border >= n - border, border_ = holds_right_ ? n : 0;
     }

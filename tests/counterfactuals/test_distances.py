@@ -128,7 +128,7 @@ def _refused(estimator, X, y, message, error=InvalidInputError, **parameters):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"scale": "miles"}, "scale must be one of 'range', 'rank', 'mad'"),
+        ({"scale": "miles"}, r"scale must be one of 'range', 'rank', 'mad' or .* got 'miles'\.$"),
         ({"scale": {"income": 0.0}}, "the unit of 'income', got 0.0"),
         ({"scale": {"income": -1}}, "the unit of 'income', got -1"),
         ({"scale": {"income": np.nan}}, "the unit of 'income', got nan"),

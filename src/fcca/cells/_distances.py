@@ -1,4 +1,4 @@
-"""Distances of changes: what a distance of 1 is, by column."""
+"""Distances of changes, in units by column."""
 
 from __future__ import annotations
 

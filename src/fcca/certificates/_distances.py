@@ -48,7 +48,7 @@ class ColumnOfNumbers:
 
 @dataclass
 class Measure:
-    """What a distance of 1 is, by the certificate's parameters and the rows.
+    """Units of distance, by the certificate's parameters and the rows.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Measure:
         return abs(landing - origin) / self._units[j] if self._units[j] > 0 else np.inf
 
     def _unit(self, j: int) -> float:
-        """What a distance of 1 is in a column, in raw units; 0 where it has one value."""
+        """Return the unit of distance of a column; 0 where it has one value."""
         width = self.columns[j].width
         if not width > 0 or self.scale == "range":
             return width

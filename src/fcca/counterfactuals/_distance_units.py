@@ -1,4 +1,4 @@
-"""What a distance of 1 is: from the parameters, and from statistics of the training rows that add up."""
+"""Units of distance, from the parameters and from statistics of the training rows that add up."""
 
 from __future__ import annotations
 

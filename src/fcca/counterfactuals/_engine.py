@@ -137,7 +137,7 @@ class CounterfactualEngine:
         *,
         compare: bool = True,
     ) -> CounterfactualEngine:
-        """Measure what a distance of 1 is; return self.
+        """Measure the units of distance; return self.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class CounterfactualEngine:
         return self
 
     def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
-        """Measure what a distance of 1 is on the rows that are kept; return self."""
+        """Measure the units of distance on the rows that are kept; return self."""
         return self.measure(names, ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None))
 
     @property

@@ -162,7 +162,7 @@ class LinearSolver:
         )
 
     def _units(self) -> Floats:
-        """What a distance of 1 is, by column."""
+        """Return the unit of distance of every column."""
         if self._distances.unit is not None:
             return self._distances.unit
         width = self.cells.box_high - self.cells.box_low

@@ -62,7 +62,6 @@ def check_scale(scale: Any) -> None:
         raise InvalidInputError(
             f"scale must be one of {', '.join(map(repr, SCALES))} or units by column, such as {{'income': 1000}}; got "
             f"{scale!r}."
-            f"{scale!r}."
         )
     for name, unit in scale.items():
         if not is_number(unit) or not 1 / LARGEST <= unit <= LARGEST:

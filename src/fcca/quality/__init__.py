@@ -1,4 +1,4 @@
-"""What a tree is worth: its figures beside CART, the commonest class and the black box."""
+"""Figures of a tree beside CART, the commonest class and the black box."""
 
 from fcca.quality._advice import TriedTree as TriedTree, tried_trees as tried_trees
 from fcca.quality._cart import Cart as Cart

@@ -1,4 +1,4 @@
-"""What a tree is worth, in words."""
+"""Verdict and advice on a tree, in words."""
 
 from __future__ import annotations
 
