@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fcca import CounterfactualExplainer
 from fcca.exceptions import InvalidInputError
@@ -139,3 +142,13 @@ def test_a_row_so_far_away_that_costs_overflow_is_refused():
     row[0, 3] = 1e160
     with pytest.raises(InvalidInputError, match="Row 0 has x3 = 1e\\+160"):
         CounterfactualExplainer(classifier, X, lambda2=1.0).explain(row)
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_rows_that_the_black_box_cannot_predict_are_a_typed_error():
+    X, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    explainer = CounterfactualExplainer(pipeline, X)
+    pipeline[0].scale_[3] = 1e-307  # overflows
+    with pytest.raises(InvalidInputError, match=r"Pipeline cannot predict.*infinity"):
+        explainer.explain(X[:3])

@@ -121,6 +121,7 @@ def trial(arguments: list[str], content: bytes, seconds: float) -> subprocess.Co
 def used_model(path: Path) -> None:
     """Load a model, read it and let it answer some rows."""
     from fcca import read_model
+    from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
     from fcca.models import load_model
 
     classifier = load_model(path)
@@ -130,16 +131,13 @@ def used_model(path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, model.n_features)) * 3
     X[:3] = X[:3] * 1e6
-    by_category = model.columns is not None and model.columns.has_categories
     for j, column in enumerate(model.columns or ()):
         if column.categories is not None:
             X[:, j] = rng.integers(len(column.categories), size=len(X))
     scores = model.scores(X)
     model.probabilities(scores)
-    if not by_category:
-        classifier.predict(X)
-    elif not any(isinstance(column, OpenColumn) for column in model.columns):
-        classifier.predict(model.columns.decode(X))
+    if not any(isinstance(column, OpenColumn) for column in model.columns or ()):
+        CounterfactualEngine(classifier, CounterfactualProblem(), model=model).predict(X)
 
 
 def outcome(kind: str, path: Path) -> str:

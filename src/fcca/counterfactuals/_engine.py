@@ -31,7 +31,7 @@ from fcca.counterfactuals._result import Counterfactuals, Moves
 from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits, ungrouped
 from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
 from fcca.counterfactuals._workers import answered_alone, n_worker_processes, solve_by_workers
-from fcca.exceptions import UnsupportedModelError
+from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.milp import ANY_OTHER_CLASS, Answers, solve_milp
 from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled, read_model
 
@@ -273,9 +273,13 @@ class CounterfactualEngine:
         return as_fitted_on(self.estimator, X, columns=self.model.columns)
 
     def _answers(self, X: Floats) -> NDArray[np.generic]:
-        # Flat: CatBoost returns a column for many classes.
+        given = self.given(X)
         with answered_alone():
-            return np.asarray(self.estimator.predict(self.given(X))).ravel()
+            try:
+                found = self.estimator.predict(given)
+            except ValueError as error:  # such as a scaler that overflows
+                raise InvalidInputError(f"{type(self.estimator).__name__} cannot predict these rows: {error}") from error
+        return np.asarray(found).ravel()  # flat: CatBoost returns a column for many classes
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
         """Positions in ``model.classes``, -1 for labels that the model does not know."""
