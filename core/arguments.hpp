@@ -72,8 +72,12 @@ inline void require_weights(const Doubles& weight, const char* message) {
 }
 
 // Labels of so many classes. More than 2³¹ cannot be labels, and their weights could not be counted.
-inline void require_labels(const Ints& label, std::size_t n_classes) {
+inline void require_classes(std::size_t n_classes) {
   require(n_classes > 0 && n_classes <= std::numeric_limits<std::int32_t>::max(), "a number of classes that cannot be");
+}
+
+inline void require_labels(const Ints& label, std::size_t n_classes) {
+  require_classes(n_classes);
   require_all(label, is_below(n_classes), "a label is out of range");
 }
 

@@ -35,7 +35,12 @@ DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label,
     pack_row(table + i * n_columns, n_columns, row.data(), n_words);
     const std::size_t number = found.number_of(row.data());
     found_weight.resize(found.size() * n_classes, 0.0);
-    found_weight[number * n_classes + label[i]] += weight[i];
+    double* weights = &found_weight[number * n_classes];
+    if (label != nullptr) {
+      weights[label[i]] += weight[i];
+    } else {
+      for (std::size_t k = 0; k < n_classes; ++k) weights[k] += weight[i * n_classes + k];
+    }
     found_count.resize(found.size(), 0.0);
     found_count[number] += count == nullptr ? 1.0 : static_cast<double>(count[i]);
   }

@@ -17,7 +17,8 @@ struct DistinctRows {
   bool has(std::size_t row, std::size_t column) const { return bits[row * n_words + column / 64] >> (column % 64) & 1; }
 };
 
-// table: n_rows × n_columns bytes, 0 or 1. count: how many rows each stands for; null: one.
+// table: n_rows × n_columns bytes, 0 or 1. label: null where weight is n_rows × n_classes, the weight of each class in a row. count:
+// how many rows each stands for; null: one.
 DistinctRows distinct_rows(const std::uint8_t* table, const std::int32_t* label, const double* weight, const std::int64_t* count,
                            std::size_t n_rows, std::size_t n_columns, std::size_t n_classes);
 

@@ -29,8 +29,8 @@ void Curves::tabulate(std::size_t most, double least) {
   }
 }
 
-LeafCost::LeafCost(Criterion criterion, std::size_t n_classes, double total, bool whole, LeafRules rules, bool counted)
-    : criterion_(criterion), n_classes_(n_classes), total_(total), curves_(criterion, n_classes), rules_(rules), counted_(counted),
+LeafCost::LeafCost(Criterion criterion, std::size_t n_classes, double total, double units, bool whole, LeafRules rules, bool counted)
+    : criterion_(criterion), n_classes_(n_classes), total_(total), curves_(criterion, n_classes, units), rules_(rules), counted_(counted),
       least_weight_(rules.min_weight - round_off * total) {
   const bool curved = criterion != Criterion::error && criterion != Criterion::gini;
   if (curved && whole && total <= static_cast<double>(most_tabulated)) curves_.tabulate(static_cast<std::size_t>(total), least_size());

@@ -18,6 +18,9 @@ namespace fcca {
 //   evidence   minus the log of the probability of the labels, the class probabilities having a Dirichlet(½) prior
 //   error_and_log_loss   error + log_loss / 2
 //
+// Weights may be counted in units of 1/u rows, so that parts of rows are whole numbers, too. Costs are then in these units: u times
+// as large. Error and gini stay as they are, and the ½ row that smooths log_loss becomes u/2 units.
+//
 // The searches rely on these facts:
 // - More rows never cost less. ∂cost/∂w_k ≥ 0: gini 1 − 2p_k + Σ p_j² ≥ (1 − p_k)²; evidence ψ(n + K/2) − ψ(w_k + ½) ≥ 0, as ψ
 //   rises; log_loss log(y/x) + ½/x − (K/2)/y with x = w_k + ½ and y = n + K/2, which rises with y, and for the least possible
@@ -33,7 +36,8 @@ double log_gamma(double x);
 // log_loss and evidence have the form total(n) − Σ part(w_k), both convex. Whole weights are looked up in tables.
 class Curves {
  public:
-  Curves(Criterion criterion, std::size_t n_classes) : gamma_(criterion == Criterion::evidence), n_classes_(n_classes) {}
+  Curves(Criterion criterion, std::size_t n_classes, double units)
+      : gamma_(criterion == Criterion::evidence), n_classes_(n_classes), units_(units) {}
   // Fills the tables for whole weights up to most. least: the weight below which a leaf is too small.
   void tabulate(std::size_t most, double least);
   bool tabulated() const { return !total_.empty(); }
@@ -61,12 +65,13 @@ class Curves {
   static constexpr double prior = 0.5;
   // Both curves are 0 at 0, so an empty leaf costs nothing.
   double exact(double w, double added) const {
-    if (gamma_) return log_gamma(std::max(0.0, w) + added) - log_gamma(added);
-    return w * std::log(std::max(0.0, w) + added);
+    if (gamma_) return units_ * (log_gamma(std::max(0.0, w) / units_ + added) - log_gamma(added));
+    return w * std::log(std::max(0.0, w) + added * units_);
   }
 
   bool gamma_;
   std::size_t n_classes_;
+  double units_;
   std::vector<double> total_, leaf_total_, part_;
 };
 
@@ -78,8 +83,8 @@ struct LeafRules {
 
 class LeafCost {
  public:
-  // total: the weight of all rows. counted: a plane of row counts follows those of the classes.
-  LeafCost(Criterion criterion, std::size_t n_classes, double total, bool whole, LeafRules rules, bool counted);
+  // total: the weight of all rows. units: of weight in a row of weight 1. counted: a plane of row counts follows those of the classes.
+  LeafCost(Criterion criterion, std::size_t n_classes, double total, double units, bool whole, LeafRules rules, bool counted);
 
   Criterion criterion() const { return criterion_; }
   std::size_t n_classes() const { return n_classes_; }

@@ -213,14 +213,18 @@ using MaxNodes = std::optional<std::uint64_t>;
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t most_rows = std::int64_t{1} << 52, most_leaves = 1'000'000;
 
-auto solve_tree(Bytes table, Ints label, Doubles weight, std::optional<Longs> count, std::size_t n_classes, std::int32_t criterion,
+auto solve_tree(Bytes table, std::optional<Ints> label, Doubles weight, std::optional<Longs> count, std::size_t n_classes, std::int32_t criterion,
                 double penalty, std::int32_t max_depth, std::optional<std::int64_t> max_leaves, double min_weight, std::int64_t min_rows,
-                MaxNodes max_nodes, double time_limit) {
-  require(label.shape(0) == table.shape(0) && weight.shape(0) == table.shape(0), "one label and weight per row");
+                MaxNodes max_nodes, double time_limit, double units) {
+  require_classes(n_classes);
+  require(!label || label->shape(0) == table.shape(0), "one label per row");
+  require(weight.shape(0) == table.shape(0) * (label ? 1 : n_classes), "one weight per row, or one per row and class without labels");
   require(!count || count->shape(0) == table.shape(0), "one count per row");
-  require_labels(label, n_classes), require_weights(weight, "weights must be finite and not negative, and so must their sum");
+  if (label) require_labels(*label, n_classes);
+  require_weights(weight, "weights must be finite and not negative, and so must their sum");
   require_all(count, [](std::int64_t n) { return n >= 0 && n <= most_rows; }, "counts must not be negative");
   require_all(table, [](std::uint8_t bit) { return bit <= 1; }, "the table must hold only 0 and 1");
+  require(std::isfinite(units) && units > 0, "units must be positive");
   require(0 <= criterion && criterion < n_criteria, "no such criterion");
   require(is_weight(penalty) && max_depth >= 0, "penalty and max_depth must not be negative");
   require(!max_leaves || (*max_leaves >= 1 && *max_leaves <= most_leaves), "max_leaves must be between 1 and 1,000,000");
@@ -230,8 +234,8 @@ auto solve_tree(Bytes table, Ints label, Doubles weight, std::optional<Longs> co
   {
     nb::gil_scoped_release no_gil;
     stop.look_up_with(look_for_signals);
-    const TreeTable rows{table.data(), label.data(), weight.data(), count ? count->data() : nullptr, table.shape(0), table.shape(1), n_classes};
-    const TreeTask task{static_cast<Criterion>(criterion), penalty, max_depth, max_leaves.value_or(LeafBudget::unlimited),
+    const TreeTable rows{table.data(), label ? label->data() : nullptr, weight.data(), count ? count->data() : nullptr, table.shape(0), table.shape(1), n_classes};
+    const TreeTask task{static_cast<Criterion>(criterion), units, penalty, max_depth, max_leaves.value_or(LeafBudget::unlimited),
                         {min_weight, min_rows}, max_nodes.value_or(unlimited)};
     result = optimal_tree(rows, task, stop);
   }
@@ -373,9 +377,9 @@ NB_MODULE(_core, m) {
         nb::arg("lambda2"), nb::arg("n_threads"), nb::arg("time_limit"), nb::arg("time_limit_per_row"), nb::arg("progress").none());
   m.def("order_trees", &fcca::order_trees, nb::arg("roots"), nb::arg("feature"), nb::arg("cut"), nb::arg("left"), nb::arg("right"),
         nb::arg("first_left"), nb::arg("left_cells"), nb::arg("n_cells"));
-  m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label"), nb::arg("weight"), nb::arg("count").none(),
+  m.def("solve_tree", &fcca::solve_tree, nb::arg("table"), nb::arg("label").none(), nb::arg("weight"), nb::arg("count").none(),
         nb::arg("n_classes"), nb::arg("criterion"), nb::arg("penalty"), nb::arg("max_depth"), nb::arg("max_leaves").none(),
-        nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"));
+        nb::arg("min_weight"), nb::arg("min_rows"), nb::arg("max_nodes").none(), nb::arg("time_limit"), nb::arg("units") = 1.0);
   m.def("select_thresholds", &fcca::select_thresholds, nb::arg("passed"), nb::arg("label"), nb::arg("weight"), nb::arg("n_classes"),
         nb::arg("chain_size"), nb::arg("count"), nb::arg("state"), nb::arg("feature"), nb::arg("per_feature"), nb::arg("max_features"),
         nb::arg("n_thresholds"), nb::arg("ceiling"), nb::arg("max_nodes").none(), nb::arg("time_limit"));

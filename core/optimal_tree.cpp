@@ -75,7 +75,7 @@ TreeResult optimal_tree(const TreeTable& table, const TreeTask& task, const Stop
     total += weight, n_rows += rows.count[r];
     counted = counted || (task.rules.min_rows > 1 && weight != rows.count[r]);
   }
-  const LeafCost cost(task.criterion, rows.n_classes, total, whole, task.rules, counted);
+  const LeafCost cost(task.criterion, rows.n_classes, total, task.units, whole, task.rules, counted);
   // A limit that no tree of this depth on these rows can reach is none.
   const bool limited = task.max_leaves < static_cast<std::int64_t>(rows.n_rows()) &&
                        (task.max_depth > 62 || task.max_leaves < (std::int64_t{1} << task.max_depth));

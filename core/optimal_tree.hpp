@@ -14,7 +14,7 @@ namespace fcca {
 
 struct TreeTable {
   const std::uint8_t* bits;   // n_rows × n_columns, 0 or 1
-  const std::int32_t* label;
+  const std::int32_t* label;  // null: weight is n_rows × n_classes, the weight of each class in a row
   const double* weight;
   const std::int64_t* count;  // how many rows each stands for; null: one
   std::size_t n_rows, n_columns, n_classes;
@@ -22,7 +22,8 @@ struct TreeTable {
 
 struct TreeTask {
   Criterion criterion = Criterion::error;
-  double penalty = 0;  // the price of a leaf, in units of the criterion
+  double units = 1;    // of weight in a row of weight 1
+  double penalty = 0;  // the price of a leaf, as its cost
   std::int32_t max_depth = 0;
   std::int64_t max_leaves = LeafBudget::unlimited;
   LeafRules rules;

@@ -133,7 +133,7 @@ def order_trees(
 ) -> tuple[_Longs, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def solve_tree(
     table: NDArray[np.uint8],
-    label: _Ints,
+    label: _Ints | None,
     weight: _Floats,
     count: _Longs | None,
     n_classes: int,
@@ -145,6 +145,7 @@ def solve_tree(
     min_rows: int,
     max_nodes: int | None,
     time_limit: float,
+    units: float = 1.0,
 ) -> tuple[float, float, bool, int, _Ints, _Ints, _Ints]: ...
 def select_thresholds(
     passed: _Ints,

@@ -298,7 +298,7 @@ CASES = [
     ("score_trees", "n_codes", _without_last, "the categories and the nodes disagree"),
     ("score_trees", "n_codes", _put(0, 3), "the categories of a node are not there"),
     ("score_trees", "first_code", _put(0, 2**63 - 1), "the categories of a node are not there"),
-    ("solve_tree", "label", _without_last, "one label and weight per row"),
+    ("solve_tree", "label", _without_last, "one label per row"),
     ("solve_tree", "label", _put(0, 3), "a label is out of range"),
     ("solve_tree", "label", _put(0, -1), "a label is out of range"),
     ("solve_tree", "n_classes", lambda _: 0, "a number of classes that cannot be"),

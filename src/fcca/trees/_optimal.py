@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,6 +22,7 @@ from fcca.tables import check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import Questions, questions
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
+from fcca.trees._labels import HardLabels, SoftLabels
 from fcca.trees._structure import TreeStructure
 from fcca.utils import limits_in_words, proof_in_words
 
@@ -124,7 +126,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self.max_nodes = max_nodes
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, probability: ArrayLike | None = None) -> Self:
         """Find the tree.
 
         Parameters
@@ -135,15 +137,29 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             Labels of any type.
         sample_weight : array-like of shape (n_rows,), optional
             Real numbers; weight 2 is the same as the row twice, weight 0 as leaving it out.
+        probability : array-like of shape (n_rows, n_classes), optional
+            Class probabilities of a black box, in the order of the sorted labels. The tree is then the best one for these
+            soft labels, rounded to sixteenths, and ``objective_`` is its cost on them. The nodes count the labels.
 
         Returns
         -------
         self
         """
-        return self.fit_counted(X, y, sample_weight)
+        soft = None
+        if probability is not None:
+            shares = check_array(probability, dtype=np.float64, input_name="probability")
+            if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
+                raise InvalidInputError("probability must not be negative, and each row must sum to 1.")
+            soft = SoftLabels.of(shares, check_weights(sample_weight, len(shares)))
+        return self.fit_counted(X, y, sample_weight, soft=soft)
 
     def fit_counted(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, n_rows: NDArray[np.int64] | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        n_rows: NDArray[np.int64] | None = None,
+        soft: SoftLabels | None = None,
     ) -> Self:
         """Find the tree where a row of X stands for many that are equal to it.
 
@@ -153,7 +169,9 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             The weight of all rows that each stands for.
         n_rows : ndarray of shape (n_rows,), optional
-            How many these are, which nodes tell; each for itself where None.
+            The number of rows that each stands for; 1 where None.
+        soft : SoftLabels, optional
+            What the tree learns instead of the labels.
 
         Returns
         -------
@@ -166,39 +184,48 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         kept = weight > 0
         if not kept.all():
             X, y, weight, n_rows = X[kept], y[kept], weight[kept], n_rows[kept]
+            soft = None if soft is None else soft.rows(kept)
         label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
         self.classes_ = np.asarray(classes, dtype=y.dtype)
-        weight = self.row_weights(y, weight)
-        asked = questions(X, len(self.classes_))
-        self.regularization_ = self._checked_regularization(weight, int(n_rows.sum()), len(asked.feature))
+        labels = HardLabels(label.astype(np.int32), self.row_weights(y, weight), n_rows, len(self.classes_))
+        if soft is None:
+            return self._grow(X, labels, labels)
+        _check_soft(soft, len(X), len(self.classes_))
+        if self.class_weight is not None:
+            factor = np.ones(len(self.classes_))
+            factor[label] = labels.weight / weight
+            soft = soft.times(factor)
+        return self._grow(X, labels, soft)
 
-        total = float(weight.sum())
-        label = label.astype(np.int32)
-        _, bound, optimal, nodes, column, left, right = self._search(asked.answers, label, weight, n_rows)
+    def _grow(self, X: NDArray[Any], labels: HardLabels, learned: HardLabels | SoftLabels) -> Self:
+        """Search the best tree for what is learned, and count the labels in its nodes."""
+        asked = questions(X, len(self.classes_))
+        self.regularization_ = self._checked_regularization(learned, len(asked.feature))
+        _, bound, optimal, nodes, column, left, right = self._search(asked.answers, learned)
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, label, weight, n_rows, len(self.classes_))
+        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels)
         self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
-        # The objective is that of the tree as it answers; the search's own sum is only its guide.
-        cost = leaf_cost(self.tree_.weight[self.tree_.feature < 0], self.criterion).sum()
+        # The objective is that of the tree as it predicts; the sum of the search is only its guide.
+        weight = self.tree_.weight if learned is labels else self.tree_.filled(X, learned)[0]
+        cost, total = leaf_cost(weight[feature < 0], self.criterion).sum(), learned.total
         self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
-        self.lower_bound_ = self.objective_ if optimal else float(min(bound / total, self.objective_))
+        self.lower_bound_ = self.objective_ if optimal else float(min(bound / (total * learned.units), self.objective_))
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0
         self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
         if not self.is_optimal_:
             self._warn_unfinished(asked)
         return self
 
-    def _search(
-        self, table: NDArray[np.uint8], label: NDArray[np.int32], weight: Floats, n_rows: NDArray[np.int64]
-    ) -> tuple[Any, ...]:
-        total = float(weight.sum())
+    def _search(self, table: NDArray[np.uint8], rows: HardLabels | SoftLabels) -> tuple[Any, ...]:
+        total = rows.total * rows.units
         return _core.solve_tree(
             table=table,
-            label=label,
-            weight=weight,
-            count=n_rows if self.min_samples_leaf > 1 else None,
+            label=rows.label,
+            weight=rows.weight.ravel(),
+            units=rows.units,
+            count=rows.n_rows if self.min_samples_leaf > 1 else None,
             n_classes=max(2, len(self.classes_)),
             criterion=CRITERIA[self.criterion],
             penalty=self.regularization_ * total,
@@ -246,25 +273,35 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
             )
         return weight
 
-    def _checked_regularization(self, weight: Floats, n_rows: int, n_conditions: int) -> float:
+    def _checked_regularization(self, learned: HardLabels | SoftLabels, n_conditions: int) -> float:
         if self.regularization is not None:
             if not np.isfinite(self.regularization):
                 raise InvalidInputError(f"regularization must be finite, got {self.regularization!r}.")
             return float(self.regularization)
-        total = float(weight.sum())
-        regularization = default_leaf_price(self.criterion, len(self.classes_), n_conditions) / total
+        total, n_rows = learned.total, int(learned.n_rows.sum())
+        is_soft = isinstance(learned, SoftLabels)
+        regularization = default_leaf_price(self.criterion, len(self.classes_), n_conditions, is_soft=is_soft) / total
         if total < n_rows / 10:
             warnings.warn(
                 f"The weights of {n_rows} rows sum to {total:.4g}, so the default regularization of {regularization:.4g} "
                 "asks each leaf for a large share of them. Scale the weights to mean 1 or set regularization.",
                 LightWeightsWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return regularization
 
     @property
     def _structure(self) -> TreeStructure:
         return self.tree_
+
+
+def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
+    """Check the shape of soft labels."""
+    if soft.weight.shape != (n_rows, n_classes):
+        raise InvalidInputError(
+            f"probability must have one row per row of X and one column per class of y, {(n_rows, n_classes)} in all; got "
+            f"{soft.weight.shape}."
+        )
 
 
 def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:

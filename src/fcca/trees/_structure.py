@@ -16,6 +16,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 from fcca.thresholds import ThresholdTable
 from fcca.trees._criteria import smoothed_probability
+from fcca.trees._labels import HardLabels, SoftLabels
 
 Floats = NDArray[np.float64]
 
@@ -62,22 +63,24 @@ class TreeStructure:
         left: NDArray[np.int32],
         right: NDArray[np.int32],
         X: Floats,
-        label: NDArray[np.int32],
-        sample_weight: Floats,
-        counts: NDArray[np.int64],
-        n_classes: int,
+        labels: HardLabels,
     ) -> TreeStructure:
-        """Fill a tree's nodes with the training rows that reach them; each stands for ``counts`` of them."""
-        weight, n_rows = np.zeros((len(feature), n_classes)), np.zeros(len(feature), dtype=np.int64)
+        """Fill the nodes of a tree with the training rows that reach them."""
+        empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
+        weight, n_rows = empty.filled(X, labels)
+        return replace(empty, weight=weight, n_rows=n_rows)
+
+    def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
+        """Sum the class weights and count the rows in every node; all nodes must compare with a threshold."""
+        weight, n_rows = np.zeros((len(self.feature), labels.n_classes)), np.zeros(len(self.feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
         while pending:
             node, rows = pending.pop()
-            weight[node] = np.bincount(label[rows], weights=sample_weight[rows], minlength=n_classes)
-            n_rows[node] = counts[rows].sum()
-            if feature[node] >= 0:
-                goes_right = X[rows, feature[node]] > threshold[node]
-                pending += [(left[node], rows[~goes_right]), (right[node], rows[goes_right])]
-        return cls(feature, threshold, left, right, weight, n_rows)
+            weight[node], n_rows[node] = labels.class_weights(rows), labels.n_rows[rows].sum()
+            if self.feature[node] >= 0:
+                goes_right = X[rows, self.feature[node]] > self.threshold[node]
+                pending += [(int(self.left[node]), rows[~goes_right]), (int(self.right[node]), rows[goes_right])]
+        return weight, n_rows
 
     def with_conditions(self, table: ThresholdTable) -> TreeStructure:
         """The same tree on the columns that its 0/1 columns were made of: column i is the table's condition i."""
