@@ -42,7 +42,8 @@ class HardLabels:
 
     def class_weights(self, rows: NDArray[np.intp]) -> Floats:
         """Sum the weight of each class in some rows."""
-        return np.bincount(self.label[rows], weights=self.weight[rows], minlength=self.n_classes)
+        found = np.bincount(self.label[rows], weights=self.weight[rows], minlength=self.n_classes)
+        return found.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class SoftLabels:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.weight.shape[1]
+        return int(self.weight.shape[1])
 
     @property
     def total(self) -> float:
