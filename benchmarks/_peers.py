@@ -26,7 +26,7 @@ from fcca.cells import TrainingValues
 from fcca.constraints import Limits
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.milp import _highs
-from fcca.milp._answers import PROMISE
+from fcca.milp._outcomes import PROMISE
 from fcca.milp._places import Offers
 from fcca.milp._tree_program import TreeProgram
 from fcca.milp._tree_search import TreeAim, TreeSearch

@@ -12,7 +12,7 @@ import numpy as np
 from certificates.certified import Case
 from fcca import OptimalTreeClassifier
 from fcca.certificates import read_certificate
-from fcca.certificates._evidence import Material
+from fcca.certificates._evidence import Evidence
 from fcca.discretizers import CrossingCounts, DecidingValues, crossings
 from fcca.export import Certificate, as_distilled, to_json
 from fcca.selection import most_frequent
@@ -51,7 +51,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     """Statuses, thresholds, tree and proof from the counterfactuals as they stand there."""
     document["statuses"] = dict(Counter(document["counterfactuals"]["status"]))
     rows = weighted_rows(one.X, one.y, one.weight)
-    given = Material(read_certificate(json.dumps(document)), rows, rows.rows, one.model)
+    given = Evidence(read_certificate(json.dumps(document)), rows, rows.rows, one.model)
     answers, points, search = given.as_found(), given.points, given.search
     gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
     crossed = crossings(given.engine, answers, search.columns, gaps)
@@ -71,7 +71,7 @@ def rebuilt(document: dict[str, Any], one: Case) -> None:
     told = grown.predict(kept.binarize(given.table))
     shares = {
         name: float(given.weight[told == of].sum() / given.weight.sum())
-        for name, of in (("fidelity", given.answers), ("accuracy", rows.y))
+        for name, of in (("fidelity", given.predictions), ("accuracy", rows.y))
     }
     tree = replace(
         base,

@@ -19,7 +19,7 @@ from fcca import FCCAClassifier, FCCADiscretizer, MidpointDiscretizer, OptimalTr
 from fcca.constraints import Immutable
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.export import load, to_json
-from fcca.export._stored import check_stored
+from fcca.export._check_stored import check_stored
 from fcca.models.files import damage_as_invalid_input
 from fcca.selection import OptimalSelection
 from mixed_tables import loans

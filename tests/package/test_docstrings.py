@@ -10,7 +10,12 @@ import fcca
 from real_data import imported
 
 #: Libraries that the examples of a module need besides the dependencies of fcca.
-NEEDED = {"fcca.dask": "dask", "fcca.export._sql": "sqlglot", "fcca.export._onnx": "onnx", "fcca.export._files": "skops"}
+NEEDED = {
+    "fcca.dask": "dask",
+    "fcca.export._to_sql": "sqlglot",
+    "fcca.export._to_onnx": "onnx",
+    "fcca.export._save_and_load": "skops",
+}
 
 
 def modules_with_examples():

@@ -1,17 +1,17 @@
 """Write, read and verify certificates.
 
-A certificate is the JSON record of what was found and proven. It is verified from the rows and the black box.
+A certificate is the JSON record of all results and proofs. :func:`verify` recomputes it from the rows and the black box.
 """
 
+from fcca.certificates._certificate_reader import CertificateDocument, read_certificate
+from fcca.certificates._certificate_writer import certificate, written_certificate as written_certificate
 from fcca.certificates._fingerprints import (
     data_fingerprint,
     model_fingerprint,
     positions_of_categories as positions_of_categories,
 )
-from fcca.certificates._reading import CertificateDocument, read_certificate
 from fcca.certificates._verdict import FAILED as FAILED, PASSED as PASSED, Check, Verification
-from fcca.certificates._verify import verify
-from fcca.certificates._writing import certificate, written_certificate as written_certificate
+from fcca.certificates._verify_certificate import verify
 
 __all__ = [
     "CertificateDocument",

@@ -1,4 +1,4 @@
-"""Checks of every counterfactual, without any search: from rows, rules and black box."""
+"""Check every counterfactual from rows, rules and black box, without a search."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from collections import Counter
 
 import numpy as np
 
-from fcca.certificates._distances import Measure
-from fcca.certificates._evidence import NEAR, Bools, Floats, Longs, Material, is_near, named_rows, problem_of_rows
+from fcca.certificates._evidence import NEAR, Bools, Evidence, Floats, Longs, is_near, named_rows, problem_of_rows
+from fcca.certificates._recomputed_distances import RecomputedDistances
 from fcca.models import TreeEnsemble
 
-SINGLE_PRECISION = 1e-6  # of the size of a score that is summed in 32 bits
+SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relative to their size
 
 
-def rows_searched(given: Material) -> list[str]:
-    """Check that exactly the rows predicted correctly within the band are there."""
+def rows_searched(given: Evidence) -> list[str]:
+    """Check that exactly the correctly predicted rows within the band have a counterfactual."""
     stated, numbers = given.points.row, given.numbers
     problems = []
     if twice := [row for row, n in Counter(stated.tolist()).items() if n > 1]:
-        problems.append(f"more than one counterfactual of {named_rows(twice)}")
+        problems.append(f"{named_rows(twice)}: more than one counterfactual")
     problems += problem_of_rows(np.setdiff1d(stated, numbers), "not among the training rows")
     expected = numbers[given.should_be_searched]
     missing, extra = np.setdiff1d(expected, stated), np.setdiff1d(np.intersect1d(stated, numbers), expected)
-    problems += problem_of_rows(missing, "no counterfactual, but there should be one")
-    problems += problem_of_rows(extra, "a counterfactual, but the black box gets it wrong, or p0 and p1 leave it out")
+    problems += problem_of_rows(missing, "the counterfactual is missing")
+    problems += problem_of_rows(extra, "a counterfactual, but the prediction is wrong or outside p0 and p1")
     if not given.may_end_open:
-        words = "called feasible or unknown, as no search ends without a time limit"
+        words = "the status is feasible or unknown, but without a time limit every search ends with a proof"
         problems += _of_points(given, {words: given.left_open})
     counted = Counter(given.points.status)
     if dict(counted) != {name: n for name, n in given.stated.statuses.items() if n}:
-        problems.append(f"the statuses counted are {dict(counted)}, not {given.stated.statuses}")
+        problems.append(f"the counterfactuals have the statuses {dict(counted)}, but {given.stated.statuses} is stated")
     return problems
 
 
-def moves_start(given: Material) -> list[str]:
-    """Check that every move starts at its row's value and ends at another.
+def moves_start(given: Evidence) -> list[str]:
+    """Check that every move starts at its row's value and ends at another one.
 
-    No column of a row moves twice.
+    A column of a row moves at most once.
     """
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
@@ -48,18 +48,20 @@ def moves_start(given: Material) -> list[str]:
     own = given.before[given.move_point, points.move_feature]
     origin, unknown = given.origin
     elsewhere = unknown | ~((own == origin) | (np.isnan(own) & np.isnan(origin)))
-    problems += _of_moves(given, elsewhere, "does not start at the value that the row has")
+    problems += _of_moves(given, elsewhere, "does not start at the value of the row")
     landing, nothing = given.landing
-    problems += _of_moves(given, nothing | np.isnan(landing) | (landing == own), "ends at no other value of its column")
+    problems += _of_moves(
+        given, nothing | np.isnan(landing) | (landing == own), "does not end at another value of the column"
+    )
     moved = np.bincount(given.move_point, minlength=len(points.row)) > 0
     wrong = {
-        "optimal or feasible by the status, but nothing moves": given.answered & ~moved,
-        "no counterfactual by the status, but moves": given.without_answer & moved,
+        "the status is optimal or feasible, but nothing moves": given.claims_flip & ~moved,
+        "the status is infeasible or unknown, but there are moves": given.without_counterfactual & moved,
     }
     return problems + _of_points(given, wrong)
 
 
-def range_and_rules(given: Material) -> list[str]:
+def range_and_rules(given: Evidence) -> list[str]:
     """Check that every change stays in the training range and keeps the rules."""
     problems = []
     feature = given.points.move_feature
@@ -72,25 +74,25 @@ def range_and_rules(given: Material) -> list[str]:
     for j in np.unique(feature[is_category]).tolist():
         mine = feature == j
         unseen[mine] = ~np.isin(landing[mine], given.table[:, j])
-    problems += _of_moves(given, unseen, "ends at a category that no training row has")
-    broken = "a rule is broken, or a missing value filled in that has to stay"
-    return problems + _of_points(given, {broken: given.answered & ~given.keeps_rules})
+    problems += _of_moves(given, unseen, "ends at a category that does not occur in the training rows")
+    broken = "a rule is broken, or a missing value is filled in without Fillable"
+    return problems + _of_points(given, {broken: given.claims_flip & ~given.keeps_rules})
 
 
 def _range(table: Floats) -> tuple[Floats, Floats]:
     return np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
 
 
-def landings(given: Material) -> list[str]:
+def landings(given: Evidence) -> list[str]:
     """Check that numbers land on the nearest training value of their cell.
 
-    A cell without training values is landed on in its middle.
+    In a cell without training values they land on its middle.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
-        return []  # a linear model has no cells: a change ends where the answer turns, which the costs are about
+        return []  # a linear model has no cells: a change ends where the prediction flips, and the costs check that
     rules = given.stated.parameters.rules
-    # The check of rules covers those that land on limits.
+    # The check of the rules covers columns that land on limits.
     bounded = {name for rule in rules if rule.lands_on == "limits" for name in rule.columns}
     free = {name for rule in rules if rule.lands_on == "any" for name in rule.columns}
     low, high = _range(given.table)
@@ -107,17 +109,15 @@ def landings(given: Material) -> list[str]:
         values = values[~np.isnan(values)]
         move = given.origin[0][mine], given.landing[0][mine]
         wrong[mine] = ~_lands_well(*move, cuts, values, (low[j], high[j]), name in free)
-    return _of_moves(
-        given, wrong, "lands neither on the nearest training value of the cell that it enters nor in its middle"
-    )
+    return _of_moves(given, wrong, "lands neither on the nearest training value of the cell it enters nor on its middle")
 
 
 def _lands_well(
     origin: Floats, landing: Floats, cuts: Floats, values: Floats, box: tuple[float, float], free: bool
 ) -> Bools:
-    """Per move of a numeric column, True where it lands on an allowed value.
+    """Check which moves of a numeric column land on an allowed value.
 
-    With ``free``, a rule may have led it to another training value of its cell.
+    With ``free``, a rule may have led a move to another training value of its cell.
     """
     cell = np.searchsorted(cuts, landing)
     ends = np.concatenate([[-np.inf], cuts, [np.inf]])
@@ -137,41 +137,41 @@ def _lands_well(
     return well
 
 
-def answers(given: Material) -> list[str]:
-    """Check that the black box predicts the target, and that its score leads by the margin.
+def predictions(given: Evidence) -> list[str]:
+    """Check that the black box predicts the target by the margin.
 
     The target of an unverified counterfactual leads by its score, but the black box does not predict it or a rule is broken.
     """
-    target, claims = given.target_code, given.answered | given.unverified
+    target, claims = given.target_code, given.claims_flip | given.unverified
     named = target >= 0
     stated = np.array([label is not None for label in given.points.target], dtype=np.bool_)
-    asked = np.flatnonzero(claims & named & _moves_somewhere(given))
+    usable = np.flatnonzero(claims & named & _moves_to_values(given))
     claimed, flipped, leads = (np.zeros(len(given.at), dtype=np.bool_) for _ in range(3))
-    if len(asked):
-        claimed[asked] = given.answered[asked]
-        flipped[asked] = given.engine.predict(given.after[asked]) == given.engine.model.classes[target[asked]]
-        leads[asked] = _lead(given, asked) >= given.engine.problem.margin
+    if len(usable):
+        claimed[usable] = given.claims_flip[usable]
+        flipped[usable] = given.engine.predict(given.after[usable]) == given.engine.model.classes[target[usable]]
+        leads[usable] = _lead(given, usable) >= given.engine.problem.margin
     wrong = {
-        "the target is no class of the black box": claims & ~named,
-        "the target is the class that the row has already": claims & named & (target == given.own_class),
-        "no counterfactual by the status, but a target": given.without_answer & stated,
-        "the black box's own predict does not answer the changed row with the target": claimed & ~flipped,
-        "the margin is missed": claimed & flipped & ~leads,
-        "called unverified, but the black box is flipped": given.unverified & flipped & given.keeps_rules,
-        "called unverified, but by the scores its target does not win by the margin either": given.unverified & ~leads,
+        "the target is not a class of the black box": claims & ~named,
+        "the target is the class of the unchanged row": claims & named & (target == given.own_class),
+        "the status is infeasible or unknown, but there is a target": given.without_counterfactual & stated,
+        "the black box does not predict the target for the changed row": claimed & ~flipped,
+        "the score of the target does not lead by the margin": claimed & flipped & ~leads,
+        "the status is unverified, but the black box is flipped": given.unverified & flipped & given.keeps_rules,
+        "the status is unverified, but the score of the target does not lead by the margin": given.unverified & ~leads,
     }
     return _of_points(given, wrong)
 
 
-def _moves_somewhere(given: Material) -> Bools:
-    """Points whose moves all end at a value; a black box may refuse others."""
-    somewhere = np.ones(len(given.at), dtype=np.bool_)
-    somewhere[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
-    return somewhere
+def _moves_to_values(given: Evidence) -> Bools:
+    """Mask of counterfactuals whose moves all end at a known value; a black box may refuse others."""
+    usable = np.ones(len(given.at), dtype=np.bool_)
+    usable[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
+    return usable
 
 
-def _lead(given: Material, which: Longs) -> Floats:
-    """Lead of the targets' scores over the next class, plus a rounding tolerance."""
+def _lead(given: Evidence, which: Longs) -> Floats:
+    """Lead of the target's score over the next class, plus a rounding tolerance."""
     model = given.engine.model
     scores = given.engine.scores(given.after[which])
     target = given.target_code[which]
@@ -188,28 +188,28 @@ def _lead(given: Material, which: Longs) -> Floats:
     return counted
 
 
-def costs(given: Material) -> list[str]:
+def costs(given: Evidence) -> list[str]:
     """Check that every cost is the sum over its moves."""
-    counted = given.answered | given.unverified
+    counted = given.claims_flip | given.unverified
     cost = _costs(given)
     wrong = counted & ~(np.isfinite(given.points.cost) & is_near(np.where(counted, given.points.cost, cost), cost))
     if not wrong.any():
         return []
-    numbers = f"{given.points.cost[wrong][0]:.12g} instead of {cost[wrong][0]:.12g}"
-    return _of_points(given, {f"another cost is stated than the moves add up to, {numbers}": wrong})
+    numbers = f"{given.points.cost[wrong][0]:.12g}, but the moves cost {cost[wrong][0]:.12g}"
+    return _of_points(given, {f"the stated cost is {numbers}": wrong})
 
 
-def _costs(given: Material) -> Floats:
+def _costs(given: Evidence) -> Floats:
     search, rules = given.stated.parameters.search, given.stated.parameters.rules
     weight = {name: factor for rule in rules for name, factor in rule.cost_factors.items()}
     group = {name: rule.group[0] for rule in rules for name in rule.group}
-    distance_of = Measure.of(given)
+    distance_of = RecomputedDistances.of(given)
     total = np.zeros(len(given.at))
     switched: set[tuple[int, str]] = set()
     origin, landing = given.origin[0], given.landing[0]
     for k, (point, j) in enumerate(zip(given.move_point.tolist(), given.points.move_feature.tolist(), strict=True)):
         name = given.stated.columns[j]
-        if name in group:  # a switch of a group is one change
+        if name in group:  # a switch within a group is one change
             if (point, group[name]) in switched:
                 continue
             switched.add((point, group[name]))
@@ -220,37 +220,37 @@ def _costs(given: Material) -> Floats:
     return total
 
 
-def bounds(given: Material) -> list[str]:
-    """Check that bounds fit to costs and statuses."""
+def bounds(given: Evidence) -> list[str]:
+    """Check that bounds agree with costs and statuses."""
     points = given.points
     with np.errstate(invalid="ignore"):
-        above = ~given.without_answer & (points.bound > points.cost * (1 + NEAR) + NEAR)
+        above = ~given.without_counterfactual & (points.bound > points.cost * (1 + NEAR) + NEAR)
         apart = ~above & ~is_near(points.bound, points.cost)
     below = apart & given.unverified & (not given.may_end_open)
     bounded = np.isfinite(points.bound)
     wrong = {
-        "the bound lies above the cost": above,
-        "called optimal, but the bound lies below the cost": apart & (given.status == "optimal"),
-        "the bound lies below the cost, as no search ends without a time limit": below,
-        "no counterfactual by the status, but a cost": given.without_answer & np.isfinite(points.cost),
-        "called infeasible, but there is a bound": (given.status == "infeasible") & bounded,
-        "called unknown, but nothing is below any bound": (given.status == "unknown") & ~bounded,
+        "the bound is above the cost": above,
+        "the status is optimal, but the bound is below the cost": apart & (given.status == "optimal"),
+        "the bound is below the cost, but without a time limit every search ends with a proof": below,
+        "the status is infeasible or unknown, but there is a cost": given.without_counterfactual & np.isfinite(points.cost),
+        "the status is infeasible, but there is a bound": (given.status == "infeasible") & bounded,
+        "the status is unknown, but there is no bound": (given.status == "unknown") & ~bounded,
     }
     return _of_points(given, wrong)
 
 
-# --- words ----------------------------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------------------------------
 
 
-def _of_points(given: Material, wrong: dict[str, Bools]) -> list[str]:
-    """The problems of counterfactuals: in words, and which have them."""
+def _of_points(given: Evidence, wrong: dict[str, Bools]) -> list[str]:
+    """Describe problems of counterfactuals; ``wrong`` maps a description to a mask."""
     return [text for words, which in wrong.items() for text in problem_of_rows(given.points.row[which], words)]
 
 
-def _of_moves(given: Material, wrong: Bools, what: str) -> list[str]:
+def _of_moves(given: Evidence, wrong: Bools, what: str) -> list[str]:
     at = np.flatnonzero(wrong)
     if len(at) == 0:
         return []
     column = given.stated.columns[int(given.points.move_feature[at[0]])]
     rows = np.unique(given.points.move_row[at])
-    return [f"a move of {named_rows(rows)}, of column {column!r}, {what}"]
+    return [f"{named_rows(rows)}: a move of column {column!r} {what}"]

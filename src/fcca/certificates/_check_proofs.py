@@ -12,9 +12,9 @@ import numpy as np
 from fcca.certificates._evidence import (
     NEAR,
     Bools,
+    Evidence,
     Floats,
     Longs,
-    Material,
     NotChecked,
     is_near,
     named_rows,
@@ -26,23 +26,22 @@ from fcca.milp import ANY_OTHER_CLASS, LinearSearch, Task
 from fcca.models import LinearModel
 from fcca.utils import progress_bar
 
-TOLERANCE = 1e-8  # both proofs are exact to 1e-9, relative where costs are large
-PROGRAM, SEARCH = "by a mixed-integer program on HiGHS", "by fcca's own search"
+TOLERANCE = 1e-8  # both proofs are exact to 1e-9, relative for large costs
+PROGRAM, SEARCH = "by a mixed-integer program on HiGHS", "by fcca's search"
 
 
 @dataclass
 class Proofs:
     """New proofs for some counterfactuals.
 
-    Costs and bounds are infinite where nothing flips the black box.
-
     Attributes
     ----------
     cost, bound : ndarray
+        Infinite if no change flips the black box.
     proven : ndarray of bool
         True if the cost is proven minimal, or infeasibility is proven.
     by_program : ndarray of bool
-        Whether a program proved it that shares nothing with the search.
+        True if the proof comes from a mixed-integer program, which is independent of the search.
     """
 
     cost: Floats
@@ -51,11 +50,11 @@ class Proofs:
     by_program: Bools
 
 
-def optima(given: Material) -> list[str] | str:
+def optima(given: Evidence) -> list[str] | str:
     """Re-prove some counterfactuals; return problems, or counts by method."""
     chosen, drawn = _chosen(given)
     if len(chosen) == 0:
-        raise NotChecked("No counterfactual was to be proven anew.")
+        raise NotChecked("The sample is empty, so no counterfactual was re-proven.")
     searched, unverified = chosen[~given.unverified[chosen]], chosen[given.unverified[chosen]]
     proofs = _proofs(given, searched)
     problems, n_again = _unverified_again(given, unverified)
@@ -66,18 +65,18 @@ def optima(given: Material) -> list[str] | str:
     counted = ((by_program, PROGRAM), (by_search, SEARCH), (n_again, "unverified as before"))
     parts = [f"{count:,} {way}" for count, way in counted if count]
     left = n - by_program - by_search - n_again
-    parts += [f"{left:,} not within the time limit, and nothing cheaper was found"] if left else []
-    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} proven anew: {', '.join(parts)}"
-    doubts = _words_on_open(given, searched, proofs)
+    parts += [f"{left:,} not within the time limit, without finding a cheaper one"] if left else []
+    words = f"{n:,} of {len(given.at):,} counterfactuals{drawn} re-proven: {', '.join(parts)}"
+    doubts = _describe_unproven(given, searched, proofs)
     if (left or doubts) and not problems:
         raise NotChecked(f"{words}.{doubts}")
     return problems or words
 
 
-def _chosen(given: Material) -> tuple[Longs, str]:
-    """The counterfactuals to re-prove, and how they were drawn.
+def _chosen(given: Evidence) -> tuple[Longs, str]:
+    """The counterfactuals to re-prove, and a description of the draw.
 
-    Unverified ones that break a rule are always among them: no other check tells them from honest ones.
+    Unverified ones that break a rule are always included, because no other check can detect a false claim among them.
     """
     n, sample, random_state = len(given.at), given.effort.sample, given.effort.random_state
     if sample is None or sample >= n:
@@ -88,7 +87,7 @@ def _chosen(given: Material) -> tuple[Longs, str]:
     return chosen, f", drawn with random_state {random_state},"
 
 
-def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]:
+def _contradictions(given: Evidence, chosen: Longs, proofs: Proofs) -> list[str]:
     cost, bound, rows = given.points.cost[chosen], given.points.bound[chosen], given.points.row[chosen]
     status = given.status[chosen]
     with np.errstate(invalid="ignore"):
@@ -99,12 +98,12 @@ def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]
         flips = (status == "infeasible") & np.isfinite(proofs.cost)
         beyond = (status == "feasible") & (proofs.cost < bound - room)
         beyond_open = (status == "unknown") & (proofs.cost < bound - little)
-    above_bound = "a bound of {bound:.12g}, but there is a change at {proven:.12g}"
+    above_bound = "the bound is {bound:.12g}, but a change costs {proven:.12g}"
     problems = []
     for wrong, words in (
-        (cheaper, "not optimal, there is a change at {proven:.12g}, cheaper than {cost:.12g}"),
-        (dearer, "a cost of {cost:.12g}, but it is proven that nothing is below {proven_bound:.12g}"),
-        (flips, "called infeasible, but a change at {proven:.12g} flips the black box"),
+        (cheaper, "not optimal, because a change costs {proven:.12g}, cheaper than {cost:.12g}"),
+        (dearer, "the stated cost is {cost:.12g}, but no change costs less than {proven_bound:.12g}"),
+        (flips, "the status is infeasible, but a change that costs {proven:.12g} flips the black box"),
         (beyond, above_bound),
         (beyond_open, above_bound),
     ):
@@ -115,18 +114,18 @@ def _contradictions(given: Material, chosen: Longs, proofs: Proofs) -> list[str]
     return problems
 
 
-# --- ways to prove --------------------------------------------------------------------------------------------------------
+# --- proofs ---------------------------------------------------------------------------------------------------------------
 
 
-def _proofs(given: Material, chosen: Longs) -> Proofs:
+def _proofs(given: Evidence, chosen: Longs) -> Proofs:
     n = len(chosen)
     proofs = Proofs(np.full(n, np.inf), np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_))
     is_linear = isinstance(given.engine.model, LinearModel)
-    if not (is_linear and given.engine.problem.lambda2 > 0):  # no program has squares
+    if not (is_linear and given.engine.problem.lambda2 > 0):  # the linear programs have no squared costs
         limits = limits_for(given.limits, chosen)
-        with progress_bar("Proving optima anew", n, given.effort.shown) as progress:
-            told = (lambda done: None) if progress is None else progress
-            (_by_linear_programs if is_linear else _by_tree_programs)(given, chosen, limits, proofs, told)
+        with progress_bar("Re-proving optima", n, given.effort.shown) as progress:
+            report = (lambda done: None) if progress is None else progress
+            (_by_linear_programs if is_linear else _by_tree_programs)(given, chosen, limits, proofs, report)
         proofs.by_program[:] = True
     if not proofs.proven.all():
         _by_search(given, chosen, proofs)
@@ -134,9 +133,9 @@ def _proofs(given: Material, chosen: Longs) -> Proofs:
 
 
 def _by_tree_programs(
-    given: Material, chosen: Longs, limits: Limits | None, proofs: Proofs, told: Callable[[int], None]
+    given: Evidence, chosen: Longs, limits: Limits | None, proofs: Proofs, report: Callable[[int], None]
 ) -> None:
-    """Trees, under any rules."""
+    """Re-prove counterfactuals of trees, under any rules."""
     engine = CounterfactualEngine(given.estimator, given.engine.problem, method="milp", like=given.rows.X)
     engine.observe(given.table)
     engine.cells.distances = given.distances
@@ -147,13 +146,13 @@ def _by_tree_programs(
         feature_names=given.stated.columns,
         limits=limits,
         time_limit=given.effort.time_limit,
-        progress=told,
+        progress=report,
     )
-    proofs.cost[:], proofs.bound[:] = _shown(found)
+    proofs.cost[:], proofs.bound[:] = _proven(found)
     proofs.proven[:] = found.is_status("optimal", "infeasible")
 
 
-def _shown(found: Counterfactuals) -> tuple[Floats, Floats]:
+def _proven(found: Counterfactuals) -> tuple[Floats, Floats]:
     """Proven costs and bounds; an unverified counterfactual proves nothing."""
     sure = ~found.is_status("unverified")
     cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
@@ -161,7 +160,7 @@ def _shown(found: Counterfactuals) -> tuple[Floats, Floats]:
 
 
 def _by_linear_programs(
-    given: Material, chosen: Longs, limits: Limits | None, proofs: Proofs, told: Callable[[int], None]
+    given: Evidence, chosen: Longs, limits: Limits | None, proofs: Proofs, report: Callable[[int], None]
 ) -> None:
     engine, time_limit = given.engine, given.effort.time_limit
     model, problem = engine.model, engine.problem
@@ -178,14 +177,14 @@ def _by_linear_programs(
         outcome = search.solve(k, given.before[point], own_class, target, problem.margin, ends)
         proofs.cost[k], proofs.bound[k] = outcome.cost, outcome.bound
         proofs.proven[k] = STATUSES[outcome.status] in ("optimal", "infeasible")
-        told(k + 1)
+        report(k + 1)
 
 
-def _by_search(given: Material, chosen: Longs, proofs: Proofs) -> None:
-    """Search again, by the model's own search, what no program has proven."""
+def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
+    """Search again for the counterfactuals that no program has proven."""
     which = np.flatnonzero(~proofs.proven)
     found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), given.effort.time_limit)
-    cost, bound = _shown(found)
+    cost, bound = _proven(found)
     proofs.cost[which] = np.minimum(proofs.cost[which], cost)
     proofs.bound[which] = np.maximum(proofs.bound[which], bound)
     proofs.proven[which] = found.is_status("optimal", "infeasible")
@@ -194,33 +193,33 @@ def _by_search(given: Material, chosen: Longs, proofs: Proofs) -> None:
 
 # --- counterfactuals without a proof --------------------------------------------------------------------------------------
 
-# Moves of feasible, unknown and unverified counterfactuals cross no thresholds, so whoever wants a threshold gone could call
-# its counterfactuals one of these. That time ran out cannot be checked by anybody, and is never taken for checked.
+# Feasible, unknown and unverified counterfactuals cross no thresholds. A forger could hide a threshold by giving one of these
+# statuses to its counterfactuals. Nobody can check that a time limit ended a search, so such a claim never counts as checked.
 
 
-def _words_on_open(given: Material, chosen: Longs, proofs: Proofs) -> str:
+def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
     """Describe claims about unproven searches, which cannot be checked."""
-    is_none = np.zeros(len(given.at), dtype=np.bool_)
-    is_none[chosen] = proofs.proven & np.isinf(proofs.cost)
-    left = np.flatnonzero(given.left_open & ~is_none)
+    is_infeasible = np.zeros(len(given.at), dtype=np.bool_)
+    is_infeasible[chosen] = proofs.proven & np.isinf(proofs.cost)
+    left = np.flatnonzero(given.left_open & ~is_infeasible)
     if len(left) == 0:
         return ""
-    counted = "1 counterfactual is" if len(left) == 1 else f"{len(left):,} counterfactuals are"
+    counted = "1 search" if len(left) == 1 else f"{len(left):,} searches"
     words = (
-        f" {counted} said to have been ended before a proof, {named_rows(given.points.row[left])}, which nobody can check; "
-        "what they cross is missing among the thresholds"
+        f" The certificate states that {counted} ended before a proof ({named_rows(given.points.row[left])}), which cannot "
+        "be checked. The thresholds that they would cross are not counted"
     )
     unknown = given.status[chosen] == "unknown"
     if len(found := np.flatnonzero(unknown & np.isfinite(proofs.cost))):
         rows = named_rows(given.points.row[chosen[found]])
-        words += f". There is a change, called unknown, of {rows}: at {proofs.cost[found[0]]:.6g}"
+        words += f". The status unknown is wrong for {rows}: a change costs {proofs.cost[found[0]]:.6g}"
     return words
 
 
-def _unverified_again(given: Material, chosen: Longs) -> tuple[list[str], int]:
-    """Search unverified counterfactuals again; return problems, and how many are unverified again.
+def _unverified_again(given: Evidence, chosen: Longs) -> tuple[list[str], int]:
+    """Search again for unverified counterfactuals; return problems, and how many are unverified again.
 
-    The same change is to be found, and to be denied again.
+    The search must find the same change, and the black box must reject it again.
     """
     if len(chosen) == 0:
         return [], 0
@@ -230,12 +229,12 @@ def _unverified_again(given: Material, chosen: Longs) -> tuple[list[str], int]:
     problems: list[str] = []
 
     def wrong(which: Bools, words: str) -> None:
-        problems.extend(problem_of_rows(given.points.row[chosen[which & ~again]], f"called unverified, but {words}"))
+        problems.extend(problem_of_rows(given.points.row[chosen[which & ~again]], f"the status is unverified, but {words}"))
 
     room = NEAR * np.maximum(1.0, cost)
     wrong(is_near(bound, cost) & (found.cost < cost - room), "there is a cheaper change")
     none_below = np.where(found.is_status("infeasible"), np.inf, found.bound) > cost + room
-    wrong(none_below, "it is proven that no change that is allowed costs so little")
+    wrong(none_below, "every allowed change is proven to cost more")
     kept = found.is_status("optimal") & ~given.keeps_rules[chosen] & ~none_below
-    wrong(kept, "there is a change that keeps the rules it breaks")
+    wrong(kept, "another change keeps the rules that this one breaks")
     return problems, int(again.sum())

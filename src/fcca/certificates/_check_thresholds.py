@@ -1,4 +1,4 @@
-"""Checks of the thresholds: counted again from the moves, selected again."""
+"""Check the thresholds: count them again from the moves, and repeat the selection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fcca.certificates._evidence import NEAR, Bools, Longs, Material, NotChecked, is_near, named_rows, told_apart
+from fcca.certificates._evidence import NEAR, Bools, Evidence, Longs, NotChecked, is_near, named_rows, typed_label
 from fcca.constraints import Limits
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import CrossingCounts, DecidingValues, crossings, find_deciding_values, most_thresholds
@@ -21,17 +21,17 @@ from fcca.thresholds import ThresholdTable
 NAMED = 3
 
 
-def deciding_missing_values(given: Material) -> list[str]:
-    """Search again for all missing values that decide by themselves."""
+def deciding_missing_values(given: Evidence) -> list[str]:
+    """Search again for all missing values that alone decide a prediction."""
     points = given.points
     listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
     if twice := sorted(row for (row, _), n in listed.items() if n > 1):
-        return [f"a missing value of {named_rows(twice)} is said to decide more than once"]
+        return [f"{named_rows(twice)}: a missing value is listed more than once"]
     stated = set(listed)
     if given.search.columns is None or not np.isnan(given.before).any():
-        return [f"there are no missing values, but {len(stated)} of them are said to decide"] if stated else []
+        return [f"{len(stated)} missing values are listed, but the rows have none"] if stated else []
     if len(others := np.setdiff1d(points.gap_row, points.row)):
-        return [f"a missing value of {named_rows(others)} is said to decide, but there is no counterfactual"]
+        return [f"{named_rows(others)}: a missing value is listed, but there is no counterfactual"]
     limit = given.effort.time_limit
     ends = np.inf if limit is None else monotonic() + limit
     found = given.as_found()
@@ -45,27 +45,27 @@ def deciding_missing_values(given: Material) -> list[str]:
     true = set(zip(points.row[gaps.point].tolist(), gaps.feature.tolist(), strict=True))
     problems = []
     if wrong := sorted(stated - true):
-        problems.append(f"a missing value of {named_rows([row for row, _ in wrong])} is said to decide, and does not")
+        problems.append(f"{named_rows([row for row, _ in wrong])}: a missing value is listed, but does not decide")
     if left := sorted(true - stated):
         rows = named_rows([row for row, _ in left])
         if not problems and given.stated.parameters.search_is_limited:
             raise NotChecked(
-                f"A missing value of {rows} decides, and is not listed. The certificate's time limit may have kept it from "
-                "being found, which nobody can check: what it would add to the thresholds is left out."
+                f"{rows[0].upper()}{rows[1:]}: a missing value decides, but is not listed. The certificate's time limit may "
+                "have ended that search, which cannot be checked. Its threshold is not counted."
             )
-        problems.append(f"a missing value of {rows} decides, and is not listed")
+        problems.append(f"{rows}: a missing value decides, but is not listed")
     return problems
 
 
-def found(given: Material) -> list[str]:
+def thresholds_found(given: Evidence) -> list[str]:
     """Count, merge and round the conditions that the moves cross, and compare."""
-    answers = given.as_found()
+    counterfactuals = given.as_found()
     points = given.points
     gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
-    crossed = crossings(given.engine, answers, given.search.columns, gaps)
-    weight = given.weight[answers.rows[crossed.point]]
+    crossed = crossings(given.engine, counterfactuals, given.search.columns, gaps)
+    weight = given.weight[counterfactuals.rows[crossed.point]]
     table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
-    counts = CrossingCounts(table, answers.counts(), len(given.table), 1, 0.0, 1.0)
+    counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)
     try:
         merged, _ = given.search.merged(counts)
     except FCCAError as error:
@@ -79,43 +79,43 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
     mine, theirs = _conditions(computed), _conditions(stated)
     problems = []
     if more := [theirs[key][0] for key in theirs if key not in mine]:
-        problems.append(f"no counterfactual crosses {_listed(more)} as stated")
+        problems.append(f"{_listed(more)} is stated, but no counterfactual crosses it")
     if fewer := [mine[key][0] for key in mine if key not in theirs]:
-        problems.append(f"the counterfactuals cross {_listed(fewer)}, which is not stated")
+        problems.append(f"the counterfactuals cross {_listed(fewer)}, but it is not stated")
     both = [key for key in mine if key in theirs]
     counted = [key for key in both if not is_near(theirs[key][1], mine[key][1])]
     if counted:
         name, n = mine[counted[0]]
-        problems.append(f"{name} is crossed by a weight of {n:g}, and its stated count is {theirs[counted[0]][1]:g}")
+        problems.append(f"{name} is crossed by a weight of {n:g}, but its stated count is {theirs[counted[0]][1]:g}")
     numbers = ("cut", "below", "above")
     if not problems and not all(
         np.allclose(getattr(stated, name), getattr(computed, name), rtol=NEAR, atol=0, equal_nan=True) for name in numbers
     ):
-        problems.append("the model's own cuts, or the training values around the thresholds, are others than stated")
+        problems.append("the cuts of the black box or the training values around the thresholds differ from the stated ones")
     if _described(stated) != _described(computed):
-        problems.append("the columns have other categories or gaps than stated")
-    elif stated.columns is not None and (others := _names_of_others(stated, computed)):
-        problems.append(f"no column is called {_listed([repr(name) for name in others])}")
+        problems.append("the categories or missing values of the columns differ from the stated ones")
+    elif stated.columns is not None and (others := _unknown_names(stated, computed)):
+        problems.append(f"there is no column named {_listed([repr(name) for name in others])}")
     return problems
 
 
 def _described(table: ThresholdTable) -> tuple[Any, ...]:
     """Columns and categories of a threshold table, for comparisons.
 
-    The type in which a classifier takes labels is left out: it depends on the type of the table.
+    The type of the labels that the black box takes is left out, because it depends on the type of the user's table.
     """
-    labels = (None if one is None else [told_apart(label) for label in one] for one in table.labels)
+    labels = (None if one is None else [typed_label(label) for label in one] for one in table.labels)
     if table.columns is None:
         return None, list(labels)
     columns = [
-        (column.missing, column.ignored, column.categories and [told_apart(label) for label in column.categories])
+        (column.missing, column.ignored, column.categories and [typed_label(label) for label in column.categories])
         for column in table.columns
     ]
     return columns, list(labels)
 
 
-def _names_of_others(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
-    """Column names that neither the table nor the black box has."""
+def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
+    """Column names that occur neither in the table nor in the black box."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
     nobody_named = not any(one.name for one in stated.columns or ())
     return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
@@ -136,54 +136,53 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
-# --- the choice among them ------------------------------------------------------------------------------------------------
+# --- selection ------------------------------------------------------------------------------------------------------------
 
 
-def kept(given: Material) -> list[str]:
-    """Check that the conditions kept are those that Q and the selection take."""
+def thresholds_kept(given: Evidence) -> list[str]:
+    """Check that Q and the selection keep exactly these conditions."""
     stated, Q = given.stated, given.stated.parameters.search["Q"]
-    table, asked = stated.found, stated.parameters.selection
+    table, requested = stated.found, stated.parameters.selection
     search = stated.parameters.search
     frequent = np.flatnonzero(most_frequent(table, Q, most_thresholds(search["preset"], search["max_thresholds"])))
     chosen = np.array(stated.kept)
-    if asked is None:
+    if requested is None:
         if stated.selection is not None:
-            return ["a proof of a selection is stated, but none was asked for"]
+            return ["the proof of a selection is stated, but the parameters have no selection"]
         if np.array_equal(chosen, frequent):
             return []
         return [
-            f"{len(frequent)} thresholds are crossed as often as Q={Q:g} and max_thresholds ask, "
-            f"but {len(chosen)} others are kept"
+            f"Q={Q:g} and max_thresholds keep {len(frequent)} thresholds, but the certificate keeps {len(chosen)} others"
         ]
     if stated.selection is None:
-        return ["a selection was asked for, but nothing is stated of its proof"]
+        return ["the parameters have a selection, but its proof is not stated"]
     if not np.isin(chosen, frequent).all():
-        return [f"thresholds are kept that Q={Q:g} leaves out"]
+        return [f"some thresholds are kept although Q={Q:g} drops them"]
     candidates = table.select(np.isin(np.arange(len(table)), frequent))
     try:
-        problems = _beyond_what_was_asked(asked, candidates, np.isin(frequent, chosen))
+        problems = _limits_exceeded(requested, candidates, np.isin(frequent, chosen))
     except FCCAError as error:
-        return [f"no selection can be asked for like that: {str(error).rstrip('.')}"]
-    learned = given.targets(asked["fit_to"])
+        return [f"the parameters of the selection cannot be used: {str(error).rstrip('.')}"]
+    learned = given.targets(requested["fit_to"])
     B = given.kept.binarize(given.table)
     rate = float(inconsistency_rate(B, learned, given.weight))
     claim = stated.selection
-    most = asked["max_inconsistency"]
+    most = requested["max_inconsistency"]
     if most is not None and rate > most + NEAR:
-        problems.append(f"the thresholds kept have an inconsistency of {rate:.9g}, and at most {most:.9g} was asked for")
+        problems.append(f"the thresholds kept have an inconsistency of {rate:.9g}, above max_inconsistency={most:.9g}")
     if abs(rate - claim.objective) > NEAR:
         problems.append(f"the thresholds kept have an inconsistency of {rate:.9g}, not {claim.objective:.9g}")
     if claim.lower_bound > claim.objective + NEAR:
-        problems.append("the lower bound of the selection lies above its inconsistency")
+        problems.append("the lower bound of the selection is above its inconsistency")
     if claim.optimal and most is None and claim.lower_bound < claim.objective - NEAR:
-        problems.append("the selection is called optimal, but its lower bound lies below its inconsistency")
+        problems.append("the selection is called optimal, but its lower bound is below its inconsistency")
     return problems or _selected_again(given, candidates, learned, B.shape[1])
 
 
-def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
-    """Check the limits of a selection; ``taken`` marks the candidates that it kept."""
-    OptimalSelection(**asked).check_parameters()
-    limits = {name: asked[name] for name in ("keep", "forbid", "per_feature", "max_features")}
+def _limits_exceeded(requested: dict[str, Any], candidates: ThresholdTable, taken: Bools) -> list[str]:
+    """Check the limits of a selection; ``taken`` marks the candidates it kept."""
+    OptimalSelection(**requested).check_parameters()
+    limits = {name: requested[name] for name in ("keep", "forbid", "per_feature", "max_features")}
     admissible = Admissible.of(candidates, **limits)
     names, problems = np.array(candidates.names(), dtype=object), []
     if (left := (admissible.state == KEPT) & ~taken).any():
@@ -192,38 +191,38 @@ def _beyond_what_was_asked(asked: dict[str, Any], candidates: ThresholdTable, ta
         problems.append(f"{_listed(names[wrong].tolist())} was forbidden, but is kept")
     per_feature = np.bincount(candidates.feature[taken], minlength=len(admissible.per_feature))
     for j in np.flatnonzero(per_feature > admissible.per_feature).tolist():
-        most = f"at most {admissible.per_feature[j]} may be"
+        most = f"at most {admissible.per_feature[j]} are allowed"
         problems.append(f"{per_feature[j]} thresholds of column {candidates.feature_names[j]!r} are kept, but {most}")
     n_features = int((per_feature > 0).sum())
     if n_features > admissible.max_features:
-        problems.append(f"thresholds of {n_features} columns are kept, but of at most {admissible.max_features} they may be")
+        problems.append(f"thresholds of {n_features} columns are kept, but at most {admissible.max_features} are allowed")
     return problems
 
 
-def _selected_again(given: Material, candidates: ThresholdTable, learned: Any, n_kept: int) -> list[str]:
-    asked, claim = given.stated.parameters.selection, given.stated.selection
-    assert asked is not None
+def _selected_again(given: Evidence, candidates: ThresholdTable, learned: Any, n_kept: int) -> list[str]:
+    requested, claim = given.stated.parameters.selection, given.stated.selection
+    assert requested is not None
     assert claim is not None
     limit = given.effort.time_limit
-    limits = {"time_limit": limit, "max_nodes": None if claim.optimal else asked["max_nodes"]}
-    selection = OptimalSelection(**(asked | limits))
+    limits = {"time_limit": limit, "max_nodes": None if claim.optimal else requested["max_nodes"]}
+    selection = OptimalSelection(**(requested | limits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
         try:
             best = selection.select(candidates, given.table, learned, given.weight)
-        except InvalidInputError as error:  # those kept are good enough, so only a limit keeps others from being found
+        except InvalidInputError as error:  # the kept thresholds are admissible, so only the limit can cause this
             raise NotChecked(f"The time limit ended the search: {error}") from error
-    if asked["max_inconsistency"] is None and n_kept != best.n_thresholds:
-        return [f"{n_kept} thresholds are kept, but {asked['n_thresholds']} were asked for"]
+    if requested["max_inconsistency"] is None and n_kept != best.n_thresholds:
+        return [f"{n_kept} thresholds are kept, but n_thresholds is {requested['n_thresholds']}"]
     same_size = best.n_thresholds == n_kept
     if claim.optimal and best.n_thresholds < n_kept:
-        return [f"{best.n_thresholds} thresholds will do, so {n_kept} are not the fewest"]
+        return [f"{best.n_thresholds} thresholds are enough, so {n_kept} are not the fewest"]
     if same_size and claim.optimal and best.inconsistency < claim.objective - NEAR:
-        return [f"other {n_kept} thresholds have an inconsistency of {best.inconsistency:.9g}, so these are not the best"]
+        return [f"{n_kept} other thresholds have an inconsistency of {best.inconsistency:.9g}, so these are not the best"]
     if same_size and best.inconsistency < claim.lower_bound - NEAR:
-        return [f"other {n_kept} thresholds have an inconsistency of {best.inconsistency:.9g}, below the stated lower bound"]
-    if not claim.optimal and best.is_optimal and asked["time_limit"] is None and asked["max_nodes"] is None:
-        return ["the thresholds kept are not called optimal, but their search ends without a limit"]
+        return [f"{n_kept} other thresholds have an inconsistency of {best.inconsistency:.9g}, below the stated lower bound"]
+    if not claim.optimal and best.is_optimal and requested["time_limit"] is None and requested["max_nodes"] is None:
+        return ["the thresholds kept are not called optimal, but without a limit the search ends with a proof"]
     if not best.is_optimal and (claim.optimal or best.lower_bound < claim.lower_bound - NEAR):
-        raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof; no better choice was found.")
+        raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof. No better selection was found.")
     return []

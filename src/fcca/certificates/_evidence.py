@@ -1,4 +1,4 @@
-"""The material of all checks: rows, black box, and the certificate as arrays."""
+"""The evidence of all checks: rows, black box, and the certificate as arrays."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.cells import Distances
+from fcca.certificates._certificate_reader import CertificateDocument, StatedCounterfactuals
+from fcca.certificates._certificate_writer import WITHOUT_COUNTERFACTUAL
 from fcca.certificates._fingerprints import plain_label
-from fcca.certificates._reading import CertificateDocument, Points
-from fcca.certificates._writing import WITHOUT_ANSWER
 from fcca.constraints import Limits, holds
 from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals, Moves
 from fcca.discretizers import ThresholdSearch
@@ -27,12 +27,12 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-NEAR = 1e-9  # what two sums of the same numbers may differ by, relative where they are large
+NEAR = 1e-9  # largest difference of two equal sums; relative for numbers above 1
 ROWS_NAMED = 3
 
 
 def is_near(one: Any, other: Any) -> Any:
-    """True where numbers are the same but for rounding."""
+    """True where numbers are equal up to rounding."""
     return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
 
 
@@ -48,44 +48,44 @@ def named_rows(rows: Sequence[int] | Longs) -> str:
 
 
 def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
-    """Describe a problem of some rows; return nothing for no rows."""
+    """Describe a problem of some rows; an empty list without rows."""
     return [f"{named_rows(rows)}: {what}"] if len(rows) else []
 
 
-def told_apart(label: Any) -> tuple[str, Any]:
-    """A label with its type: true differs from 1, and 1.0 does not."""
+def typed_label(label: Any) -> tuple[str, Any]:
+    """A label with its type, for comparisons: True differs from 1, but 1.0 does not."""
     plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
     return type(plain).__name__, plain
 
 
-def _positions(rows: Longs, known: Longs, otherwise: str) -> Longs:
-    """Positions of rows among known ones; raise NotChecked for an unknown row."""
+def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
+    """Positions of rows among known ones; raise NotChecked with the reason for an unknown row."""
     if not np.isin(rows, known).all():
-        raise NotChecked(otherwise)
+        raise NotChecked(reason)
     order = np.argsort(known, kind="stable")
     found: Longs = order[np.searchsorted(known, rows, sorter=order)]
     return found
 
 
 class NotChecked(Exception):  # noqa: N818
-    """Raised by a check that cannot be made, with the reason."""
+    """A check cannot be made; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """The work that checks may do.
+    """Limits on the work of the checks.
 
     Attributes
     ----------
     sample : int or None
-        Counterfactuals to re-prove, drawn at random; None for all.
+        Number of counterfactuals to re-prove, drawn at random. None: all.
     random_state : int or None
-        None draws one.
+        Seed of the draw. None: a random seed.
     time_limit : float or None
         Seconds for each search.
     n_jobs : int or None
     shown : bool
-        True shows progress bars where nobody has opened a display.
+        Whether to show progress bars.
     """
 
     sample: int | None = None
@@ -96,16 +96,16 @@ class Effort:
 
 
 @dataclass
-class Material:
-    """All that checks look at.
+class Evidence:
+    """The certificate, the training rows and the black box of a verification.
 
     Attributes
     ----------
     stated : CertificateDocument
     rows : TrainingTable
-        The rows that count.
+        The rows with a weight above 0.
     numbers : ndarray of int
-        What the certificate calls them.
+        Their row numbers in the certificate.
     estimator : fitted classifier
     effort : Effort
     """
@@ -120,7 +120,7 @@ class Material:
 
     @cached_property
     def search(self) -> ThresholdSearch:
-        """The discretizer's search with the box, cells and rules of these rows."""
+        """The discretizer's search, with the box, cells and rules of these rows."""
         given = self.stated.parameters
         parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
@@ -131,19 +131,19 @@ class Material:
 
     @property
     def engine(self) -> CounterfactualEngine:
-        """The engine, which has seen the rows."""
+        """The counterfactual engine, after it has observed the rows."""
         return self.search.engine
 
     @property
     def distances(self) -> Distances:
-        """What a distance of 1 is, by the parameters and these rows."""
+        """The units of distance, from the parameters and these rows."""
         distances = self.engine.cells.distances
         assert distances is not None
         return distances
 
     @cached_property
     def table(self) -> Floats:
-        """The rows in the classifier's codes."""
+        """The rows, encoded for the black box."""
         return self.search.encode(self.rows.X)
 
     @cached_property
@@ -153,7 +153,7 @@ class Material:
         return np.ones(len(self.rows.y)) if weight is None else np.asarray(weight, dtype=np.float64)
 
     @cached_property
-    def answers(self) -> NDArray[np.generic]:
+    def predictions(self) -> NDArray[np.generic]:
         """Predictions of the black box for the rows."""
         return self.engine.predict(self.table)
 
@@ -169,15 +169,15 @@ class Material:
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
         in_band: Bools = (confidence >= least) & (confidence <= search["p1"])
-        searched: Bools = (self.answers == self.rows.y) & in_band
+        searched: Bools = (self.predictions == self.rows.y) & in_band
         return searched
 
     @cached_property
     def may_end_open(self) -> bool:
-        """True where a search may honestly have ended without a proof.
+        """True if a search may have ended without a proof.
 
-        The searches of the core end with one unless the clock ends them. The programs that linear models with many classes,
-        with categories or under rules are solved by may be given up by HiGHS.
+        Without a time limit, every search of the core ends with a proof. Mixed-integer programs are an exception: HiGHS may
+        give up. They solve linear models with more than two classes, with categories or under rules.
         """
         stated, model = self.stated.parameters, self.engine.model
         by_programs = isinstance(model, LinearModel) and bool(model.n_outputs > 1 or model.effects or stated.rules)
@@ -185,7 +185,7 @@ class Material:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """The rules, compiled for the certificate's points."""
+        """The rules, compiled for the rows of the counterfactuals."""
         return self.search.limits(self.before)
 
     @cached_property
@@ -195,16 +195,16 @@ class Material:
         return found.select(np.isin(np.arange(len(found)), self.stated.kept))
 
     @cached_property
-    def learned(self) -> NDArray[Any]:
-        """Training labels of the tree: those given, or the black box's predictions."""
+    def training_labels(self) -> NDArray[Any]:
+        """Training labels of the tree: the given labels or the black box's predictions."""
         return self.targets(self.stated.parameters.fit_to)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
-        """The labels, or the black box's predictions."""
-        return np.asarray(self.rows.y if fit_to == "labels" else self.answers)
+        """The given labels or the black box's predictions."""
+        return np.asarray(self.rows.y if fit_to == "labels" else self.predictions)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search counterfactuals of some of the certificate's points again, by the engine's own search."""
+        """Search again for some of the counterfactuals, with the search that found them."""
         return self.engine.solve(
             self.table,
             self.at[which],
@@ -216,16 +216,16 @@ class Material:
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search again as in :meth:`solve`; counterfactuals that break a rule are unverified."""
+        """Search again as in :meth:`solve`, and mark counterfactuals that break a rule as unverified."""
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
-    # --- what the certificate says, by positions in the table ---------------------------------------------------------
+    # --- claims of the certificate, by positions in the table ---------------------------------------------------------
 
     @property
-    def points(self) -> Points:
+    def points(self) -> StatedCounterfactuals:
         """The counterfactuals."""
         if self.stated.points is None:
-            raise NotChecked("The rows came in pieces: the certificate has counts and no counterfactuals.")
+            raise NotChecked("The rows came in pieces, so the certificate has counts but no counterfactuals.")
         return self.stated.points
 
     @property
@@ -238,7 +238,7 @@ class Material:
     @cached_property
     def at(self) -> Longs:
         """Per counterfactual, the position of its row in the table."""
-        return _positions(self.points.row, self.numbers, "It is about rows that are not there.")
+        return _positions(self.points.row, self.numbers, "Some counterfactuals belong to rows that are not in the table.")
 
     @cached_property
     def move_point(self) -> Longs:
@@ -247,14 +247,14 @@ class Material:
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Per missing value that decides, the counterfactual of its row."""
+        """Per missing value that alone decides the prediction, the counterfactual of its row."""
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
-        return _positions(rows, self.points.row, "It has moves of rows without a counterfactual.")
+        return _positions(rows, self.points.row, "Some moves belong to rows without a counterfactual.")
 
     def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
-        """Values in the classifier's codes, NaN for missing ones; and a mask of unknown ones."""
+        """Encode values for the black box, NaN for missing ones; also return a mask of unknown ones."""
         codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
         for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
             if value is None:
@@ -270,14 +270,14 @@ class Material:
         if self.columns[j].categories is None:
             try:
                 return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-            except OverflowError:  # a whole number beyond all floats
+            except OverflowError:  # a whole number larger than any float
                 return None
-        return self._codes_of_labels[j].get(told_apart(value))
+        return self._codes_of_labels[j].get(typed_label(value))
 
     @cached_property
     def _codes_of_labels(self) -> list[dict[Any, float]]:
         labels = (column.categories or () for column in self.columns)
-        return [{told_apart(label): float(code) for code, label in enumerate(each)} for each in labels]
+        return [{typed_label(label): float(code) for code, label in enumerate(each)} for each in labels]
 
     @cached_property
     def origin(self) -> tuple[Floats, Bools]:
@@ -307,24 +307,24 @@ class Material:
         return np.array(self.points.status, dtype="U10")
 
     @cached_property
-    def answered(self) -> Bools:
-        """Counterfactuals that claim to flip the black box."""
+    def claims_flip(self) -> Bools:
+        """Counterfactuals with a status that says they flip the black box."""
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Counterfactuals that claim to flip the model that was read, not the black box."""
+        """Counterfactuals with a status that says the black box does not confirm them."""
         unverified: Bools = self.status == "unverified"
         return unverified
 
     @cached_property
-    def without_answer(self) -> Bools:
-        """Rows that claim to have no counterfactual."""
-        return np.isin(self.status, WITHOUT_ANSWER)
+    def without_counterfactual(self) -> Bools:
+        """Rows said to have no counterfactual: infeasible or unknown."""
+        return np.isin(self.status, WITHOUT_COUNTERFACTUAL)
 
     @cached_property
     def left_open(self) -> Bools:
-        """Counterfactuals whose search claims to have ended before its proof."""
+        """Counterfactuals with a status that says the search ended before its proof."""
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property
@@ -335,20 +335,20 @@ class Material:
 
     @cached_property
     def own_class(self) -> NDArray[np.int32]:
-        """Per counterfactual, the class of its row, as a position."""
-        return self.engine.class_index(self.answers[self.at])
+        """Per counterfactual, the position of the class predicted for its row."""
+        return self.engine.class_index(self.predictions[self.at])
 
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
-        """Per counterfactual, the target class, as a position; -1 for none."""
-        position = {told_apart(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
+        """Per counterfactual, the position of the target class; -1 for none."""
+        position = {typed_label(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
         targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
         return np.array(list(targets), dtype=np.int32)
 
     def as_found(self) -> Counterfactuals:
-        """The counterfactuals as the engine returns them, with recomputed cuts."""
+        """The counterfactuals in the form that the engine returns, with recomputed cuts."""
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
-            raise NotChecked("Some moves end at no value of their column.")
+            raise NotChecked("Some moves end at an unknown value of their column.")
         order = np.lexsort((self.points.move_feature, self.move_point))
         point, feature = self.move_point[order], self.points.move_feature[order].astype(np.int32)
         origin, landing = self.origin[0][order], self.landing[0][order]

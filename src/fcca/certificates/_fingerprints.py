@@ -1,9 +1,8 @@
-"""Fingerprints of tables and classifiers, which anybody can compute again.
+"""Reproducible fingerprints of tables and classifiers.
 
-A fingerprint is the SHA-256 of parts, one after the other, each with its length before it: eight bytes, the lowest first.
-Numbers are 64 bits wide with the lowest byte first; there is one zero and one missing value. Which parts there are, and in
-which order, is said in the documentation's page on certificates; whoever changes it here changes it there, and the word that
-the parts begin with.
+A fingerprint is the SHA-256 of a sequence of parts. Each part follows its length, as eight bytes in little-endian order.
+Numbers have 64 bits, also in little-endian order. There is one zero and one missing value. The page on certificates in the
+documentation lists the parts and their order. Whoever changes them here changes that page, and the first part: DATA or MODEL.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ from fcca.tables import Columns
 Floats = NDArray[np.float64]
 
 DATA, MODEL = "fcca-data-1", "fcca-model-1"
-# A calibration is a function without a text: what it answers to these scores stands for it.
+# A calibration is a function: its values at these scores represent it.
 PROBES = np.linspace(-32.0, 32.0, 4097)
 
 
-class Parts:
-    """Takes in parts; ``hexdigest`` is the fingerprint."""
+class FingerprintHash:
+    """A hash of parts; ``hexdigest`` is the fingerprint."""
 
     def __init__(self, begin: str) -> None:
         self._hash = hashlib.sha256()
         self.text(begin)
 
     def bytes(self, part: bytes) -> None:
-        """Take in a part."""
+        """Add bytes."""
         self._hash.update(len(part).to_bytes(8, "little"))
         self._hash.update(part)
 
     def text(self, part: str) -> None:
-        """Take in a text."""
+        """Add a text."""
         self.bytes(part.encode("utf-8", "surrogatepass"))
 
     def json(self, part: Any) -> None:
-        """Take in something as JSON without spaces, in ASCII."""
+        """Add a value as JSON without spaces, in ASCII."""
         self.text(json.dumps(part, separators=(",", ":"), allow_nan=False))
 
     def numbers(self, part: ArrayLike) -> None:
-        """Take in numbers, row by row where it is a table."""
+        """Add numbers; a table row by row."""
         values = np.atleast_1d(np.array(part, dtype="<f8", order="C")) + 0.0
         values[np.isnan(values)] = np.nan
         self.bytes(values.tobytes())
 
     def whole(self, part: ArrayLike) -> None:
-        """Take in whole numbers."""
+        """Add whole numbers."""
         self.bytes(np.ascontiguousarray(part, dtype="<i8").tobytes())
 
     def hexdigest(self) -> str:
@@ -75,20 +74,20 @@ def data_fingerprint(
     *,
     categories: Collection[int] = (),
 ) -> str:
-    """The fingerprint of a table with labels and weights.
+    """Fingerprint of a table with labels and weights.
 
-    It is the same for the same values, whatever their types.
+    Equal values give equal fingerprints, whatever their types.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
     weight : array-like of shape (n_rows,), optional
-        1 for every row where None.
+        None: 1 for every row.
     rows : array-like of shape (n_rows,), optional
-        What the rows are numbered by; 0, 1, … where None.
+        Row numbers. None: 0, 1, …
     categories : collection of int
-        Positions of columns that hold categories, even where these are numbers.
+        Positions of columns that hold categories, even if these are numbers.
 
     Returns
     -------
@@ -110,7 +109,7 @@ def data_fingerprint(
     numbers = np.arange(len(table)) if rows is None else np.asarray(rows, dtype=np.int64)
     weights = np.ones(len(table)) if weight is None else np.asarray(weight, dtype=np.float64)
     order = np.argsort(numbers, kind="stable")
-    parts = Parts(DATA)
+    parts = FingerprintHash(DATA)
     parts.whole(numbers[order])
     parts.numbers(weights[order])
     for j, column in enumerate(columns):
@@ -125,10 +124,10 @@ def data_fingerprint(
         if labels is None:
             distinct = np.unique(values[~missing])
             labels, values = tuple(distinct.tolist()), np.searchsorted(distinct, values)
-        _take_labels(parts, labels, np.where(missing, -1, values).astype(np.int64))
+        _add_labels(parts, labels, np.where(missing, -1, values).astype(np.int64))
     classes, code = _distinct(np.asarray(y)[order])
     parts.text("labels")
-    _take_labels(parts, classes, code)
+    _add_labels(parts, classes, code)
     return parts.hexdigest()
 
 
@@ -142,19 +141,19 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     return tuple(classes.tolist()), code.astype(np.int64).ravel()
 
 
-def _take_labels(parts: Parts, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
-    """Take in the labels that occur, sorted by their JSON texts, and each row's position."""
+def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
+    """Add the labels that occur, sorted by their JSON texts, and the position of each row's label."""
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
     listed = sorted(present, key=lambda at: texts[at])
-    place = np.full(len(labels) + 1, -1, dtype=np.int64)  # the last one is that of -1
+    place = np.full(len(labels) + 1, -1, dtype=np.int64)  # the last entry is for code -1, a missing value
     place[listed] = np.arange(len(listed))
     parts.json([plain_label(labels[at]) for at in listed])
     parts.whole(place[code])
 
 
 def plain_label(label: Any) -> str | int | float | bool:
-    """A label as Python's own text or number; a whole number without a point."""
+    """A label as a built-in text or number; a whole number as int."""
     plain = python_label(label, "label")
     return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
@@ -163,42 +162,44 @@ def plain_label(label: Any) -> str | int | float | bool:
 
 
 def model_fingerprint(model: Model) -> str:
-    """The fingerprint of a model: its cuts, leaves, coefficients and links.
+    """Fingerprint of a black box: its cuts, leaves, coefficients and links.
 
     Parameters
     ----------
     model : Model
-        What :func:`fcca.read_model` gives.
+        As returned by :func:`fcca.read_model`.
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    parts = Parts(MODEL)
+    parts = FingerprintHash(MODEL)
     parts.json([plain_label(label) for label in model.classes.tolist()])
     parts.whole(model.n_features)
-    _take_link(parts, model.link)
+    _add_link(parts, model.link)
     parts.numbers(model.boundary)
     for j, column in enumerate(model.columns or ()):
         if column.categories is not None:
             parts.whole(j)
             parts.json([_label_text(label) for label in column.categories])
     if isinstance(model, LinearModel):
-        _take_linear(parts, model)
+        _add_linear(parts, model)
     elif isinstance(model, TreeEnsemble):
-        _take_trees(parts, model)
+        _add_trees(parts, model)
     else:
-        raise InvalidInputError(f"There is no fingerprint of a {type(model).__name__}.")
+        raise InvalidInputError(
+            f"A {type(model).__name__} has no fingerprint. Expected a LinearModel or a TreeEnsemble, as read_model returns."
+        )
     return parts.hexdigest()
 
 
 def _label_text(label: Any) -> Any:
-    """A category as JSON; the one for all others is an object."""
+    """A category as JSON; the category of all other labels is an object."""
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 
 
-def _take_link(parts: Parts, link: Link) -> None:
+def _add_link(parts: FingerprintHash, link: Link) -> None:
     parts.text(type(link).__name__)
     if isinstance(link, Calibrated):
         parts.numbers(link.both_classes(PROBES))
@@ -206,7 +207,7 @@ def _take_link(parts: Parts, link: Link) -> None:
     parts.json([[field.name, getattr(link, field.name)] for field in fields(link)])
 
 
-def _take_linear(parts: Parts, model: LinearModel) -> None:
+def _add_linear(parts: FingerprintHash, model: LinearModel) -> None:
     parts.text("linear")
     for values in (model.coef, model.intercept, model.centre):
         parts.numbers(values)
@@ -216,8 +217,8 @@ def _take_linear(parts: Parts, model: LinearModel) -> None:
     parts.numbers(np.empty(0) if model.missing is None else model.missing)
 
 
-def _take_trees(parts: Parts, model: TreeEnsemble) -> None:
-    """Take in all trees, level by level from their roots, left before right."""
+def _add_trees(parts: FingerprintHash, model: TreeEnsemble) -> None:
+    """Add all trees, level by level from their roots, left before right."""
     parts.text("trees")
     parts.numbers([model.divisor, float(model.single_precision)])
     parts.numbers(model.base)

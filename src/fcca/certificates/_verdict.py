@@ -13,15 +13,15 @@ SIGNS = {PASSED: "✓", FAILED: "✗", NOT_CHECKED: "–"}
 
 @dataclass(frozen=True)
 class Check:
-    """One check.
+    """The result of one check.
 
     Attributes
     ----------
     name : str
-        What was looked at, such as "costs".
+        The subject of the check, such as "costs".
     outcome : {"passed", "failed", "not checked"}
     words : str
-        What was found; where it failed, what is wrong.
+        A sentence: what was confirmed, what is wrong, or why the check was not made.
     """
 
     name: str
@@ -44,19 +44,19 @@ class Verification:
 
     See Also
     --------
-    verify : makes it.
+    verify : Make all checks.
     """
 
     checks: tuple[Check, ...]
 
     @property
     def accepted(self) -> bool:
-        """True where no check failed."""
+        """True if no check failed."""
         return all(check.outcome != FAILED for check in self.checks)
 
     @property
     def complete(self) -> bool:
-        """True where every check was made; what was not checked stays a claim."""
+        """True if every check was made."""
         return all(check.outcome != NOT_CHECKED for check in self.checks)
 
     @property
@@ -68,7 +68,7 @@ class Verification:
         return next(check for check in self.checks if check.name == name)
 
     def in_words(self) -> str:
-        """The verdict, in a sentence."""
+        """The verdict as one sentence."""
         n = {outcome: sum(check.outcome == outcome for check in self.checks) for outcome in SIGNS}
         left = f", {n[NOT_CHECKED]} not made" if n[NOT_CHECKED] else ""
         if self.accepted:
@@ -77,7 +77,7 @@ class Verification:
         return f"Rejected: {', '.join(self.failed)} failed, {n[PASSED]} checks passed{left}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists and texts for JSON."""
+        """The checks as lists and texts for JSON."""
         lines = [{"name": one.name, "outcome": one.outcome, "words": one.words} for one in self.checks]
         return {"accepted": self.accepted, "complete": self.complete, "checks": lines}
 

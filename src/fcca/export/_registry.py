@@ -1,8 +1,8 @@
 """The registry of exporters.
 
-It imports nothing large, so that the command line can list the exporters at once. An entry makes ``to_<name>`` of the module
-``_<name>`` a public function of :mod:`fcca.export`, a form of ``fcca export``, an entry of the reference, and a case of the
-tests that all exporters share.
+It imports no large module, so the command line can list the exporters at once. An entry makes ``to_<name>`` of the module
+``_to_<name>`` a public function of :mod:`fcca.export` and a form of ``fcca export``. It also adds an entry to the reference
+and a case to the tests that all exporters share.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ class Exporter:
     Attributes
     ----------
     name : str
-        Its name on the command line. ``to_<name>`` of the module ``_<name>`` writes it: a classifier or a tree in, a text
-        or bytes out.
+        The name on the command line. The function ``to_<name>`` in the module ``_to_<name>`` turns a classifier or a tree
+        into text or bytes.
     suffix : str
-        The ending of its file names.
+        The ending of file names.
     title : str
         A short description.
     answers : bool
-        True where the text can be run, or read back, to predict rows; those that can share one test of parity.
+        True if the output can be run or read back to predict rows. These exporters share one parity test.
     binary : bool
-        True for bytes that no terminal can show, False for a text.
+        True for bytes, False for text.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Exporter:
 
     @property
     def function(self) -> str:
-        """The name of its function in :mod:`fcca.export`."""
+        """Name of the function in :mod:`fcca.export`."""
         return f"to_{self.name}"
 
     def write(self, tree: Any, **options: Any) -> str | bytes:
         """Write a fitted classifier or a DistilledTree as text or bytes."""
-        module = import_module(f"fcca.export._{self.name}")
+        module = import_module(f"fcca.export._to_{self.name}")
         written: str | bytes = getattr(module, self.function)(tree, **options)
         return written
 
@@ -56,8 +56,8 @@ EXPORTERS = {
     for exporter in (
         Exporter("text", ".txt", "an indented tree to read", answers=False),
         Exporter("markdown", ".md", "a table of rules for a document", answers=False),
-        Exporter("python", ".py", "a module of plain Python that answers rows", answers=True),
-        # Before the tree itself: a name is taken by the first ending that it has.
+        Exporter("python", ".py", "a module of plain Python that predicts rows", answers=True),
+        # Before json: the first suffix that matches a file name decides.
         Exporter("rules", ".rules.json", "rules that any program can read", answers=True),
         Exporter("json", ".json", "the tree itself, which fcca reads back", answers=True),
         Exporter("sql", ".sql", "a query for a database", answers=True),

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from fcca.conditions import KINDS, condition_in_words
 from fcca.exceptions import InvalidInputError
+from fcca.export._distilled_tree import Condition, DistilledTree, conditions_in
 from fcca.export._sql_dialects import Dialect, Expression
-from fcca.export._tree import Condition, DistilledTree, conditions_in
 
 WHOLE = 2**53  # from here on not every whole number is a 64-bit float
 LARGEST_INTEGER = 2**63 - 1

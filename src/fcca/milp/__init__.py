@@ -1,6 +1,9 @@
 """The counterfactual problem as mixed-integer programs for HiGHS: independent proofs and an engine without a search."""
 
-from fcca.milp._answers import (
+from fcca.milp._highs import solve_program
+from fcca.milp._linear_search import LinearSearch as LinearSearch
+from fcca.milp._linear_task import Task as Task
+from fcca.milp._outcomes import (
     ANY_OTHER_CLASS as ANY_OTHER_CLASS,
     FEASIBLE as FEASIBLE,
     INFEASIBLE as INFEASIBLE,
@@ -9,9 +12,6 @@ from fcca.milp._answers import (
     Outcome as Outcome,
     solve_each as solve_each,
 )
-from fcca.milp._highs import solve_program
-from fcca.milp._linear_search import LinearSearch as LinearSearch
-from fcca.milp._linear_task import Task as Task
 from fcca.milp._tree_search import solve_milp
 
 __all__ = ["solve_milp", "solve_program"]

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.constraints import LinearRule
-from fcca.milp._answers import INFEASIBLE, OPTIMAL, PROMISE, Outcome, cheapest_class, is_close, rival_weights
 from fcca.milp._exact_lp import least_sum
 from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
 from fcca.milp._linear_program import NONE, ChangeColumns, LinearProgram
 from fcca.milp._linear_task import Task
+from fcca.milp._outcomes import INFEASIBLE, OPTIMAL, PROMISE, Outcome, cheapest_class, is_close, rival_weights
 
 Floats = NDArray[np.float64]
 

@@ -22,8 +22,8 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.cells import Cells, TrainingValues
 from fcca.constraints import Limits
-from fcca.milp._answers import OPTIMAL, PROMISE, Answers, Outcome, cheapest_class, is_close, rival_weights, solve_each
 from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
+from fcca.milp._outcomes import OPTIMAL, PROMISE, Answers, Outcome, cheapest_class, is_close, rival_weights, solve_each
 from fcca.milp._places import Offers, Places
 from fcca.milp._rule_rows import ROOM, RulesBetween
 from fcca.milp._tree_program import Reach, Rows, TreeProgram, Trees, program_for

@@ -1,8 +1,8 @@
-"""Certificates: all that a distillation claims, in one document that anybody can check again.
+"""Write certificates: all claims about a tree in one JSON document.
 
-The document says what it is about, by fingerprints of the rows and of the black box, and what is claimed of it: every
-counterfactual with its cost and bound, the thresholds they cross, the tree on them and its proof. It has no digest of
-itself: what makes it hold is that everything in it can be computed again, which :func:`fcca.certificates.verify` does.
+Fingerprints identify the rows and the black box. The claims are every counterfactual with its cost and bound, the thresholds
+that they cross, the tree and its proof. The document has no digest of itself, because :func:`fcca.certificates.verify`
+recomputes everything in it.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ SEARCH: dict[str, Any] = {
 }
 IN_PIECES = "The rows came in pieces, so the counterfactuals were counted and not kept."
 LONGEST_VALUE = 200
-WITHOUT_ANSWER = ("infeasible", "unknown")
+WITHOUT_COUNTERFACTUAL = ("infeasible", "unknown")
 
 
 def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> str:
-    """All claims of a fitted classifier, as a JSON document for :func:`verify`.
+    """Write all claims of a fitted classifier as JSON for :func:`verify`.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted, with an FCCADiscretizer.
     X, y, sample_weight : as in fit, optional
-        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. Not needed where they came in pieces: then the
-        document has counts and no counterfactuals.
+        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. Not needed if they came in pieces. The document
+        then has counts but no counterfactuals.
 
     Returns
     -------
     str
-        JSON with ``format`` "fcca-certificate" and ``version`` 1. The page on certificates in the documentation says what
-        every entry means.
+        JSON with ``format`` "fcca-certificate" and ``version`` 1. The page on certificates in the documentation explains
+        every entry.
 
     See Also
     --------
-    fcca.certificates.verify : checks it.
+    fcca.certificates.verify : Check a certificate.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     check_is_fitted(classifier)
     if not isinstance(classifier.discretizer_, FCCADiscretizer):
         raise InvalidInputError(
-            f"{type(classifier.discretizer_).__name__} has no counterfactuals, which a certificate is about. Use "
-            "FCCADiscretizer."
+            f"A certificate needs counterfactuals, and a {type(classifier.discretizer_).__name__} has no counterfactuals. "
+            "Use FCCADiscretizer."
         )
     in_pieces = not hasattr(classifier.discretizer_, "counterfactuals_")
     rows = None if in_pieces and X is None else classifier.training_data(X, y, sample_weight)
@@ -105,18 +105,18 @@ def written_certificate(
     row_numbers: NDArray[np.int64] | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> str:
-    """The certificate of a classifier.
+    """Write the certificate of a classifier.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted.
     rows : TrainingTable or None
-        Those that it was fitted on; None where they are gone.
+        The training rows, if they are available.
     row_numbers : ndarray, optional
-        What to call the rows of the table given to fit; 0, 1, … where None.
+        Numbers of the rows of the table given to fit. None: 0, 1, …
     read : mapping, optional
-        How the rows were read from a file.
+        The file that the rows come from, and its options.
     """
     discretizer: FCCADiscretizer = classifier.discretizer_
     found: Counterfactuals | None = getattr(discretizer, "counterfactuals_", None)
@@ -156,7 +156,7 @@ def written_certificate(
     return json_document(document, lambda value: isinstance(value, dict) and bool(value))
 
 
-# --- what it is about ---------------------------------------------------------------------------------------------------
+# --- data and black box -------------------------------------------------------------------------------------------------
 
 
 def _fingerprint(classifier: FCCAClassifier, rows: TrainingTable, row_numbers: NDArray[np.int64] | None) -> str:
@@ -173,7 +173,7 @@ def _versions(estimator: Any) -> dict[str, str]:
     for name in ("numpy", "scikit-learn", {"sklearn": "scikit-learn", "interpret": "interpret-core"}.get(library, library)):
         try:
             versions[name] = versions.get(name) or metadata.version(name)
-        except metadata.PackageNotFoundError:  # a library that was not installed as a package
+        except metadata.PackageNotFoundError:  # the library is not installed as a package
             versions[name] = str(getattr(sys.modules.get(name), "__version__", "unknown"))
     return versions | {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
 
@@ -205,14 +205,14 @@ def _described_model(estimator: Any, rows: TrainingTable | None) -> dict[str, An
 
 
 def _shown(value: Any) -> Any:
-    """A parameter as JSON, as text where JSON has no such type."""
+    """A parameter as JSON; a text if JSON has no such type."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value)):
         return value
     return repr(value)[:LONGEST_VALUE]
 
 
-# --- what was asked for -------------------------------------------------------------------------------------------------
+# --- parameters ---------------------------------------------------------------------------------------------------------
 
 
 def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _optional(kind: type, value: Any) -> Any:
 
 
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """Parameters of a selection; its conditions by position among those that ``Q`` keeps."""
+    """Parameters of a selection, with conditions as positions among those that ``Q`` keeps."""
     selection = discretizer.selection
     if selection is None:
         return None
@@ -268,11 +268,11 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
     }
 
 
-# --- what was found -----------------------------------------------------------------------------------------------------
+# --- results ------------------------------------------------------------------------------------------------------------
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Columns of counterfactuals, of their moves, and of missing values that decide."""
+    """Columns of counterfactuals, of their moves, and of missing values that alone decide."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))
@@ -285,7 +285,7 @@ def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[st
     return {
         "row": found.rows.tolist(),
         "target": [
-            None if label is None or status in WITHOUT_ANSWER else plain_label(label)
+            None if label is None or status in WITHOUT_COUNTERFACTUAL else plain_label(label)
             for label, status in zip(found.target.tolist(), found.status.tolist(), strict=True)
         ],
         "status": found.status.tolist(),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fcca.exceptions import InvalidInputError
-from fcca.export._tree import Condition, DistilledTree, as_distilled
+from fcca.export._distilled_tree import Condition, DistilledTree, as_distilled
 from fcca.utils import printable
 
 DEEPEST = 90  # Python takes 100 levels of indentation

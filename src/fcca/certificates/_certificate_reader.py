@@ -1,6 +1,6 @@
 """Read certificates.
 
-A document is checked completely before it is used, and nothing in it is ever run.
+A document is checked completely before it is used. Nothing in it is run as code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fcca.certificates._writing import FORMAT, IN_PIECES, SEARCH, VERSION
+from fcca.certificates._certificate_writer import FORMAT, IN_PIECES, SEARCH, VERSION
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES, check_category_distance, check_scale
 from fcca.discretizers import PRESETS
@@ -32,7 +32,7 @@ LARGEST = 2**29  # characters; a certificate of a million rows has fewer
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 SHARES = ("p0", "p1", "Q")
 COSTS = ("lambda0", "lambda1", "lambda2")
-PAPER_DISTANCES = {"scale": "range", "category_distance": 1.0}  # of documents that do not state them
+PAPER_DISTANCES = {"scale": "range", "category_distance": 1.0}  # defaults for documents without these entries
 TIMES = ("time_limit", "time_limit_per_row")
 TREE_PARAMETERS = {
     "criterion": str,
@@ -57,24 +57,24 @@ _reader = DocumentReader("certificate", FORMAT, (VERSION,), "certificate.json", 
 
 
 @dataclass(frozen=True)
-class Points:
-    """The counterfactuals of a certificate, as it states them.
+class StatedCounterfactuals:
+    """The counterfactuals that a certificate states.
 
     Attributes
     ----------
     row : ndarray of int
-        One entry per counterfactual, as the next four.
+        One entry per counterfactual, like the next four.
     target : tuple
-        Labels; None where there is no answer.
+        Labels; None without a counterfactual.
     status : tuple of str
     cost, bound : ndarray
-        Infinite where it has none.
+        Infinite if there is none.
     move_row, move_feature : ndarray of int
-        One entry per move, as the next two.
+        One entry per move, like the next two.
     move_from, move_to : tuple
         Numbers, labels of categories, None for a missing value.
     gap_row, gap_feature : ndarray of int
-        Missing values that decide by themselves.
+        Missing values that alone decide the prediction.
     """
 
     row: Longs
@@ -120,26 +120,26 @@ class StatedParameters:
 
     @property
     def search_is_limited(self) -> bool:
-        """True where a time limit may have ended searches of counterfactuals."""
+        """True if a time limit may have ended searches for counterfactuals."""
         return any(self.search[name] is not None for name in TIMES)
 
 
 @dataclass(frozen=True)
-class ReadFrom:
-    """The way in which the command line read the rows.
+class SourceFile:
+    """The file that the command line read, and its options.
 
     Attributes
     ----------
     label : str
         The label column.
     categorical : tuple of str
-        Columns that were said to hold categories.
+        Columns declared as categories.
     n_rows : int
-        All rows of the file.
+        Number of rows in the file.
     left_out : ndarray of int
-        Those of them that are no training rows.
+        Rows that were not used for training.
     fingerprint : str
-        Of all rows.
+        Fingerprint of all rows.
     """
 
     label: str
@@ -151,9 +151,10 @@ class ReadFrom:
 
 @dataclass(frozen=True)
 class CertificateDocument:
-    """A certificate, well-formed; whether it is true is for :func:`fcca.certificates.verify` to say.
+    """The contents of a well-formed certificate.
 
-    Of a tree that contradicts itself there is none, and ``contradiction`` says why.
+    :func:`fcca.certificates.verify` checks that its claims are true. If the tree contradicts itself, ``tree`` is None and
+    ``contradiction`` gives the reason.
     """
 
     versions: dict[str, str]
@@ -161,13 +162,13 @@ class CertificateDocument:
     n_rows: int | None
     columns: tuple[str, ...]
     classes: tuple[Label, ...]
-    read: ReadFrom | None
+    read: SourceFile | None
     model_fingerprint: str | None
     model_class: str
     decision_threshold: float | None
     parameters: StatedParameters
     statuses: dict[str, int]
-    points: Points | None
+    points: StatedCounterfactuals | None
     found: ThresholdTable
     kept: tuple[int, ...]
     selection: StatedProof | None
@@ -177,12 +178,12 @@ class CertificateDocument:
 
 
 def read_certificate(text: str | bytes) -> CertificateDocument:
-    """Contents of a document of :func:`fcca.certificates.certificate`.
+    """Read a document of :func:`fcca.certificates.certificate`.
 
     Parameters
     ----------
     text : str or bytes
-        UTF-8 where bytes.
+        Bytes must be UTF-8.
 
     Returns
     -------
@@ -191,7 +192,7 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
     Raises
     ------
     InvalidInputError
-        For anything that is not such a document, whole and well-formed.
+        If the text is not a complete, well-formed certificate.
 
     Examples
     --------
@@ -207,10 +208,10 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
     data, model = (_reader.entry(document, name, dict) for name in ("data", "model"))
     columns = _texts(_reader.entry(data, "columns", list, "data"), "columns")
     thresholds = _reader.entry(document, "thresholds", dict)
-    found = _found(thresholds, columns)
+    found = _thresholds_found(thresholds, columns)
     fingerprint, n_rows = _fingerprint(data, "data"), _reader.entry(data, "rows", int | None, "data")
     if (fingerprint is None) != (n_rows is None) or (n_rows is not None and n_rows < 0):
-        raise _reader.damaged("a fingerprint of the rows and how many there are stand together, or neither does")
+        raise _reader.damaged("'fingerprint' and 'rows' of data must both be given or both be null")
     versions, proof = (_reader.entry(document, name, dict) for name in ("versions", "proof"))
     tree, contradiction = _tree(_reader.entry(document, "tree", dict), columns)
     return CertificateDocument(
@@ -225,7 +226,7 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
         decision_threshold=_decision(_reader.entry(model, "decision_threshold", float | None, "model")),
         parameters=_parameters(_reader.entry(document, "parameters", dict)),
         statuses=_reader.counts(_reader.entry(document, "statuses", dict), STATUSES, "the rows"),
-        points=_points(_reader.entry(document, "counterfactuals", dict | None), document, len(columns)),
+        points=_counterfactuals(_reader.entry(document, "counterfactuals", dict | None), document, len(columns)),
         found=found,
         kept=_kept(thresholds, len(found)),
         selection=_proof_of_selection(_reader.entry(thresholds, "selection", dict | None, "thresholds")),
@@ -238,26 +239,26 @@ def read_certificate(text: str | bytes) -> CertificateDocument:
 def _fingerprint(given: dict[str, Any], where: str) -> str | None:
     text: str | None = _reader.entry(given, "fingerprint", str | None, where)
     if text is not None and FINGERPRINT.fullmatch(text) is None:
-        raise _reader.damaged(f"the fingerprint of {where} is not of 64 hexadecimal digits")
+        raise _reader.damaged(f"the fingerprint of {where} must have 64 hexadecimal digits")
     return text
 
 
-def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> ReadFrom | None:
+def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> SourceFile | None:
     if given is None:
         return None
     where = "data.read"
     named = _reader.entry(given, "categorical", list, where)
-    categorical = _texts(named, "the columns of categories") if named else ()
+    categorical = _texts(named, "the categorical columns") if named else ()
     if others := [name for name in categorical if name not in columns]:
-        raise _reader.damaged(f"{others[0][:40]!r} is said to hold categories, and is no column")
+        raise _reader.damaged(f"the categorical column {others[0][:40]!r} is not one of the columns")
     fingerprint = _fingerprint(given, where)
-    if fingerprint is None:  # the check of the file would be left out without a word
-        raise _reader.damaged(f"{where} says how a file was read, and not which it is: it has no fingerprint")
+    if fingerprint is None:  # otherwise the check of the file would be skipped silently
+        raise _reader.damaged(f"{where} has no fingerprint of its file")
     n_rows = _reader.entry(given, "rows", int, where)
     left_out = _whole(_reader.entry(given, "left_out", list, where), "left_out")
     if len(np.unique(left_out)) < len(left_out) or (len(left_out) and left_out.max() >= n_rows):
-        raise _reader.damaged(f"'left_out' must be different rows of the {n_rows:,} of the file")
-    return ReadFrom(
+        raise _reader.damaged(f"'left_out' must hold distinct row numbers below {n_rows:,}")
+    return SourceFile(
         label=_reader.entry(given, "label", str, where),
         categorical=categorical,
         n_rows=n_rows,
@@ -268,13 +269,13 @@ def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> ReadFr
 
 def _texts(given: list[Any], what: str) -> tuple[str, ...]:
     if not given or not all(isinstance(text, str) for text in given) or len(set(given)) < len(given):
-        raise _reader.damaged(f"{what} must be different texts, and at least one")
+        raise _reader.damaged(f"{what} must be a list of one or more distinct texts")
     return tuple(given)
 
 
 def _decision(threshold: float | None) -> float | None:
     if threshold is not None and not 0 < threshold < 1:
-        raise _reader.damaged("the decision threshold is not between 0 and 1")
+        raise _reader.damaged(f"the decision threshold must be between 0 and 1, got {threshold:g}")
     return threshold
 
 
@@ -293,34 +294,34 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
     _reader.check_range(search, (*SHARES, "merge_tolerance"), 0, 1, where)
     _reader.check_range(search, (*COSTS, *TIMES), 0, math.inf, where)
     if search["preset"] not in PRESETS:
-        raise _reader.damaged(f"the preset is {search['preset']!r}, which is none of {', '.join(map(str, PRESETS))}")
+        raise _reader.damaged(f"the preset must be one of {', '.join(map(str, PRESETS))}, got {search['preset']!r}")
     if isinstance(search["max_thresholds"], str) and search["max_thresholds"] != "all":
-        raise _reader.damaged(f"'max_thresholds' of {where} must be a number, 'all' or nothing")
+        raise _reader.damaged(f"'max_thresholds' of {where} must be a number, 'all' or null")
     _reader.check_range(search, ("max_thresholds",), 1, math.inf, where)
     if "margin" in numbers and search["margin"] <= 0:
         raise _reader.damaged("the margin must be above 0")
     search |= _distances(given, where)
     tree = _reader.entry(given, "tree", dict, where)
-    asked = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no number of nodes
-    if asked["criterion"] not in CRITERIA:
-        raise _reader.damaged(f"the tree's criterion is {asked['criterion']!r}, which is none of {', '.join(CRITERIA)}")
-    _reader.check_range(asked, ("regularization", "max_nodes", "time_limit"), 0, math.inf, of_tree)
-    _reader.check_range(asked, ("max_depth", "max_leaf_nodes", "min_samples_leaf"), 1, math.inf, of_tree)
-    _reader.check_range(asked, ("min_weight_fraction_leaf",), 0, 0.5, of_tree)
-    seconds = asked.pop("time_limit")
+    stated = _reader.entries({"max_nodes": None} | tree, TREE_PARAMETERS, of_tree)  # old documents have no max_nodes
+    if stated["criterion"] not in CRITERIA:
+        raise _reader.damaged(f"the tree's criterion must be one of {', '.join(CRITERIA)}, got {stated['criterion']!r}")
+    _reader.check_range(stated, ("regularization", "max_nodes", "time_limit"), 0, math.inf, of_tree)
+    _reader.check_range(stated, ("max_depth", "max_leaf_nodes", "min_samples_leaf"), 1, math.inf, of_tree)
+    _reader.check_range(stated, ("min_weight_fraction_leaf",), 0, 0.5, of_tree)
+    seconds = stated.pop("time_limit")
     return StatedParameters(
         search=search,
         rules=tuple(_rule(rule) for rule in _reader.entry(given, "rules", list, where)),
         selection=_selection(_reader.entry(given, "selection", dict | None, where)),
         fit_to=_reader.fit_to(given, where),
         class_weight=_class_weight(tree),
-        tree_is_limited=asked["max_nodes"] is not None or seconds is not None,
-        **asked,
+        tree_is_limited=stated["max_nodes"] is not None or seconds is not None,
+        **stated,
     )
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """What a distance of 1 is; old documents have the paper's."""
+    """Read the units of distance; documents without them use the paper's."""
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(
@@ -346,12 +347,12 @@ def _rule(entry: Any) -> Constraint:
 def _class_weight(parameters: dict[str, Any]) -> tuple[tuple[Label, float], ...] | str | None:
     where = "the class weights"
     if "class_weight" not in parameters:
-        raise _reader.damaged(f"{where} are left out")
+        raise _reader.damaged("the tree's parameters have no 'class_weight'")
     given = parameters["class_weight"]
     if given is None or given == "balanced":
         return given  # type: ignore[no-any-return]
     if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
-        raise _reader.damaged(f"{where} are not pairs of a class and a number")
+        raise _reader.damaged(f"{where} must be pairs of a class and a number")
     weights: list[float] = [_reader.entry({"weight": pair[1]}, "weight", float, where) for pair in given]
     return tuple(zip(_reader.labels([pair[0] for pair in given], where), weights, strict=True)) if given else ()
 
@@ -373,35 +374,35 @@ def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
 # --- counterfactuals ------------------------------------------------------------------------------------------------------
 
 
-def _points(given: dict[str, Any] | None, document: dict[str, Any], n_columns: int) -> Points | None:
+def _counterfactuals(given: dict[str, Any] | None, document: dict[str, Any], n_columns: int) -> StatedCounterfactuals | None:
     if document.get("why_no_counterfactuals", "") != (IN_PIECES if given is None else None):
-        raise _reader.damaged("'why_no_counterfactuals' says why there are none where there are none, and is null elsewhere")
+        raise _reader.damaged("'why_no_counterfactuals' must give the reason if there are no counterfactuals, else null")
     if given is None:
         return None
-    columns = _reader.entries(given, dict.fromkeys(READ, list), "counterfactuals")
-    points = Points(**{name: READ[name](values, name) for name, values in columns.items()})
+    columns = _reader.entries(given, dict.fromkeys(COLUMN_READERS, list), "counterfactuals")
+    points = StatedCounterfactuals(**{name: COLUMN_READERS[name](values, name) for name, values in columns.items()})
     for names in (
         ("row", "target", "status", "cost", "bound"),
         ("move_row", "move_feature", "move_from", "move_to"),
         ("gap_row", "gap_feature"),
     ):
         if len({len(getattr(points, name)) for name in names}) > 1:
-            raise _reader.damaged(f"the columns {', '.join(names)} are not of one length")
+            raise _reader.damaged(f"the columns {', '.join(names)} must have the same length")
     if any(len(features) and features.max() >= n_columns for features in (points.move_feature, points.gap_feature)):
-        raise _reader.damaged(f"a move is of a column that there is not; there are {n_columns}")
+        raise _reader.damaged(f"the column of a move is out of range; there are {n_columns} columns")
     return points
 
 
 def _whole(given: list[Any], name: str) -> Longs:
     if not all(is_whole(value) and 0 <= value < LARGEST_WHOLE for value in given):
-        raise _reader.damaged(f"{name!r} holds something else than whole numbers from 0 on")
+        raise _reader.damaged(f"{name!r} must hold whole numbers from 0 on")
     return np.array(given, dtype=np.int64)
 
 
 def _numbers(given: list[Any], name: str) -> NDArray[np.float64]:
     fits = (value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in given)
     if not all(fits):
-        raise _reader.damaged(f"{name!r} holds something else than numbers")
+        raise _reader.damaged(f"{name!r} must hold numbers")
     try:
         values = np.array([math.inf if value is None else float(value) for value in given], dtype=np.float64)
     except OverflowError as error:
@@ -413,18 +414,18 @@ def _numbers(given: list[Any], name: str) -> NDArray[np.float64]:
 
 def _values(given: list[Any], name: str) -> tuple[Label | None, ...]:
     if not all(value is None or is_label(value) for value in given):
-        raise _reader.damaged(f"{name!r} holds something else than texts, numbers and null")
+        raise _reader.damaged(f"{name!r} must hold texts, numbers or null")
     return tuple(given)
 
 
 def _status_names(given: list[Any], name: str) -> tuple[str, ...]:
     if not all(isinstance(status, str) and status in STATUSES for status in given):
-        raise _reader.damaged(f"{name!r} holds something else than {', '.join(STATUSES)}")
+        raise _reader.damaged(f"{name!r} must hold only {', '.join(STATUSES)}")
     return tuple(given)
 
 
-# How the columns of Points are read.
-READ: dict[str, Callable[[list[Any], str], Any]] = {
+# The reader of each column of StatedCounterfactuals.
+COLUMN_READERS: dict[str, Callable[[list[Any], str], Any]] = {
     **dict.fromkeys(("row", "move_row", "move_feature", "gap_row", "gap_feature"), _whole),
     **dict.fromkeys(("target", "move_from", "move_to"), _values),
     **dict.fromkeys(("cost", "bound"), _numbers),
@@ -435,33 +436,33 @@ READ: dict[str, Callable[[list[Any], str], Any]] = {
 # --- thresholds and tree --------------------------------------------------------------------------------------------------
 
 
-def _found(given: dict[str, Any], columns: tuple[str, ...]) -> ThresholdTable:
+def _thresholds_found(given: dict[str, Any], columns: tuple[str, ...]) -> ThresholdTable:
     table = ThresholdTable.from_json(json.dumps(_reader.entry(given, "found", dict, "thresholds")))
     if table.feature_names != columns:
-        raise _reader.damaged("the thresholds are on other columns than the data")
+        raise _reader.damaged("the thresholds and the data have different columns")
     return table
 
 
 def _kept(given: dict[str, Any], n_found: int) -> tuple[int, ...]:
     kept = _whole(_reader.entry(given, "kept", list, "thresholds"), "kept")
     if len(kept) == 0 or (np.diff(kept) <= 0).any() or kept[-1] >= n_found:
-        raise _reader.damaged("'kept' must be positions of thresholds found, ascending, and at least one")
+        raise _reader.damaged("'kept' must hold one or more positions of thresholds found, in ascending order")
     return tuple(kept.tolist())
 
 
 def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTree | None, str]:
-    """The tree, or a description of its contradiction."""
+    """Read the tree; return None and the reason if it contradicts itself."""
     for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
         _reader.entry(given, name, kind, "the tree")
     if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):
-        raise _reader.damaged(f"its tree is of version {WITHOUT_THRESHOLDS}, and a certificate's is of {TREE_VERSION}")
+        raise _reader.damaged(f"its tree has version {WITHOUT_THRESHOLDS}, and a certificate needs version {TREE_VERSION}")
     _reader.entry(given, "provenance", dict, "the tree")
     try:
         tree = from_json(json.dumps(given))
     except InvalidInputError as error:
         return None, str(error).partition(f" {TREE.advice}")[0].rstrip(".")
     if tree.columns.names != columns:
-        return None, "The tree is on other columns than the data"
+        return None, "The tree and the data have different columns"
     return tree, ""
 
 

@@ -17,10 +17,10 @@ from fcca.constraints import Constraint
 from fcca.counterfactuals import Counterfactuals, Moves
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import FORMAT, LARGEST as LARGEST_TREE, to_json
-from fcca.export._reading import tree_in
-from fcca.export._stored import SELECTION_PATH, check_stored, plain_path
-from fcca.export._tree import DistilledTree
+from fcca.export._check_stored import SELECTION_PATH, check_stored, plain_path
+from fcca.export._distilled_tree import DistilledTree
+from fcca.export._from_json import tree_in
+from fcca.export._to_json import FORMAT, LARGEST as LARGEST_TREE, to_json
 from fcca.models import ADAPTERS, DecidedAt
 from fcca.models.files import (
     TRUSTED_TYPES,

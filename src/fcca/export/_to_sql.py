@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
+from fcca.export._distilled_tree import DistilledTree, as_distilled
 from fcca.export._sql_options import ADDITIONS, DIALECTS, FORMS
-from fcca.export._tree import DistilledTree, as_distilled
 
 if TYPE_CHECKING:
     from fcca.export._sql_dialects import Dialect, Expression

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from fcca.exceptions import InvalidInputError
+from fcca.export._distilled_tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.export._provenance import Part, Provenance
-from fcca.export._tree import Condition, DistilledTree, as_distilled, conditions_in
 from fcca.thresholds import ThresholdTable
 from fcca.utils import escaped_json
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fcca.export._tree import as_distilled
-from fcca.export._words import size_in_words
+from fcca.export._distilled_tree import as_distilled
+from fcca.export._tree_branches import size_in_words
 from fcca.utils import printable
 
 

@@ -13,8 +13,8 @@ from fcca.classifier import FCCAClassifier
 from fcca.constraints import Constraint
 from fcca.counterfactuals import STATUSES, Counterfactuals
 from fcca.discretizers import FCCADiscretizer, TargetThresholdTransformer, ThresholdTransformer
-from fcca.export._reading import check_certificate
-from fcca.export._tree import Certificate, conditions_in
+from fcca.export._distilled_tree import Certificate, conditions_in
+from fcca.export._from_json import check_certificate
 from fcca.models import check_supported
 from fcca.models.files import objects_in
 from fcca.selection import Selection

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from fcca.export._json import written_columns
-from fcca.export._tree import DistilledTree, as_distilled
+from fcca.export._distilled_tree import DistilledTree, as_distilled
+from fcca.export._to_json import written_columns
 from fcca.utils import escaped_json
 
 FORMAT, VERSION = "fcca-rules", 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fcca.export._tree import as_distilled
-from fcca.export._words import Branch, branches_in_words, rows_in_words, size_in_words
+from fcca.export._distilled_tree import as_distilled
+from fcca.export._tree_branches import Branch, branches_in_words, rows_in_words, size_in_words
 from fcca.utils import printable
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import positions_of_tests
-from fcca.export._tree import as_distilled
+from fcca.export._distilled_tree import as_distilled
+from fcca.export._to_json import positions_of_tests
 
 
 def to_sklearn(classifier: Any) -> DecisionTreeClassifier:

@@ -10,9 +10,9 @@ import numpy as np
 
 from fcca.counterfactuals import STATUSES
 from fcca.exceptions import InvalidInputError
-from fcca.export._json import FIRST_TREES, FORMAT, LARGEST, TREE_VERSION, WITHOUT_THRESHOLDS
+from fcca.export._distilled_tree import Certificate, Condition, DistilledTree
 from fcca.export._provenance import LONGEST_TEXT, MOST_ENTRIES, Part, Plain, Provenance
-from fcca.export._tree import Certificate, Condition, DistilledTree
+from fcca.export._to_json import FIRST_TREES, FORMAT, LARGEST, TREE_VERSION, WITHOUT_THRESHOLDS
 from fcca.tables import Column, Columns
 from fcca.thresholds import ThresholdTable
 from fcca.trees import CRITERIA, TreeStructure, leaf_cost

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.export._tree import DistilledTree, Label, as_distilled
+from fcca.export._distilled_tree import DistilledTree, Label, as_distilled
 
 OPSET, ML_OPSET, IR_VERSION = 13, 2, 8  # old enough for the runtimes of several years; all that is needed is in them
 ROWS = "rows"
