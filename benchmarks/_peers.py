@@ -27,7 +27,7 @@ from fcca.constraints import Limits
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.milp import _highs
 from fcca.milp._outcomes import PROMISE
-from fcca.milp._places import Offers
+from fcca.milp._places import PlaceFinder
 from fcca.milp._tree_program import TreeProgram
 from fcca.milp._tree_search import TreeAim, TreeSearch
 
@@ -105,7 +105,7 @@ class TightPeer:
     def __init__(self, case: Case, time_limit: float) -> None:
         self.case, self.time_limit = case, time_limit
         engine = case.engine()
-        self.search = TreeSearch(engine.model, Offers(engine.cells, LAMBDAS, Limits(), TrainingValues()))
+        self.search = TreeSearch(engine.model, PlaceFinder(engine.cells, LAMBDAS, Limits(), TrainingValues()))
 
     def __call__(self, i: int) -> Answer:
         begin = time.perf_counter()

@@ -1,4 +1,7 @@
-"""Errors and warnings. Every error is also the built-in type that scikit-learn's users expect."""
+"""Errors and warnings.
+
+Every error is also the built-in type that users of scikit-learn expect.
+"""
 
 
 class FCCAError(Exception):
@@ -14,7 +17,7 @@ class UnsupportedModelError(FCCAError, TypeError):
 
 
 class NoCounterfactualError(FCCAError, ValueError):
-    """No row has a counterfactual, so there is no threshold."""
+    """No row has a counterfactual, so there are no thresholds."""
 
 
 class WorkerDiedError(FCCAError, RuntimeError):
@@ -22,19 +25,19 @@ class WorkerDiedError(FCCAError, RuntimeError):
 
 
 class UnverifiedCounterfactualWarning(UserWarning):
-    """Some counterfactuals do not flip ``predict``, and were left out of all counts."""
+    """Some counterfactuals do not flip the black box and were not counted."""
 
 
 class UnfinishedSearchWarning(UserWarning):
-    """A limit ended some searches before their proof."""
+    """A limit ended some searches before a proof."""
 
 
 class ConstantFeatureWarning(UserWarning):
-    """Some columns have one value only, so they carry no threshold."""
+    """Some columns are constant, so they have no threshold."""
 
 
 class LightWeightsWarning(UserWarning):
     """The sample weights sum to far less than the number of rows.
 
-    The default regularization is then harsh.
+    The default regularization is then too strong.
     """

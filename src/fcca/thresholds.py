@@ -1,4 +1,4 @@
-"""ThresholdTable: conditions with counts. It knows no model and no rows."""
+"""A table of conditions with counts, independent of black box and rows."""
 
 from __future__ import annotations
 
@@ -42,31 +42,32 @@ ARRAYS = ("feature", "threshold", "cut", "below", "above", "count")
 class ThresholdTable:
     """Conditions on single columns, with the weight that crossed each.
 
-    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. A missing value makes
-    every condition false but the last. Sorted by feature, then kind, then threshold or categories, without repetition, and
-    immutable: every method returns a new table. Two tables add up: equal conditions add their counts.
+    A condition is a cut ``x > threshold``, a set ``x in {…}`` of categories, or ``x is missing``. For a missing value only
+    the last one is true. Conditions are unique and sorted by feature, then kind, then threshold or categories. Tables are
+    immutable: every method returns a new one. The sum of two tables adds the counts of equal conditions.
 
     Attributes
     ----------
     feature_names : tuple of str
-        Names of all columns of X, whether they carry a condition or not.
+        Names of all columns of X, with or without a condition.
     feature : ndarray of shape (n_conditions,)
         Column of each condition.
     threshold : ndarray of shape (n_conditions,)
-        The number that is applied and printed. This and the next three are NaN for sets and for ``is missing``.
+        The number used and printed. This and the next three are NaN for sets and for ``is missing``.
     cut : ndarray of shape (n_conditions,)
-        The model's own number.
+        The split value of the black box.
     below, above : ndarray of shape (n_conditions,)
-        The training values next to the threshold: the largest not above it, the smallest above it.
+        The training values next to the threshold: the largest value up to it, and the smallest value above it.
     count : ndarray of shape (n_conditions,)
-        Weight of the counterfactuals that crossed it.
+        Weight of the counterfactuals that cross the condition.
     kind : ndarray of shape (n_conditions,)
         ``"cut"``, ``"set"`` or ``"missing"``.
     labels : tuple of (tuple or None)
-        The categories of a set, in the order of the column's; None for the others. A set and its complement make the same
-        split: the one with fewer categories stands for it, of two equals the one without the column's first.
+        The categories of a set, in the order of the column's categories; None for other kinds. A set and its complement
+        make the same split. The one with fewer categories represents it, or of two equals the one without the column's
+        first category.
     columns : Columns or None
-        Categories and missing values of the columns; None where all are numbers.
+        Categories and missing values of the columns; None if all columns are plain numbers.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class ThresholdTable:
     >>> table.binarize([[7.0, 9.0], [6.0, 9.725]]).tolist()
     [[1, 0], [0, 0]]
 
-    With categories and missing values, from a table that has them:
+    With categories and missing values, given a table:
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"income": [3.5, None, 2.0], "purpose": ["car", "tv", "boat"]})
@@ -109,7 +110,9 @@ class ThresholdTable:
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
         if n and not (self.feature.min() >= 0 and self.feature.max() < len(self.feature_names)):
-            raise InvalidInputError("A condition names a column that is not there.")
+            raise InvalidInputError(
+                f"The column of a condition is out of range: there are {len(self.feature_names)} columns, numbered from 0."
+            )
         if self.columns is not None and len(self.columns.columns) != len(self.feature_names):
             raise InvalidInputError(f"There are {len(self.feature_names)} names for {len(self.columns.columns)} columns.")
         object.__setattr__(self, "_codes", self._checked_codes())
@@ -122,7 +125,7 @@ class ThresholdTable:
             raise InvalidInputError("A condition occurs twice.")
 
     @cached_property
-    def _names(self) -> list[str]:  # made when asked for: tables that are added up may be long
+    def _names(self) -> list[str]:  # computed on first use, because intermediate tables may be long
         entries = zip(self.feature, self.kind.tolist(), self.threshold, self.labels, strict=True)
         return [condition_in_words(self.feature_names[j], kind, t, labels) for j, kind, t, labels in entries]
 
@@ -131,18 +134,21 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Codes of every set; raise an error for conditions that their column cannot have."""
+        """Codes of every set; raise an error for conditions that do not fit their column."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError("Every condition needs a kind, and every set its categories.")
+            raise InvalidInputError(
+                f"kind and labels must have one entry per condition ({len(self.kind)}, {len(self.labels)} and "
+                f"{len(self.feature)})."
+            )
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
-            raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}; expected one of {list(KINDS)}.")
+            raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
         if self.columns is not None:
             wrong = np.flatnonzero((self.kind == "cut") & self.columns.is_category[self.feature])
             if len(wrong):
                 name = self.feature_names[self.feature[wrong[0]]]
                 raise InvalidInputError(
-                    f"Column {name!r} holds categories, so it has no threshold; give a set of categories."
+                    f"Column {name!r} holds categories, so it has no threshold. Give a set of categories."
                 )
         if "set" not in kinds:
             return (None,) * len(self.feature)
@@ -157,12 +163,12 @@ class ThresholdTable:
         assert categories is not None
         if codes != smaller_side(codes, len(categories)) or tuple(labels or ()) != tuple(categories[code] for code in codes):
             raise InvalidInputError(
-                f"The set {labels} of column {self.feature_names[feature]!r} must be in the order of the column's "
-                "categories and the smaller side of its split; from_counts and from_list make it so."
+                f"The set {labels} of column {self.feature_names[feature]!r} must be the smaller side of its split, in the "
+                "order of the column's categories. Use from_counts or from_list, which arrange it."
             )
         return codes
 
-    # --- making one ---------------------------------------------------------------------------------------------------
+    # --- constructors -------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_counts(
@@ -182,11 +188,11 @@ class ThresholdTable:
         ----------
         feature_names : sequence of str
         feature, threshold, count : array-like of shape (n_entries,)
-            The threshold is ignored where the kind is not ``"cut"``.
+            The threshold is used only for the kind ``"cut"``.
         kind : array-like of shape (n_entries,), optional
-            ``"cut"``, ``"set"`` or ``"missing"``; all cuts where None.
+            ``"cut"``, ``"set"`` or ``"missing"``. None: all cuts.
         labels : sequence of (sequence or None), optional
-            The categories of the sets; either side of a split.
+            The categories of the sets, either side of a split.
         columns : Columns, optional
             Needed for sets.
         """
@@ -227,7 +233,7 @@ class ThresholdTable:
             ``(column, threshold)`` for ``column > threshold``, ``(column, {category, …})``, or ``(column, None)`` for
             ``is missing``.
         feature_names : sequence of str, or data frame
-            The names of all columns, or a table that has them; sets of categories need the latter.
+            The names of all columns, or the table itself. Sets of categories need the table.
         """
         columns = feature_names if isinstance(feature_names, Columns) else None
         if hasattr(feature_names, "columns") and columns is None:
@@ -236,7 +242,7 @@ class ThresholdTable:
         conditions = [user_pair(given) for given in conditions]
         unknown = sorted({name for name, _ in conditions} - set(names))
         if unknown:
-            raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
+            raise InvalidInputError(f"Unknown column {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
         entries = [user_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
         kind, threshold = [kind for kind, _, _ in entries], [number for _, number, _ in entries]
@@ -250,7 +256,7 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Make a table of sets and, for None, of ``is missing``; every count is 1."""
+        """Make a table of sets, with None for ``is missing``; every count is 1."""
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -258,14 +264,14 @@ class ThresholdTable:
         return replace(table, count=np.minimum(table.count, 1.0))
 
     def renamed(self, feature_names: Sequence[str]) -> ThresholdTable:
-        """Copy with other names of the columns."""
+        """Copy the table with other column names."""
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:
-        """Copy with the model's numbers and the training values next to them."""
+        """Copy the table with the black box's cuts and the training values next to them."""
         return replace(self, cut=cut, below=below, above=above)
 
-    # --- using it -----------------------------------------------------------------------------------------------------
+    # --- use ----------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -287,7 +293,7 @@ class ThresholdTable:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = (getattr(self, name) for name in ARRAYS)
-        # Through __post_init__, so that the arrays stay read-only.
+        # Call __post_init__ again, so that the arrays stay read-only.
         return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
 
     def names(self) -> list[str]:
@@ -296,7 +302,7 @@ class ThresholdTable:
 
     @property
     def features_used(self) -> list[str]:
-        """Names of the columns that carry at least one condition."""
+        """Names of the columns with at least one condition."""
         return [self.feature_names[j] for j in np.unique(self.feature)]
 
     @property
@@ -310,8 +316,8 @@ class ThresholdTable:
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            With the categories' labels, or an array of numbers in which they are codes: positions in the column's
-            ``categories``. NaN is a missing value in either.
+            A table with category labels, or an array of numbers with category codes, positions in the column's
+            ``categories``. NaN is a missing value in both.
         """
         X = self.encoded(X)
         n_categories = {
@@ -335,22 +341,22 @@ class ThresholdTable:
         labels = tuple(self.labels[at] for at in np.arange(len(self))[keep].tolist())
         return replace(self, **arrays, labels=labels)
 
-    # --- joining conditions -------------------------------------------------------------------------------------------
+    # --- combining conditions -----------------------------------------------------------------------------------------
 
     def __add__(self, other: ThresholdTable) -> ThresholdTable:
         if not isinstance(other, ThresholdTable):
             return NotImplemented
         if self.feature_names != other.feature_names:
-            raise InvalidInputError("Only tables over the same columns can be added.")
+            raise InvalidInputError("Only tables with the same columns can be added.")
         columns = common_columns(self.columns, other.columns)
         stacked = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in (*ARRAYS, "kind")}
-        return _joined(self.feature_names, stacked, self.labels + other.labels, columns)[0]
+        return _combine_equal(self.feature_names, stacked, self.labels + other.labels, columns)[0]
 
     def merged(self, tolerance: Floats) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Merge cuts of a feature that are closer than ``tolerance[feature]``.
 
-        The most crossed one takes in all within its reach and represents them; then the most crossed of the rest, and so
-        on, so no two that remain are that close. Also returns, per condition, the one it went to.
+        The most crossed cut absorbs all cuts closer than the tolerance. Then the most crossed of the rest does so, and so
+        on. Also returns the new position of each condition.
         """
         representative = np.arange(len(self))
         is_cut = self.kind == "cut"
@@ -364,9 +370,9 @@ class ThresholdTable:
     def rounded(self) -> tuple[ThresholdTable, NDArray[np.int64]]:
         """Replace every threshold by the shortest decimal between its training values.
 
-        On training rows nothing changes. Conditions between the same two training values say the same of them and are
-        joined; the most crossed one gives the ``cut`` and is the one that is rounded. Also returns, per condition, the one
-        it went to.
+        The binary columns of training rows do not change. Conditions between the same two training values are equal on
+        these rows and are combined: the most crossed one is rounded and gives the ``cut``. Also returns the new position of
+        each condition.
         """
         columns = {name: getattr(self, name) for name in ("feature", "cut", "below", "above", "count", "kind")}
         shortest: dict[tuple[int, float, float], float] = {}
@@ -377,9 +383,9 @@ class ThresholdTable:
             if gap not in shortest:
                 shortest[gap] = shortest_decimal(float(self.threshold[i]), gap[1], gap[2])
             threshold[i] = shortest[gap]
-        return _joined(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
+        return _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
 
-    # --- in and out ---------------------------------------------------------------------------------------------------
+    # --- output and JSON ----------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
         """Make a frame with one line per condition."""
@@ -413,14 +419,17 @@ class ThresholdTable:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ThresholdTable:
-        """Read what :meth:`to_json` wrote; UTF-8 where bytes. Anything else is an InvalidInputError."""
+        """Read a document of :meth:`to_json`; bytes must be UTF-8.
+
+        Any other text raises an InvalidInputError.
+        """
         return cls(*read_document(text))
 
 
 def _categories(columns: Columns | None, feature: int) -> tuple[Any, ...] | None:
     if columns is None:
         raise InvalidInputError(
-            "A set of categories needs to know the categories of its column: give the table instead of its names."
+            "A set of categories needs the categories of its column. Instead of the names, give the table."
         )
     return columns.columns[feature].categories
 
@@ -441,7 +450,7 @@ def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
 def _sorted(
     feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Sort conditions; return the order, and which differ from the one before."""
+    """Sort conditions; return the order, and a mask of those that differ from the one before."""
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
         rank = np.select([kind == name for name in KINDS], [0, 1, 2])
@@ -457,13 +466,13 @@ def _sorted(
     return order, first
 
 
-def _joined(
+def _combine_equal(
     feature_names: tuple[str, ...],
     columns: dict[str, NDArray[Any]],
     labels: Sequence[Labels | None],
     table_columns: Columns | None,
 ) -> tuple[ThresholdTable, NDArray[np.int64]]:
-    """Join equal conditions; the most crossed entry gives the cut."""
+    """Combine equal conditions; the most crossed entry gives the cut."""
     table, condition = ThresholdTable.from_counts(
         feature_names,
         columns["feature"],
@@ -476,7 +485,7 @@ def _joined(
     below, above = np.full(len(table), np.nan), np.full(len(table), np.nan)
     np.fmax.at(below, condition, columns["below"])
     np.fmin.at(above, condition, columns["above"])
-    # Written last wins: by count, and among equal counts the smallest cut.
+    # The last assignment wins: the largest count, and among equal counts the smallest cut.
     order = np.lexsort((-columns["cut"], columns["count"]))
     cut = np.empty(len(table))
     cut[condition[order]] = columns["cut"][order]

@@ -89,7 +89,7 @@ def test_a_tree_of_rows_without_gaps_refuses_them_as_the_classifier_does(plain):
 
 
 def test_nothing_of_a_name_becomes_code():
-    allowed = {"CLASSES", "COLUMNS", "ANSWERS", "SHARES", "FCCA_VERSION", "row", "name", "known", "value", "number"}
+    allowed = {"CLASSES", "COLUMNS", "CLASS_OF_LEAF", "SHARES", "FCCA_VERSION", "row", "name", "known", "value", "number"}
     builtin = {"bool", "bytes", "dict", "float", "isinstance", "str", "type", "zip", "None"}
     builtin |= {
         "ValueError",

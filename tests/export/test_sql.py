@@ -94,9 +94,9 @@ def bits(values):
 
 
 def check_literals(engine, n):
-    from fcca.export._sql_dialects import SPOKEN
+    from fcca.export._sql_dialects import DIALECT_BY_NAME
 
-    dialect = SPOKEN[engine.name]
+    dialect = DIALECT_BY_NAME[engine.name]
     values = hard_numbers(n)
     for begin in range(0, len(values), 200):
         some = values[begin : begin + 200]
@@ -122,12 +122,12 @@ def test_every_number_of_many_is_read_as_it_is_meant(engine):
 @pytest.mark.parametrize("dialect", ["sqlite", "snowflake", "tsql"])
 def test_numbers_of_doubtful_readers_are_ratios(dialect):
     imported("sqlglot")
-    from fcca.export._sql_dialects import SPOKEN, is_read_exactly
+    from fcca.export._sql_dialects import DIALECT_BY_NAME, is_read_exactly
 
     assert is_read_exactly(0.1)
     assert is_read_exactly(-928.5)
     for value in hard_numbers(300).tolist():
-        text = SPOKEN[dialect].double_value(value).sql(dialect=dialect)
+        text = DIALECT_BY_NAME[dialect].double_value(value).sql(dialect=dialect)
         if is_read_exactly(value):
             assert float(re.sub(r"CAST\('(.*)' AS DOUBLE\)", r"\1", text)) == value
             continue

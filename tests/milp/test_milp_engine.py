@@ -17,7 +17,7 @@ from fcca.constraints import Limits, LinearRule
 from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem
 from fcca.exceptions import UnsupportedModelError
 from fcca.milp import _highs, _tree_program, _tree_search, solve_milp
-from fcca.milp._places import Offers
+from fcca.milp._places import PlaceFinder
 from fcca.models import TreeEnsemble
 from fcca.models._links import Logistic
 from oracles import contract, ensemble_milp
@@ -99,7 +99,7 @@ def test_lands_where_the_contract_says():
         expected = [contract.landing_in(edges[k], edges[k + 1], x0, column) for k in range(len(cuts) + 1)]
         expected = np.array([np.nan if landing is None else landing for landing in expected])
         expected[own] = x0
-        landings = Offers(cells, (0.1, 1.0, 0.0), Limits(), TrainingValues()).landings(0, 0, x0)
+        landings = PlaceFinder(cells, (0.1, 1.0, 0.0), Limits(), TrainingValues()).landings(0, 0, x0)
         landings[own] = x0
         np.testing.assert_array_equal(landings, expected)
 

@@ -193,8 +193,9 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 
 # --- counterfactuals without a proof --------------------------------------------------------------------------------------
 
-# Feasible, unknown and unverified counterfactuals cross no thresholds. A forger could hide a threshold by giving one of these
-# statuses to its counterfactuals. Nobody can check that a time limit ended a search, so such a claim never counts as checked.
+# Feasible, unknown and unverified counterfactuals cross no thresholds. A forger could hide a threshold by giving its
+# counterfactuals one of these statuses. Nobody can check that a time limit ended a search. Such a claim never counts as
+# checked.
 
 
 def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:

@@ -2,7 +2,7 @@
 
 A fingerprint is the SHA-256 of a sequence of parts. Each part follows its length, as eight bytes in little-endian order.
 Numbers have 64 bits, also in little-endian order. There is one zero and one missing value. The page on certificates in the
-documentation lists the parts and their order. Whoever changes them here changes that page, and the first part: DATA or MODEL.
+documentation lists the parts and their order. After a change here, update that page and the first part, DATA or MODEL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conditions on single columns: in words, on rows, and as a document."""
+"""Conditions on single columns: their text, their binary columns and their JSON."""
 
 from fcca.conditions._binarize import binarized
 from fcca.conditions._document import JSON_FORMAT, LARGEST, read_document, written_document

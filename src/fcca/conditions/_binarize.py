@@ -1,4 +1,4 @@
-"""Conditions applied to rows."""
+"""Compute binary columns from conditions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fcca.exceptions import InvalidInputError
 
 Floats = NDArray[np.float64]
 
-ROWS_PER_PIECE = 4096  # pieces that stay in the cache
+ROWS_PER_PIECE = 4096  # small enough for the cache
 
 
 def binarized(
@@ -23,16 +23,16 @@ def binarized(
     n_categories: Mapping[int, int],
     names: Sequence[str],
 ) -> NDArray[np.int8]:
-    """Compute one 0/1 column per condition from an encoded table.
+    """Compute one binary column per condition from an encoded table.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features)
-    feature, kind, threshold, codes : per condition
+    feature, kind, threshold, codes : one entry per condition
     n_categories : mapping of int to int
-        For every column with a set, how many categories it has.
+        Number of categories of each column with a set.
     names : sequence of str
-        What messages call the columns.
+        Names of the columns, for error messages.
     """
     out = np.empty((len(X), len(feature)), dtype=np.int8)
     if (kind == "cut").all():
@@ -40,15 +40,15 @@ def binarized(
             piece = slice(begin, begin + ROWS_PER_PIECE)
             np.greater(X[piece][:, feature], threshold, out=out[piece], casting="unsafe")
         return out
-    cuts, gaps = np.flatnonzero(kind == "cut"), np.flatnonzero(kind == "missing")
+    cuts, missing = np.flatnonzero(kind == "cut"), np.flatnonzero(kind == "missing")
     memberships = {j: _memberships(j, feature, codes, n) for j, n in n_categories.items()}
     for begin in range(0, len(X), ROWS_PER_PIECE):
         rows = X[begin : begin + ROWS_PER_PIECE]
-        answers = out[begin : begin + ROWS_PER_PIECE]
-        answers[:, cuts] = rows[:, feature[cuts]] > threshold[cuts]
-        answers[:, gaps] = np.isnan(rows[:, feature[gaps]])
+        binary = out[begin : begin + ROWS_PER_PIECE]
+        binary[:, cuts] = rows[:, feature[cuts]] > threshold[cuts]
+        binary[:, missing] = np.isnan(rows[:, feature[missing]])
         for j, (conditions, member) in memberships.items():
-            answers[:, conditions] = member[_whole_codes(rows[:, j], n_categories[j], names[j])]
+            binary[:, conditions] = member[_whole_codes(rows[:, j], n_categories[j], names[j])]
     return out
 
 
@@ -69,7 +69,7 @@ def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
     wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
     if wrong.any():
         raise InvalidInputError(
-            f"Column {name!r} holds categories, and {x[wrong][0]:g} is not the position of one of the {n}. Give a data "
-            "frame with the categories themselves, or their positions."
+            f"Category code out of range: column {name!r} has {n} categories, got the code {x[wrong][0]:g}. Give codes from "
+            f"0 to {n - 1}, or a data frame with the categories themselves."
         )
     return code.astype(np.intp)

@@ -1,7 +1,7 @@
 """A threshold table as a JSON document.
 
-Tables of cuts on plain numbers are written as version 1, which every fcca reads; version 2 adds the columns' categories and
-gaps, sets of categories, and ``is missing``.
+Tables of cuts on plain numbers are written in version 1, which every version of fcca reads. Version 2 adds categories and
+missing values of columns, sets of categories, and ``is missing``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def written_document(
     labels: Sequence[Sequence[Any] | None],
     columns: Columns | None,
 ) -> str:
-    """The document of a table."""
+    """Write the document of a threshold table."""
     is_plain = columns is None and all(kind == "cut" for kind in arrays["kind"])
     entries = zip(*(arrays[name] for name in ("kind", *NUMBERS)), labels, strict=True)
     document: dict[str, Any] = {
@@ -48,13 +48,12 @@ def written_document(
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
         raise InvalidInputError(
-            "The table has a number that is not finite, which no JSON document can hold. Counts, and the cuts of a model, "
-            "have to be finite."
+            "The table has a number that is not finite, which JSON cannot hold. Counts and cuts must be finite."
         ) from error
     if len(text) > LARGEST:
         raise InvalidInputError(
-            f"The {len(labels):,} conditions would take {len(text):,} characters, and a document has at most {LARGEST:,}. "
-            "Keep fewer conditions: raise Q, or select some of them."
+            f"The document of the {len(labels):,} conditions would have {len(text):,} characters, more than the limit of "
+            f"{LARGEST:,}. Keep fewer conditions: raise Q, or select some of them."
         )
     return text
 
@@ -89,8 +88,8 @@ def _written_label(label: Any) -> str | int | float | bool:
     if isinstance(plain, str | int | float):
         return plain
     raise InvalidInputError(
-        f"The category {label!r} of type {type(label).__name__} cannot be written as JSON: texts and numbers can. Rename "
-        "the categories, for example with X[column].astype(str)."
+        f"The category {label!r} of type {type(label).__name__} cannot be written as JSON. Expected a text or a number. "
+        "Convert the categories, for example with X[column].astype(str)."
     )
 
 
@@ -103,8 +102,12 @@ def read_document(text: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     text : str or bytes
-        Anything but a table, whole and consistent, is an InvalidInputError; what a table makes sure of by itself, its
-        order for example, it is left to.
+        The document. The order of the conditions is checked by ThresholdTable.
+
+    Raises
+    ------
+    InvalidInputError
+        If the text is not a complete, consistent document.
     """
     document = parsed(text, LARGEST, "a threshold table")
     version = TABLE.version(document)
@@ -115,8 +118,8 @@ def read_document(text: Any) -> tuple[Any, ...]:
     if version == VERSION and document.get("columns") is not None:
         given = TABLE.entry(document, "columns", list)
         columns = Columns(tuple(_read_column(column, at) for at, column in enumerate(given)))
-        for column, name in zip(columns, names, strict=False):  # that they are as many, a table checks
-            # A library may call a column otherwise than its table, as LightGBM does, but not by the name of another one.
+        for column, name in zip(columns, names, strict=False):  # ThresholdTable checks the lengths
+            # A library may rename a column, as LightGBM does, but not to the name of another column.
             if column.name is not None and column.name != name and column.name in names:
                 raise TABLE.damaged(f"the column {name[:40]!r} of 'feature_names' is {column.name[:40]!r} in 'columns'")
     kinds = ("cut",) if version == PLAIN_VERSION else ("cut", "set", "missing")
@@ -148,9 +151,9 @@ def _read_condition(
     where = f"condition {at}"
     kind, feature = TABLE.entry(entry, "kind", str, where), TABLE.entry(entry, "feature", int, where)
     if kind not in kinds:
-        raise TABLE.damaged(f"{where} is of the kind {kind[:20]!r}; expected {' or '.join(kinds)}")
+        raise TABLE.damaged(f"{where} has the kind {kind[:20]!r}, but expected {' or '.join(kinds)}")
     if not 0 <= feature < n_columns:
-        raise TABLE.damaged(f"{where} is on column {feature}, and there are {n_columns}")
+        raise TABLE.damaged(f"{where} is on column {feature}, but there are {n_columns} columns")
     numbers = TABLE.cut(entry, where) if kind == "cut" else (np.nan,) * 4
     labels = TABLE.categories(entry, where) if kind == "set" else None
     return kind, [feature, *numbers, TABLE.entry(entry, "count", float, where)], labels

@@ -1,4 +1,4 @@
-"""Thresholds that are close to each other as one."""
+"""Merge thresholds that are close to each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """For each threshold of a column, the position of the one that it is merged into.
+    """Position of the threshold that each threshold of a column is merged into.
 
-    The most crossed one takes in all that are closer than the tolerance, then the most crossed of the rest, and so on. No
-    two that remain are closer than the tolerance.
+    The most crossed threshold absorbs all that are closer than the tolerance. Then the most crossed of the rest does so,
+    and so on. No two remaining thresholds are closer than the tolerance.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.in
     if not tolerance > 0:
         return leader_of
     is_open = np.ones(len(threshold), dtype=bool)
-    # Sorted, so that only those around have to be looked at.
+    # The thresholds are sorted, so only neighbours are compared.
     begin = np.searchsorted(threshold, threshold - 2 * tolerance)
     end = np.searchsorted(threshold, threshold + 2 * tolerance, side="right")
     for leader in np.argsort(-count, kind="stable").tolist():

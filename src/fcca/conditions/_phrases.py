@@ -14,14 +14,14 @@ from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 from fcca.utils import plain
 
-#: A cut ``x > t``, a set ``x in {…}``, and ``x is missing``: the order in which those of a column stand.
+#: Kinds in the order of a column's conditions: a cut ``x > t``, a set ``x in {…}``, and ``x is missing``.
 KINDS = ("cut", "set", "missing")
 
 Codes = tuple[int, ...]
 
 
 def label_in_words(label: Any) -> str:
-    """A category as it stands in a condition: numbers as they are, everything else in quotes."""
+    """Text of a category in a condition: numbers as they are, everything else in quotes."""
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, Real):
@@ -30,14 +30,14 @@ def label_in_words(label: Any) -> str:
 
 
 def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | None) -> str:
-    """``RM > 6.94``, ``purpose = "car"``, ``purpose in {"car", "tv"}`` or ``income is missing``."""
+    """Text of a condition, such as ``RM > 6.94`` or ``purpose in {"car", "tv"}``."""
     return _in_words(name, kind, threshold, labels, (">", "=", "in", "is missing"))
 
 
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """The negation of a condition, which includes missing numbers where there may be any."""
+    """Text of the negation of a condition, with "or missing" for numbers that may be missing."""
     text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
     return f"{text} or missing" if kind == "cut" and may_be_missing else text
 
@@ -54,7 +54,7 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
     """The smaller of a set and its complement, sorted; of two equals, the one without 0.
 
-    Both make the same split, so one of them stands for it.
+    Both make the same split, so one of them represents it.
     """
     inside = sorted(set(codes))
     if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):
@@ -65,7 +65,7 @@ def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
 def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any]) -> Codes:
     """Sorted codes of a column's labels; unknown labels are an InvalidInputError."""
     if categories is None:
-        raise InvalidInputError(f"Column {name!r} holds numbers, so a set of categories says nothing of it.")
+        raise InvalidInputError(f"Column {name!r} holds numbers, so it cannot have a set of categories. Give a threshold.")
     known = {label: code for code, label in enumerate(categories)}
     given = list(labels)
     unknown = [label for label in given if label not in known]
@@ -74,7 +74,7 @@ def codes_of(name: str, categories: Sequence[Any] | None, labels: Iterable[Any])
     codes = tuple(sorted({known[label] for label in given}))
     if not 0 < len(codes) < len(known):
         raise InvalidInputError(
-            f"A set of categories of column {name!r} must hold some of them but not all, got {given}. Its categories are "
+            f"A set of categories of column {name!r} must contain some of them but not all, got {given}. Its categories are "
             f"{list(known)}."
         )
     return codes
@@ -88,7 +88,7 @@ def common_columns(one: Columns | None, other: Columns | None) -> Columns | None
     for mine, its in zip(one.columns, other.columns, strict=True):
         if mine.categories != its.categories:
             raise InvalidInputError(
-                f"Only tables with the same categories can be added; column {mine.name!r} has {mine.categories} in one and "
+                f"Only tables with the same categories can be added. Column {mine.name!r} has {mine.categories} in one and "
                 f"{its.categories} in the other."
             )
         joined.append(replace(mine, missing=mine.missing or its.missing))

@@ -1,4 +1,4 @@
-"""Conditions that a user lists."""
+"""Read conditions from the user's list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fcca.tables import Columns
 def user_pair(given: Any) -> tuple[str, Any]:
     """Column and condition of an entry of the user's list."""
     if isinstance(given, (str, bytes, dict)) or not isinstance(given, Sequence) or len(given) != 2:
-        raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30); got {given!r}.")
+        raise InvalidInputError(f"Expected pairs of a column and a threshold, such as ('age', 30), got {given!r}.")
     return given[0], given[1]
 
 
@@ -27,8 +27,8 @@ def user_condition(
     if isinstance(given, (set, frozenset, list, tuple)):
         if columns is not None and columns.columns[feature].categories is None:
             raise InvalidInputError(
-                f"Column {name!r} holds numbers, so {given!r} is no set of its categories. For several thresholds, give a "
-                f"pair for each: ({name!r}, 12), ({name!r}, 24)."
+                f"Column {name!r} holds numbers, so {given!r} cannot be a set of its categories. For several thresholds, "
+                f"give a pair for each: ({name!r}, 12), ({name!r}, 24)."
             )
         return "set", np.nan, tuple(given)
     if isinstance(given, str) or (columns is not None and columns.columns[feature].categories is not None):
@@ -41,6 +41,6 @@ def user_condition(
         ) from error
     if not np.isfinite(number):
         raise InvalidInputError(
-            f"Condition ({name!r}, {given!r}): a threshold must be a finite number. Leave open ends out."
+            f"Condition ({name!r}, {given!r}): a threshold must be a finite number. Leave out open ends."
         )
     return "cut", number, None

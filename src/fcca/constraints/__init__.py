@@ -1,6 +1,6 @@
-"""The rules a counterfactual must keep.
+"""Rules that a counterfactual must keep.
 
-A rule is about changes: a value that does not change breaks no rule, even outside of the bounds.
+Rules apply to changes. A value that does not change breaks no rule, even outside the bounds.
 
 Examples
 --------
@@ -9,18 +9,18 @@ Examples
 ...     Immutable("sex", "birthplace"),                   # stay as they are
 ...     Increasing("age"),                                # rises or stays
 ...     Decreasing("debt"),                               # falls or stays
-...     Bounds("income", low=0, high=90_000),             # is in between once it changes
+...     Bounds("income", low=0, high=90_000),             # in this range once it changes
 ...     Bounds("rent", low=-0.2, high=0.2, relative=True),  # at most 20 % less or more
 ...     Bounds("age", by=(0, 5)),                         # at most 5 more
 ...     Integer("children"),                              # whole
 ...     Grid("loan", step=500, origin=100),               # 100, 600, 1100, …
 ...     Forbidden("job", [("nurse", "clerk")]),           # not from nurse to clerk
 ...     Allowed("housing", {"rents": ["owns"]}),          # only from rents to owns
-...     Cost("income", 2),                                # twice as dear to change
-...     Fillable("phone"),                                # may be filled in where it is missing
+...     Cost("income", 2),                                # a change costs twice as much
+...     Fillable("phone"),                                # missing values may be filled in
 ...     OneHot("red", "green", "blue"),                   # exactly one is 1
 ...     Rule("rent <= income"),                           # Linear({"rent": 1, "income": -1}, upper=0)
-...     Implies("education rises", "age rises"),          # who learns gets older
+...     Implies("education rises", "age rises"),          # education takes time
 ...     MaxChanges(3),
 ... ]
 >>> rules[0] == Immutable("sex", "birthplace")
@@ -29,7 +29,7 @@ True
 (Linear({'income': -1, 'rent': 1}, upper=0),)
 """
 
-# Every rule, a line each. The import registers the rule: YAML, JSON, the searches and the checks know it from here.
+# One line per rule. The import registers the rule for YAML, JSON, the searches and the checks.
 from fcca.constraints._bounds import Bounds as Bounds
 from fcca.constraints._categories import Allowed as Allowed, Forbidden as Forbidden
 from fcca.constraints._cost import Cost as Cost

@@ -1,4 +1,4 @@
-"""Checks of the arguments that rules are made from."""
+"""Check the arguments of rules."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from fcca.exceptions import InvalidInputError
 
 
 def checked_name(rule: str, name: Any) -> str:
-    """The name of a column."""
+    """Check the name of a column and return it."""
     if not isinstance(name, str) or not name:
         raise InvalidInputError(f"{rule} takes names of columns, got {name!r}.")
     return name
 
 
 def checked_number(rule: str, argument: str, value: Any) -> float:
-    """A finite number."""
+    """Check that a value is a finite number and return it as float."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise InvalidInputError(f"{rule}: {argument} must be a finite number, got {value!r}.")
     return float(value)
 
 
 def checked_end(rule: str, argument: str, value: Any) -> float | None:
-    """The end of an interval; None and infinity stand for an open end."""
+    """Check the end of an interval; None and infinity are open ends."""
     if value is None or (isinstance(value, Real) and math.isinf(value)):
         return None
     return checked_number(rule, argument, value)
 
 
 def shown(number: float | None) -> str:
-    """A number as a person writes it: ``2``, not ``2.0``."""
+    """A number as text without a needless decimal: ``2``, not ``2.0``."""
     if number is None:
         return "None"
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)

@@ -1,4 +1,4 @@
-"""Numbers between two ends: fixed ones, shares of the row's value, or a largest change."""
+"""Numbers with bounds: fixed, as shares of the row's value, or on the change."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bounds(OneColumn):
-    """This number, once it changes, is from ``low`` to ``high``; None is an open end.
+    """This number is between ``low`` and ``high`` once it changes; None is an open end.
 
-    With ``relative=True`` both are shares of the row's value: -0.2 and 0.2 for at most 20 % down or up. Of a negative value
-    too: -10 goes from -12 to -8. ``by=(-5, 5)`` bounds the change instead: at most 5 down or up.
+    With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most 20 % down or up. The
+    value
+    -10 may then move between -12 and -8. ``by=(-5, 5)`` bounds the change instead: at most 5 down or up.
     """
 
     low: float | None = None
@@ -43,21 +44,21 @@ class Bounds(OneColumn):
     ) -> None:
         rule = f"Bounds({checked_name('Bounds', name)!r})"
         if by is not None and (low is not None or high is not None or relative):
-            raise InvalidInputError(f"{rule}: give either by or low and high; use two rules for both.")
+            raise InvalidInputError(f"{rule}: give either by, or low and high. Use two rules for both.")
         if by is not None and (isinstance(by, str) or not isinstance(by, Sequence) or len(by) != 2):
             raise InvalidInputError(f"{rule}: by must be two numbers, the largest fall and the largest rise, got {by!r}.")
         given = (low, high) if by is None else (by[0], by[1])
         words = ("low", "high") if by is None else ("by", "by")
         first, last = (checked_end(rule, word, end) for word, end in zip(words, given, strict=True))
         if first is None and last is None:
-            raise InvalidInputError(f"{rule} bounds nothing: give low, high, or by.")
+            raise InvalidInputError(f"{rule} has no bound. Give low, high or by.")
         if first is not None and last is not None and first > last:
             raise InvalidInputError(f"{rule}: the lower end {first:g} is above the upper end {last:g}.")
         ends = {"low": first, "high": last, "by": None} if by is None else {"low": None, "high": None, "by": (first, last)}
         self._set(name=name, relative=bool(relative), **ends)
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest value that each row may move to; NaN where the row's value is missing and matters."""
+        """Lowest and highest value that each row may move to; NaN if they depend on a missing value."""
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)
         return -np.inf if low is None else start + low * unit, np.inf if high is None else start + high * unit
@@ -77,8 +78,8 @@ class Bounds(OneColumn):
         """Check that the range of the data and other bounds leave values within these bounds."""
         if low > limits.box_high[j] or high < limits.box_low[j]:
             self.refuse(
-                f"the data have {self.name!r} from {limits.training_low[j]:g} to {limits.training_high[j]:g}, and a change "
-                "stays in that range: the bounds leave nothing of it. Use Immutable if that is meant."
+                f"no value of {self.name!r} in the data, from {limits.training_low[j]:g} to {limits.training_high[j]:g}, is "
+                "within the bounds. Changes stay in the range of the data. Check the units, or use Immutable."
             )
         if low > limits.least[j][0]:
             limits.least[j] = (low, self)
@@ -120,12 +121,12 @@ class Bounds(OneColumn):
 
 
 def _ends_from_yaml(name: str, entry: YamlNode) -> Iterator[dict[str, Any]]:
-    """Arguments of each rule that an entry such as ``{low: 0, by: [-5, 5]}`` stands for."""
+    """Arguments of each rule in an entry such as ``{low: 0, by: [-5, 5]}``."""
     known = ("low", "high", "relative", "by")
     given = {}
     for word, part in entry.mapping("low, high, relative or by"):
         if word.text() not in known:
-            word.refuse(f"bounds of {name!r} have no {word.text()!r}. {close_to(word.text(), known)}")
+            word.refuse(f"unknown key {word.text()!r} in the bounds of {name!r}. {close_to(word.text(), known)}")
         given[word.text()] = part
     if not given:
         entry.refuse(f"the bounds of {name!r} are empty. Give low, high, relative or by.")

@@ -1,4 +1,4 @@
-"""Moves between categories that are forbidden or allowed."""
+"""Forbidden and allowed moves between categories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, init=False, repr=False)
 class Forbidden(OneColumn):
-    """This column does not go from one category to another, for each of these pairs ``(from, to)``."""
+    """This column does not move from one category to another, for each pair ``(from, to)``."""
 
     pairs: tuple[tuple[Any, Any], ...]
 
@@ -34,7 +34,7 @@ class Forbidden(OneColumn):
         for start, end in self.pairs:
             codes = tuple(self.code(label, self.name, limits.columns) for label in (start, end))
             if codes[0] == codes[1]:
-                self.refuse(f"{start!r} to {end!r} is no move.")
+                self.refuse(f"the move from {start!r} to {end!r} starts and ends at the same category.")
             limits.moves_of(self.position(self.name, limits.columns))[codes] = np.inf
 
     def holds(self, change: Change) -> Bools:
@@ -62,7 +62,7 @@ class Forbidden(OneColumn):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Allowed(OneColumn):
-    """This column makes only these moves: from a category to those listed for it; a category not listed stays."""
+    """This column moves only from a category to those listed for it; other categories stay."""
 
     moves: tuple[tuple[Any, tuple[Any, ...]], ...]
 
@@ -79,7 +79,7 @@ class Allowed(OneColumn):
         j = self.position(self.name, limits.columns)
         other = limits.earlier("allowed", j, self)
         if other is not None and other != self:
-            self.refuse(f"{other!r} lists the moves of column {self.name!r} already. Put all of them into one rule.")
+            self.refuse(f"{other!r} lists the moves of column {self.name!r} already. Put all moves into one rule.")
         codes = [
             [self.code(label, self.name, limits.columns) for label in (start, *ends)] for start, ends in self.moves
         ]  # also checks that the column holds categories
@@ -111,7 +111,7 @@ class Allowed(OneColumn):
         for key, entry in node.mapping("columns with their moves, such as job: {clerk: [nurse]}"):
             moves = {
                 start.text("a category"): ends.texts("a list of categories")
-                for start, ends in entry.mapping("categories with those that they may become")
+                for start, ends in entry.mapping("a mapping from each category to a list of categories")
             }
             found.append(key.make(cls, key.text(), moves))
         return found

@@ -1,4 +1,4 @@
-"""Check rules on rows, independently of what the rules are compiled to."""
+"""Check rules on rows, independently of the compiled limits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
     given = check_rules(rules)
     before, after = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     change = Change(given, columns, before, after)
-    kept = ~any_of(change.is_missing & ~change.was_missing)  # a value does not go missing
+    kept = ~any_of(change.is_missing & ~change.was_missing)  # a change never removes a value
     fillable = {name for rule in given for name in rule.fillable_columns}
     closed = [j for j, name in enumerate(columns.names) if name not in fillable]
     kept &= ~any_of((change.was_missing & ~change.is_missing)[:, closed])
@@ -72,7 +72,9 @@ def holds(rules: Iterable[Constraint], columns: Columns, before: Floats, after: 
 
 
 def broken_by(rules: Iterable[Constraint], columns: Columns, table: Floats) -> pd.DataFrame:
-    """List the rules that rows break before any change. A search ignores these until a value moves.
+    """List the rules that rows break before any change.
+
+    A search ignores such a rule for a row until one of its columns changes.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Compile rules into the limits of some points. Every rule compiles itself; see :meth:`Constraint.compile`."""
+"""Compile rules into the limits of some points.
+
+Every rule compiles itself; see :meth:`Constraint.compile`.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,9 @@ def compile_rules(
 
 
 class LimitsBuilder:
-    """The limits of some points while rules are added to them.
+    """The limits of some points, while rules are added.
 
-    The attributes of :class:`Limits` stand here under the same names, for all points and columns.
+    It also has the attributes of :class:`Limits`, for all points and columns.
 
     Attributes
     ----------
@@ -67,7 +70,7 @@ class LimitsBuilder:
         The same, widened to contain the points: a change stays between them.
     is_binary : ndarray of shape (n_features,)
     least, most : list of (float, Constraint or None)
-        Per column, the bounds that hold for all points, each with its rule.
+        Per column, the bounds that apply to all points, each with its rule.
     between : list of (Constraint, tuple of int)
         Rules between columns, with the positions of these columns.
     """
@@ -96,12 +99,12 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """The first rule on a subject of a column; None if it is this rule."""
+        """The first rule on a column's subject, such as its grid; None if it is this rule."""
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first
 
     def bound(self, j: int, low: Floats | float, high: Floats | float) -> None:
-        """Tighten the bounds of a column; NaN is no bound."""
+        """Tighten the bounds of a column; NaN means no bound."""
         self.low[:, j], self.high[:, j] = np.fmax(self.low[:, j], low), np.fmin(self.high[:, j], high)
 
     def moves_of(self, j: int) -> Floats:
@@ -110,7 +113,7 @@ class LimitsBuilder:
         return self.moves.setdefault(j, np.ones((n, n)))
 
     def build(self) -> Limits:
-        """The limits; None stands for arrays that limit nothing."""
+        """Build the limits; arrays without effect become None."""
         self.frozen |= self.low > self.high
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         return Limits(

@@ -1,4 +1,4 @@
-"""The base class of all rules: what a rule has to say about itself."""
+"""The base classes of all rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Violation(NamedTuple):
 class Constraint(ABC):
     """A rule that a counterfactual must keep.
 
-    Each rule is a frozen dataclass in its own file. It implements ``columns``, ``compile``, ``from_yaml`` and either
+    Each rule is a frozen dataclass. It implements ``columns``, ``compile``, ``from_yaml`` and either
     ``violations`` or ``holds``. All other attributes have a default. Subclasses register themselves in ``kinds``, except
     those declared with ``abstract=True``.
 
@@ -71,7 +71,7 @@ class Constraint(ABC):
         if not abstract:
             Constraint.kinds[cls.kind] = cls
 
-    # --- what a rule implements -------------------------------------------------------------------------------------------
+    # --- implemented by each rule -----------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -96,7 +96,10 @@ class Constraint(ABC):
         yield from ()
 
     def holds(self, change: Change) -> Bools:
-        """Check which changed rows keep the rule, from the rows alone. By default: those without a violation."""
+        """Check which changed rows keep the rule, from the rows alone.
+
+        By default, these are the rows without a violation.
+        """
         kept = np.ones(len(change.after), dtype=np.bool_)
         for broken in self.violations(change.columns, change.after):
             kept &= ~(broken.rows & any_of(change.moved[:, broken.columns]))
@@ -107,7 +110,7 @@ class Constraint(ABC):
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
         """Read the rules that stand under the key ``yaml_key``."""
 
-    # --- what the other rooms ask -----------------------------------------------------------------------------------------
+    # --- used by other rooms ----------------------------------------------------------------------------------------------
 
     def needs_all_rows(self, *, is_linear: bool) -> bool:
         """True if the search needs all training rows at once."""
@@ -160,7 +163,7 @@ class Constraint(ABC):
         """Make the rule from the fields in its dictionary."""
         return cls(**entries)
 
-    # --- help for rules ---------------------------------------------------------------------------------------------------
+    # --- helpers for rules ------------------------------------------------------------------------------------------------
 
     def _set(self, **values: Any) -> None:
         """Set fields of the frozen object; for ``__init__`` and ``__post_init__`` only."""
@@ -175,7 +178,7 @@ class Constraint(ABC):
         """Position of a column."""
         names = columns.names
         if name not in names:
-            self.refuse(f"there is no column {name!r}. {close_to(name, names)}")
+            self.refuse(f"unknown column {name!r}. {close_to(name, names)}")
         return names.index(name)
 
     def positions(self, columns: Columns) -> list[int]:
@@ -186,7 +189,7 @@ class Constraint(ABC):
         """Position of a column that must hold numbers."""
         j = self.position(name, columns)
         if columns[j].categories is not None:
-            self.refuse(f"column {name!r} holds categories, and the rule is for numbers. {hint}")
+            self.refuse(f"column {name!r} holds categories, but the rule is for numbers. {hint}")
         return j
 
     def code(self, label: Any, name: str, columns: Columns) -> int:
@@ -194,7 +197,7 @@ class Constraint(ABC):
         categories = columns[self.position(name, columns)].categories
         if categories is None:
             self.refuse(
-                f"column {name!r} holds numbers, and the rule is for categories. Use Bounds, Increasing or Decreasing."
+                f"column {name!r} holds numbers, but the rule is for categories. Use Bounds, Increasing or Decreasing."
             )
         code = code_of(label, categories)
         if code is None:
@@ -216,7 +219,7 @@ class OneColumn(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ListOfColumns(Constraint, abstract=True):
-    """A rule that is a list of columns and nothing else."""
+    """A rule that consists of a list of columns."""
 
     names: tuple[str, ...]
 
@@ -244,7 +247,7 @@ class ListOfColumns(Constraint, abstract=True):
 
 
 def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
-    """Check that all rules are rules, and return them as a tuple. One rule is a list of one."""
+    """Check a list of rules, or a single rule, and return a tuple."""
     if isinstance(rules, Constraint):
         return (rules,)
     if isinstance(rules, str) or not isinstance(rules, Iterable):

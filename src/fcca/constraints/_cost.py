@@ -22,7 +22,9 @@ class Cost(OneColumn):
         rule = f"Cost({checked_name('Cost', self.name)!r})"
         weight = checked_number(rule, "weight", self.weight)
         if not 0 < weight <= 1e100:
-            raise InvalidInputError(f"{rule}: weight must be above 0 and up to 1e100, got {self.weight!r}. See Immutable.")
+            raise InvalidInputError(
+                f"{rule}: weight must be above 0 and at most 1e100, got {self.weight!r}. Use Immutable for no change."
+            )
         self._set(weight=weight)
 
     @property

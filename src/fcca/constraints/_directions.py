@@ -1,4 +1,4 @@
-"""Numbers that move in one direction."""
+"""Numbers that move in one direction only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class _OneDirection(ListOfColumns, abstract=True):
             j = self.number(name, limits.columns)
             other = limits.earlier("direction", j, self)
             if other is not None and type(other) is not type(self):
-                self.refuse(f"column {name!r} could neither rise nor fall, by {other!r}. Use Immutable if that is meant.")
+                self.refuse(
+                    f"contradicts {other!r}: column {name!r} could neither rise nor fall. Use Immutable if intended."
+                )
             limits.bound(j, *self.ends(limits.table[:, j]))
 
     def holds(self, change: Change) -> Bools:
@@ -36,7 +38,7 @@ class _OneDirection(ListOfColumns, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Increasing(_OneDirection):
-    """These numbers may rise and not fall."""
+    """These numbers may rise, but not fall."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return own, np.inf
@@ -44,7 +46,7 @@ class Increasing(_OneDirection):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Decreasing(_OneDirection):
-    """These numbers may fall and not rise."""
+    """These numbers may fall, but not rise."""
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
         return -np.inf, own

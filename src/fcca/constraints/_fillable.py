@@ -10,7 +10,10 @@ from fcca.constraints._constraint import ListOfColumns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Fillable(ListOfColumns):
-    """Missing values of these columns may be filled in; in all other columns a missing value stays missing."""
+    """Missing values of these columns may be filled in.
+
+    In all other columns a missing value stays missing.
+    """
 
     @property
     def fillable_columns(self) -> tuple[str, ...]:

@@ -18,12 +18,12 @@ MOST_PARENTHESES = 50
 
 
 def parsed_formula(text: str) -> tuple[Sum, ...]:
-    """Parse a formula into sums with an upper limit: coefficients by column, and the limit."""
+    """Parse a formula into sums: coefficients by column, and the upper limit."""
     return _Parser(text).sums()
 
 
 class _Parser:
-    """A parser that reads one formula from left to right."""
+    """Parser of one formula, from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -32,7 +32,7 @@ class _Parser:
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if found is None:
-                self._refuse(f"cannot be read from {text[at:].strip()!r} on. Names with other characters go in backticks")
+                self._refuse(f"cannot be read from {text[at:].strip()!r} on. Put names with other characters in backticks")
             kind = str(found.lastgroup)
             self.tokens.append(("name" if kind == "quoted" else kind, found[kind]))
             at = found.end()
@@ -57,9 +57,9 @@ class _Parser:
             signs.append(COMPARISONS[sign])
             sides.append(self._sum())
         if self.at < len(self.tokens):
-            self._refuse(f"has {self.tokens[self.at][1]!r} where an operator is expected")
+            self._refuse(f"has {self.tokens[self.at][1]!r} instead of an operator")
         if not signs:
-            self._refuse("compares nothing; use <=, >= or ==")
+            self._refuse("has no comparison; use <=, >= or ==")
         found: list[Sum] = []
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
             below = _added(left, right, -1.0)
@@ -90,7 +90,7 @@ class _Parser:
                     self._refuse("divides by a column or by 0")
                 product = _times(product, 1.0 / other[1])
             elif product[0] and other[0]:
-                self._refuse("multiplies two columns; only sums of columns times numbers can be kept")
+                self._refuse("multiplies two columns; only sums of columns times numbers are allowed")
             else:
                 product = _times(product, other[1]) if product[0] else _times(other, product[1])
         return product
@@ -102,7 +102,7 @@ class _Parser:
         if self._next("("):
             self.depth += 1
             if self.depth > MOST_PARENTHESES:
-                self._refuse(f"has more than {MOST_PARENTHESES} parentheses in each other")
+                self._refuse(f"has more than {MOST_PARENTHESES} nested parentheses")
             inner = self._sum()
             if not self._next(")"):
                 self._refuse("lacks a closing parenthesis")

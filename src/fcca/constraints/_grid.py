@@ -17,8 +17,8 @@ from fcca.constraints._yaml import YamlNode
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 
-ROUNDING = 1e-12  # in steps and in shares of the value
-FINEST_STEP = 1e-9  # in shares of the range: values on a finer grid cannot be told apart
+ROUNDING = 1e-12  # relative to the step and to the value
+FINEST_STEP = 1e-9  # relative to the range; values on a finer grid could not be distinguished
 
 
 class _OnGrid(Constraint, abstract=True):
@@ -47,13 +47,16 @@ class _OnGrid(Constraint, abstract=True):
         """Check that the step is not too fine, and that the grid has a value between two ends."""
         if self.step < finest:
             self.refuse(
-                f"a step of {self.step:g} is too fine for this column. Use a step of at least {finest:.1g}, or leave the "
-                "grid out."
+                f"a step of {self.step:g} is too fine for this column. Use a step of at least {finest:.1g}, or leave out "
+                "the grid."
             )
         nearest = math.floor((low - self.origin) / self.step)
         values = [self.origin + (nearest + k) * self.step for k in range(-1, 4)]
         if not any(low <= value <= high for value in values):
-            self.refuse(f"no value of the grid is between {low:g} and {high:g}, where a change stays.")
+            self.refuse(
+                f"no value of the grid is between {low:g} and {high:g}, the range of allowed changes. Use another step or "
+                "origin."
+            )
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
         for name in self.columns:
@@ -68,12 +71,12 @@ class _OnGrid(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Integer(_OnGrid, ListOfColumns):
-    """These numbers, once they change, are whole."""
+    """These numbers are whole once they change."""
 
 
 @dataclass(frozen=True, repr=False)
 class Grid(_OnGrid, OneColumn):
-    """This number, once it changes, is ``origin`` plus a whole number of ``step``."""
+    """This number is ``origin`` plus a whole multiple of ``step`` once it changes."""
 
     step: float = 1.0
     origin: float = 0.0
@@ -92,7 +95,7 @@ class Grid(_OnGrid, OneColumn):
             parts = {"step": entry} if entry.is_scalar else {}
             for word, part in [] if entry.is_scalar else entry.mapping("a step, or {step: 5, origin: 2}"):
                 if word.text() not in ("step", "origin"):
-                    word.refuse(f"a grid has no {word.text()!r}. {close_to(word.text(), ('step', 'origin'))}")
+                    word.refuse(f"unknown key {word.text()!r} in a grid. {close_to(word.text(), ('step', 'origin'))}")
                 parts[word.text()] = part
             found.append(key.make(cls, key.text(), **{word: part.number() for word, part in parts.items()}))
         return found

@@ -1,4 +1,4 @@
-"""Columns that stay as they are."""
+"""Columns that do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moves of one column that call for moves of another."""
+"""Moves of one column that require moves of another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """If the one column moves in that direction, so does the other: ``Implies("education rises", "age rises")``."""
+    """If one column rises or falls, another must do so too: ``Implies("education rises", "age rises")``."""
 
     condition: str
     consequence: str
@@ -38,7 +38,7 @@ class Implies(Constraint):
         one, other = _parsed(condition), _parsed(consequence)
         if one.name == other.name:
             raise InvalidInputError(
-                f"Implies({condition!r}, {consequence!r}) is about one column. Use Increasing or Decreasing for it."
+                f"Implies({condition!r}, {consequence!r}) names one column twice. Use Increasing or Decreasing for it."
             )
         self._set(condition=str(one), consequence=str(other))
 
@@ -87,5 +87,5 @@ def _parsed(text: Any) -> Direction:
     """Parse ``"age rises"`` or ``"age falls"``; a name may stand in backticks."""
     found = DIRECTION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise InvalidInputError(f"Expected a column and where it goes, such as 'age rises' or 'age falls', got {text!r}.")
+        raise InvalidInputError(f"Expected a column and a direction, such as 'age rises' or 'age falls', got {text!r}.")
     return Direction(found["quoted"] or found["name"], found["word"] == "rises")

@@ -14,7 +14,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LinearRule:
-    """``Σ coefficient · x <= upper``; checked as soon as one of its features moves."""
+    """A sum ``Σ coefficient · x <= upper``, which applies once one of its features moves."""
 
     coefficients: dict[int, float]
     upper: float
@@ -32,26 +32,27 @@ class Implication:
 
 @dataclass(frozen=True)
 class Limits:
-    """Rules, compiled for some points.
+    """Rules compiled for some points.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_points, n_features) or None
-        Bounds that a number keeps once it moves; infinite where there is none.
+        Bounds of a number that moves; infinite without a bound.
     frozen : ndarray of shape (n_points, n_features) or None
         Values that may not move.
     step, origin : ndarray of shape (n_features,) or None
-        A number that moves is ``origin + k · step`` for a whole k; a step of 0 is no grid.
+        A number moves to ``origin + k · step`` for a whole k; a step of 0 means no grid.
     weight : ndarray of shape (n_features,) or None
         Factor on the cost of moving a feature.
     max_changes : int or None
-        How many features may move; a group is one of them.
+        Largest number of features that move; a group counts as one.
     moves : dict of int to ndarray of shape (n_categories, n_categories)
-        For a column of categories, the factor on the cost of going from one (row) to another (column); infinite: forbidden.
+        For a column of categories, the factor on the cost of a move from one category (row) to another (column). Infinite
+        for a forbidden move.
     fillable : ndarray of shape (n_features,) or None
-        Where a missing value may be filled in.
+        Columns whose missing values may be filled in.
     groups : tuple of tuples of int
-        Columns of 0 and 1 exactly one of which is 1; to switch is one change.
+        One-hot columns: exactly one of them is 1, and a switch is one change.
     linear : tuple of LinearRule
     implications : tuple of Implication
     """
@@ -71,12 +72,12 @@ class Limits:
 
     @property
     def has_rules_between(self) -> bool:
-        """True if some rule is between columns; a group is a rule on one column of categories."""
+        """True if there are rules between columns; a group does not count as one."""
         return self.max_changes is not None or bool(self.linear or self.implications)
 
     @property
     def columns_between(self) -> frozenset[int]:
-        """Columns of sums and implications."""
+        """Positions of the columns in sums and implications."""
         of_sums = {j for rule in self.linear for j in rule.coefficients}
         return frozenset(of_sums | {j for rule in self.implications for j in (rule.feature, rule.then_feature)})
 
@@ -89,7 +90,7 @@ class Limits:
         return self.fillable is not None and bool(self.fillable[j])
 
     def grid(self, j: int) -> tuple[float, float] | None:
-        """Step and origin of a column on a grid."""
+        """Step and origin of a column's grid, or None."""
         if self.step is None or self.origin is None or not self.step[j] > 0:
             return None
         return float(self.step[j]), float(self.origin[j])
@@ -104,7 +105,7 @@ class Limits:
 
 
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
-    """Limits of some of the points, in this order, with more values frozen."""
+    """Limits of some of the points, in this order, with further values frozen."""
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)
     mine = limits.of_points(points)

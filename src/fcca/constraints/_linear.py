@@ -1,4 +1,4 @@
-"""Sums of columns that stay below a limit, as coefficients or as a formula."""
+"""Sums of columns with an upper limit, as coefficients or as a formula."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fcca.constraints._yaml import YamlNode
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 
-# Sums round. A search keeps a sum up to this share of the largest that its parts can be; a check allows more.
-TOLERANCE = 1e-12
-ROUNDING = 1e-9  # in shares of the parts of the sum
+# Sums are rounded. Both tolerances are relative to the size of the summands.
+TOLERANCE = 1e-12  # in the searches
+ROUNDING = 1e-9  # in the check afterwards
 
 
 class _Sums(Constraint, abstract=True):
@@ -32,11 +32,11 @@ class _Sums(Constraint, abstract=True):
         raise NotImplementedError
 
     def compile(self, limits: LimitsBuilder) -> None:
-        at = tuple(self.number(name, limits.columns, "Sums are of numbers.") for name in self.columns)
+        at = tuple(self.number(name, limits.columns, "Only numbers can be summed.") for name in self.columns)
         limits.between.append((self, at))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Add the sums. The range of the data and the bounds must leave values that keep them."""
+        """Add the sums, and check that some values within data range and bounds keep them."""
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])
             # A value that does not move may be outside the bounds.
@@ -45,11 +45,13 @@ class _Sums(Constraint, abstract=True):
             least = np.fmin(np.maximum(limits.box_low[index], [limits.least[j][0] for j in index]), own_low)
             most = np.fmax(np.minimum(limits.box_high[index], [limits.most[j][0] for j in index]), own_high)
             largest = np.abs(factor) * np.fmax(np.abs(limits.box_low[index]), np.abs(limits.box_high[index]))
-            # One value, or two compared with each other, do not round.
+            # A single value, or a comparison of two values, is exact.
             exact = bool((np.abs(factor) == 1).all()) and (len(index) == 1 or (len(index) == 2 and linear.upper == 0))
             upper = linear.upper + (0.0 if exact else TOLERANCE * float(abs(linear.upper) + largest.sum()))
             if float(np.where(factor > 0, factor * least, factor * most).sum()) > upper:
-                self.refuse("no values within the range of the data and the bounds satisfy it. Check columns and units.")
+                self.refuse(
+                    "no values within the range of the data and the bounds satisfy the rule. Check columns and units."
+                )
             limits.linear.append(LinearRule(dict(zip(index, factor.tolist(), strict=True)), upper))
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
@@ -59,7 +61,7 @@ class _Sums(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Linear(_Sums):
-    """The sum of the columns times their coefficients is at most ``upper`` once one of them changes."""
+    """The sum of the columns times their coefficients is at most ``upper``, once one of them changes."""
 
     coefficients: tuple[tuple[str, float], ...]
     upper: float = 0.0
@@ -95,10 +97,10 @@ class Linear(_Sums):
 
 @dataclass(frozen=True, repr=False)
 class Rule(_Sums):
-    """A formula of columns and numbers, such as ``"a <= b"`` or ``"x + 2*y <= 10"``, holds once one of them changes.
+    """A formula such as ``"a <= b"`` or ``"x + 2*y <= 10"`` holds, once one of its columns changes.
 
-    The signs are ``<=``, ``>=`` and ``==``, also in chains. A name with other characters than letters, digits, ``_`` and
-    ``.`` stands in backticks.
+    The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a name in backticks if it has characters other than
+    letters, digits, ``_`` and ``.``.
     """
 
     text: str
@@ -136,7 +138,7 @@ def _too_large(linear: Linear, columns: Columns, table: Floats) -> Violation:
     at = linear.positions(columns)
     values, factors = table[:, at], np.array([a for _, a in linear.coefficients])
     room = ROUNDING * (abs(linear.upper) + np.abs(values * factors).sum(axis=1))
-    too_large = (values * factors).sum(axis=1) > linear.upper + room  # never with a missing value
+    too_large = (values * factors).sum(axis=1) > linear.upper + room  # False if a value is missing
 
     def why(row: int) -> str:
         listed = ", ".join(f"{name} is {x:g}" for name, x in zip(linear.columns, values[row], strict=True))

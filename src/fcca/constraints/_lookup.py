@@ -14,16 +14,16 @@ def close_to(word: str, known: Iterable[str]) -> str:
     """Suggest the closest names, ``Did you mean 'age'?``, or list the known ones."""
     names = list(known)
     close = get_close_matches(word, names, n=3, cutoff=0.7)
-    if not close:  # other capitals
+    if not close:  # names that differ only in case
         close = [name for name in names if name.lower() == word.lower()]
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
     more = f", … ({len(names)} in all)" if len(names) > NAMES_SHOWN else ""
-    return f"There is {', '.join(map(repr, names[:NAMES_SHOWN]))}{more}."
+    return f"Expected one of {', '.join(map(repr, names[:NAMES_SHOWN]))}{more}."
 
 
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:
-    """The code of a category, given by its label or by the label as text; None without exactly one match."""
+    """The code of a category by its label or the label's text; None without exactly one match."""
     found = [code for code, one in enumerate(categories) if _same(one, label)]
     if not found and isinstance(label, str):
         found = [code for code, one in enumerate(categories) if _reads_like(one, label)]
@@ -35,7 +35,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Compare a label that is not a text with a text: YAML files hold texts only."""
+    """Compare a label that is not a text with a text, because YAML rules hold only texts."""
     if isinstance(one, str):
         return False
     if isinstance(one, Real) and not isinstance(one, bool):

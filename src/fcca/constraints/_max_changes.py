@@ -1,4 +1,4 @@
-"""A largest number of changed columns."""
+"""A limit on the number of changed columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, repr=False)
 class MaxChanges(Constraint):
-    """At most ``n`` columns change; a group of :class:`OneHot` is one of them."""
+    """At most ``n`` columns change; a group of :class:`OneHot` counts as one."""
 
     n: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, Integral) or isinstance(self.n, bool) or self.n < 1:
-            raise InvalidInputError(f"MaxChanges takes a number of columns of at least 1, got {self.n!r}.")
+            raise InvalidInputError(f"MaxChanges takes a whole number of at least 1, got {self.n!r}.")
         self._set(n=int(self.n))
 
     @property

@@ -1,4 +1,4 @@
-"""Groups of columns of 0 and 1, exactly one of which is 1."""
+"""Groups of one-hot columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Exactly one of these columns of 0 and 1 is 1, once one of them changes; a switch is one change and costs once."""
+    """Exactly one of these columns of 0 and 1 is 1, once one of them changes.
+
+    A switch counts and costs as one change.
+    """
 
     lands_on = "any"
 
     def __init__(self, *names: str) -> None:
         super().__init__(*names)
         if len(self.names) < 2 or len(self.names) < len(names):
-            raise InvalidInputError(f"OneHot takes the names of two or more different columns, got {list(names)!r}.")
+            raise InvalidInputError(f"OneHot takes the names of two or more distinct columns, got {list(names)!r}.")
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -49,16 +52,13 @@ class OneHot(ListOfColumns):
         for rule, others in limits.between:
             for j in set(others) & set(members):
                 rule.refuse(
-                    f"column {limits.columns.names[j]!r} is in {self!r}, whose columns switch together. Make one column of "
-                    "categories of them, or leave it out of this rule."
+                    f"column {limits.columns.names[j]!r} is in {self!r}, whose columns switch together. Replace the group "
+                    "by one column of categories, or leave the column out of this rule."
                 )
         weights = limits.weight[members].tolist()
         if len(set(weights)) > 1:
             listed = ", ".join(f"{weight:g}" for weight in weights)
-            self.refuse(
-                f"a switch is one change with one cost, but the columns have weights of {listed}. Give all of them the same "
-                "Cost."
-            )
+            self.refuse(f"a switch has one cost, but the columns have the weights {listed}. Give all of them the same Cost.")
         for j in members:
             own = limits.table[:, j]
             other = 1 - own

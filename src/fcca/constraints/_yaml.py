@@ -19,22 +19,22 @@ def load_rules(path: str | Path) -> tuple[Constraint, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path.name} is not a text in UTF-8: {error.reason} at byte {error.start}.") from error
+        raise InvalidInputError(f"{path.name} is not valid UTF-8: {error.reason} at byte {error.start}.") from error
     except OSError as error:
-        raise InvalidInputError(f"The file of rules {path} cannot be read: {error.strerror}.") from error
+        raise InvalidInputError(f"The rules file {path} cannot be read: {error.strerror}.") from error
     return rules_from_yaml(text, name=path.name)
 
 
 def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, ...]:
-    """Read rules from a text in YAML.
+    """Read rules from a YAML text.
 
     Parameters
     ----------
     text : str
-        A mapping with a key per kind of rule, such as ``immutable``, ``bounds`` or ``one_hot``. The key of :class:`Rule` is
-        ``rules``.
+        A mapping with one key per kind of rule, such as ``immutable``, ``bounds`` or ``one_hot``. The key of :class:`Rule`
+        is ``rules``.
     name : str
-        The name of the text in error messages.
+        Name of the text in error messages.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rules_from_yaml(text: str, *, name: str = "The rules") -> tuple[Constraint, 
     import yaml  # only files of rules need it
 
     try:
-        # BaseLoader keeps texts as texts: a category 'no' is not the boolean. compose() builds nodes and no objects.
+        # BaseLoader keeps texts as texts: the category 'no' is not a boolean. compose() builds nodes, not objects.
         root = yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -84,7 +84,7 @@ def _rules_of(root: YamlNode) -> tuple[Constraint, ...]:
     entries = root.mapping(f"a mapping with the keys {', '.join(keys)}")
     for key, _ in entries:
         if key.text() not in kinds:
-            key.refuse(f"there is no key {key.text()!r}. {close_to(key.text(), keys)}")
+            key.refuse(f"unknown key {key.text()!r}. {close_to(key.text(), keys)}")
     return tuple(
         rule
         for key, node in entries
@@ -94,7 +94,7 @@ def _rules_of(root: YamlNode) -> tuple[Constraint, ...]:
 
 
 class YamlNode:
-    """A part of a YAML text that knows its line.
+    """A part of a YAML text, with its line for error messages.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ class YamlNode:
         raise InvalidInputError(f"{self.source}, line {self.line}{key}: {why}")
 
     def expected(self, what: str) -> NoReturn:
-        """Raise an error that names what should stand here."""
+        """Raise an error that names the expected value."""
         given = repr(self.node.value) if self.is_scalar else "a list" if self.is_list else "a mapping"
         self.refuse(f"expected {what}, got {given}.")
 
     def make(self, rule: Callable[..., Constraint], *arguments: Any, **named: Any) -> Constraint:
-        """Make a rule; its errors name the line."""
+        """Make a rule; add the line to its errors."""
         try:
             return rule(*arguments, **named)
         except InvalidInputError as error:
@@ -142,7 +142,7 @@ class YamlNode:
 
     @property
     def is_empty(self) -> bool:
-        """True for nothing, ``null`` or ``~``, without quotes."""
+        """True for an empty value, ``null`` or ``~`` without quotes."""
         return self.is_scalar and self.node.style is None and self.node.value.lower() in EMPTY
 
     def mapping(self, expected: str) -> list[tuple[YamlNode, YamlNode]]:

@@ -1,4 +1,4 @@
-"""Checks of loaded objects before they are used: a file may hold anything."""
+"""Check loaded objects before they are used, because a file may hold anything."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ SELECTION_PATH = "selection_path_"
 
 
 def check_stored(loaded: Any) -> None:
-    """Check that objects of fcca are as fcca makes them; raise ValueError otherwise.
+    """Check that loaded objects of fcca are consistent; raise ValueError otherwise.
 
     Parameters
     ----------
     loaded : object
-        What a file held.
+        The content of a file.
     """
     found = list(objects_in(loaded))
-    # Parts before those that are made of them.
+    # Parts come before the objects that contain them.
     for kind, check in CHECKS.items():
         for one in found:
             if isinstance(one, kind):
@@ -52,7 +52,7 @@ def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
 
 
 def _within(given: NDArray[Any], least: int, most: int, what: str) -> None:
-    """Check that whole numbers are between two others, both included."""
+    """Check that whole numbers are in a range, both ends included."""
     _require(len(given) == 0 or (int(given.min()) >= least and int(given.max()) <= most), f"{what} out of range")
 
 
@@ -76,10 +76,10 @@ def _check_column(column: Column) -> None:
 def _check_columns(columns: Columns) -> None:
     _require(
         isinstance(columns.columns, tuple) and all(isinstance(one, Column) for one in columns.columns),
-        "columns that are none",
+        "columns of a wrong kind",
     )
-    _require(set(vars(columns)) <= {"columns", *_CACHED}, "columns that know more than columns do")
-    for name in _CACHED:  # what was computed from them is computed again
+    _require(set(vars(columns)) <= {"columns", *_CACHED}, "columns with unknown attributes")
+    for name in _CACHED:  # cached values are computed again
         vars(columns).pop(name, None)
 
 
@@ -96,27 +96,29 @@ def _check_structure(nodes: TreeStructure) -> None:
     _array(nodes.weight, "f", (n, nodes.weight.shape[1]), "weights")
     _require(np.isfinite(nodes.weight).all() and (nodes.weight >= 0).all(), "weights below 0 or not finite")
     _require((nodes.weight.sum(axis=1) > 0).all(), "a node without weight")
-    _require((nodes.n_rows >= 0).all(), "a node with less than no rows")
+    _require((nodes.n_rows >= 0).all(), "a node with a negative number of rows")
     inner = np.flatnonzero(nodes.feature >= 0)
     _require((nodes.feature[nodes.feature < 0] == -1).all(), "a node that is neither a split nor a leaf")
     children = np.concatenate([nodes.left[inner], nodes.right[inner]]).astype(np.int64)
     parents = np.concatenate([inner, inner])
-    _require(((children > parents) & (children < n)).all(), "a node that points to none of its nodes")
-    _require(len(np.unique(children)) == len(children) == n - 1, "nodes with several ways to them, or none")
+    _require(((children > parents) & (children < n)).all(), "a node with a child out of range")
+    _require(len(np.unique(children)) == len(children) == n - 1, "nodes that have several parents or none")
     _require(isinstance(nodes.categories, dict) and isinstance(nodes.asks_missing, frozenset), "nodes of a wrong kind")
     special = [*nodes.categories, *nodes.asks_missing]
-    _require(len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a question that no node asks")
+    _require(
+        len(set(special)) == len(special) and set(special) <= set(inner.tolist()), "a condition that belongs to no node"
+    )
     for codes in nodes.categories.values():
         _require(
             isinstance(codes, tuple) and codes and all(isinstance(code, int) and code >= 0 for code in codes),
-            "a node that asks for no category",
+            "a set of categories without categories",
         )
     plain = np.setdiff1d(inner, special)
     _require(np.isfinite(nodes.threshold[plain.astype(np.int64)]).all(), "thresholds that are not finite")
 
 
 def _check_counterfactuals(found: Counterfactuals) -> None:
-    _require(isinstance(found.rows, np.ndarray) and isinstance(found.classes, np.ndarray), "counterfactuals of no rows")
+    _require(isinstance(found.rows, np.ndarray) and isinstance(found.classes, np.ndarray), "counterfactuals without rows")
     n, moves = len(found.rows), found.moves
     whole = {"rows": found.rows, "target_code": found.target_code, "status_code": found.status_code, "nodes": found.nodes}
     for name, given in whole.items():
@@ -136,14 +138,14 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
     _within(found.target_code, -1, n_classes - 1, "classes of counterfactuals")
     _within(moves.point, 0, n - 1, "moves")
     _within(moves.feature, 0, n_features - 1, "moves")
-    _require(n_moves == 0 or (np.diff(moves.point) >= 0).all(), "moves in another order")
-    _require(found.columns is None or isinstance(found.columns, Columns), "columns that are none")
+    _require(n_moves == 0 or (np.diff(moves.point) >= 0).all(), "moves that are not sorted")
+    _require(found.columns is None or isinstance(found.columns, Columns), "columns of a wrong kind")
     if found.columns is not None:
         _require(len(found.columns) == n_features, "counterfactuals of other columns")
         _check_codes(found.columns, moves)
     if found.own_code is not None:
-        _array(found.own_code, "i", (n,), "answers")
-        _within(found.own_code, 0, n_classes - 1, "answers")
+        _array(found.own_code, "i", (n,), "predictions")
+        _within(found.own_code, 0, n_classes - 1, "predictions")
     if found.box is not None:
         _require(isinstance(found.box, tuple) and len(found.box) == 2, "a box without two ends")
         for end in found.box:
@@ -151,7 +153,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Check that categories of moves are positions among those of their column."""
+    """Check that category codes of moves are in the range of their column."""
     for j, column in enumerate(columns):
         if column.categories is None:
             continue
@@ -159,16 +161,16 @@ def _check_codes(columns: Columns, moves: Any) -> None:
             codes = given[moves.feature == j]
             codes = codes[~np.isnan(codes)]
             known = (codes == np.floor(codes)) & (codes >= 0) & (codes < len(column.categories))
-            _require(known.all(), "a move to a category that is not there")
+            _require(known.all(), "a move with a category code out of range")
 
 
 def _check_selection(chosen: Selection) -> None:
-    _require(isinstance(chosen.candidates, ThresholdTable), "a selection of no conditions")
+    _require(isinstance(chosen.candidates, ThresholdTable), "a selection without conditions")
     _array(chosen.kept, "b", (len(chosen.candidates),), "a selection")
 
 
 def _check_rule(rule: Constraint) -> None:
-    _require(Constraint.from_dict(rule.to_dict()) == rule, "a rule that says something else than it does")
+    _require(Constraint.from_dict(rule.to_dict()) == rule, "an inconsistent rule")
 
 
 # --- estimators ---------------------------------------------------------------------------------------------------------
@@ -180,13 +182,15 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
     if not hasattr(given, "thresholds_"):
         return
     every, kept = given.all_thresholds_, given.thresholds_
-    _require(isinstance(every, ThresholdTable) and isinstance(kept, ThresholdTable), "thresholds that are no table")
+    _require(
+        isinstance(every, ThresholdTable) and isinstance(kept, ThresholdTable), "thresholds that are not a ThresholdTable"
+    )
     n = _whole(given.n_features_in_, "a number of columns")
     _require(len(every.feature_names) == n and kept.feature_names == every.feature_names, "thresholds of other columns")
     known = set(conditions_in(every))
-    _require(kept.columns == every.columns and known.issuperset(conditions_in(kept)), "thresholds that nobody has found")
+    _require(kept.columns == every.columns and known.issuperset(conditions_in(kept)), "thresholds kept that were not found")
     if hasattr(given, "selection_"):
-        _require(isinstance(given.selection_, Selection), "a selection that is none")
+        _require(isinstance(given.selection_, Selection), "a selection of a wrong kind")
     found = getattr(given, "counterfactuals_", None)
     if isinstance(given, FCCADiscretizer) and found is not None:
         _require(isinstance(found, Counterfactuals) and len(found.feature_names) == n, "counterfactuals of other columns")
@@ -198,7 +202,7 @@ def _check_discretizer(given: ThresholdTransformer) -> None:
         _within(points, 0, len(found) - 1, "crossings")
     if hasattr(given, "statuses_"):
         counts = given.statuses_
-        _require(isinstance(counts, dict) and set(counts) <= set(STATUSES), "statuses that there are not")
+        _require(isinstance(counts, dict) and set(counts) <= set(STATUSES), "unknown statuses")
         for count in counts.values():
             _whole(count, "statuses")
 
@@ -210,10 +214,16 @@ def _check_tree(given: OptimalTreeClassifier) -> None:
     _require(isinstance(nodes, TreeStructure), "a tree without nodes")
     n = _whole(given.n_features_in_, "a number of columns")
     _within(nodes.feature, -1, n - 1, "columns of nodes")
-    _require(nodes.has_cuts_only and not np.isnan(nodes.threshold[nodes.feature >= 0]).any(), "a tree of other questions")
+    _require(
+        nodes.has_cuts_only and not np.isnan(nodes.threshold[nodes.feature >= 0]).any(),
+        "a tree with conditions other than cuts",
+    )
     _require(isinstance(given.classes_, np.ndarray) and given.classes_.ndim == 1, "classes of a wrong kind")
     _require(len(given.classes_) == nodes.weight.shape[1], "a tree of other classes")
-    _require((given.n_leaves_, given.depth_) == (nodes.n_leaves, nodes.depth), "a tree that is said to be another")
+    _require(
+        (given.n_leaves_, given.depth_) == (nodes.n_leaves, nodes.depth),
+        "a tree with another number of leaves or another depth",
+    )
     numbers = (given.objective_, given.lower_bound_, given.gap_, given.regularization_)
     _require(all(isinstance(number, float) and np.isfinite(number) for number in numbers), "a proof without numbers")
     _require(isinstance(given.is_optimal_, bool), "a proof of a wrong kind")
@@ -235,9 +245,9 @@ def _check_classifier(given: FCCAClassifier) -> None:
     named, known = (list(getattr(one, "feature_names_in_", ())) for one in (given, given.discretizer_))
     _require(named == known and len(named) in (0, n), "a tree of other columns")
     own, expected = given.structure_, grown.tree_.with_conditions(table)
-    _require(isinstance(own, TreeStructure) and _same_nodes(own, expected), "another tree than the one that was grown")
+    _require(isinstance(own, TreeStructure) and _same_nodes(own, expected), "a structure that differs from the fitted tree")
     fidelity = given.fidelity_
-    _require(isinstance(fidelity, float) and 0 <= fidelity <= 1, "a fidelity that is no share")
+    _require(isinstance(fidelity, float) and 0 <= fidelity <= 1, "a fidelity that is not between 0 and 1")
 
 
 def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
@@ -247,17 +257,20 @@ def _same_nodes(own: TreeStructure, other: TreeStructure) -> bool:
 
 
 def _frame(path: Any) -> pd.DataFrame:
-    """The table that :func:`plain_path` turned into lists."""
-    _require(isinstance(path, dict) and all(isinstance(column, list) for column in path.values()), "a path that is no table")
+    """Convert lists of :func:`plain_path` back into a data frame."""
+    _require(
+        isinstance(path, dict) and all(isinstance(column, list) for column in path.values()),
+        "a selection path that is not a table",
+    )
     _require(
         all(isinstance(name, str) and all(isinstance(one, int | float) for one in column) for name, column in path.items()),
-        "a path of other things than numbers",
+        "a selection path with values that are not numbers",
     )
     return pd.DataFrame(path)
 
 
 def plain_path(path: pd.DataFrame) -> dict[str, list[Any]]:
-    """A table of numbers in lists, which skops can write."""
+    """Convert a data frame of numbers into lists, which skops can write."""
     return {str(name): column.tolist() for name, column in path.items()}
 
 

@@ -1,4 +1,4 @@
-"""DistilledTree: the tree of a fitted classifier, without black box and training rows."""
+"""The tree of a fitted classifier, without black box and training rows."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Certificate", "DistilledTree", "as_distilled"]
 
 
 class Condition(NamedTuple):
-    """A test of one column, as a key: equal tests are equal.
+    """A condition on one column, usable as a dictionary key.
 
     Attributes
     ----------
     kind : {"cut", "set", "missing"}
     column : int
     threshold : float
-        Of a cut; 0 for the others.
+        The threshold of a cut; 0 for other kinds.
     codes : tuple of int
-        The categories of a set, by their positions.
+        The category codes of a set.
     """
 
     kind: str
@@ -57,9 +57,9 @@ class Certificate:
     Attributes
     ----------
     optimal : bool
-        Whether no tree on these conditions within the limits below is better.
+        Whether the tree is proven to be the best on these conditions within the limits below.
     objective, lower_bound : float
-        Cost of the leaves / training weight + regularization · leaves of this tree, and a proven lower bound for any.
+        Cost of the leaves / training weight + regularization · leaves, and a proven lower bound for all trees.
     gap : float
         ``(objective - lower_bound) / objective``.
     regularization : float
@@ -102,27 +102,27 @@ class Certificate:
 
 @dataclass(frozen=True)
 class DistilledTree:
-    """A decision tree in the units of its table, without black box and rows.
+    """A decision tree in raw units, without black box and training rows.
 
-    Made by :func:`fcca.export.from_json`; every exporter takes it as it takes a fitted classifier.
+    :func:`fcca.export.from_json` returns it. Every exporter takes it in place of a fitted classifier.
 
     Attributes
     ----------
     structure : TreeStructure
-        Nodes; categories by their codes, positions in ``columns``.
+        The nodes. Categories are codes, positions among the categories in ``columns``.
     columns : Columns
-        Names, categories and gaps of the table's columns.
+        Names, categories and missing values of the table's columns.
     classes : tuple
         Texts or numbers.
     certificate : Certificate
     takes_missing : bool
-        Whether rows may have missing values. Where no training row had any, they are refused, as the classifier does.
+        Whether rows may have missing values. If no training row had any, missing values are an error, as in the classifier.
     fcca_version : str
-        Of the fcca that made it.
+        The version of fcca that fitted the tree.
     thresholds : ThresholdTable or None
-        All conditions that the tree was given to choose from; None for a document of version 1, which has not kept them.
+        All conditions that the tree could choose from; None for a document of version 1, which does not hold them.
     provenance : Provenance or None
-        Where the tree comes from; None for a document of version 1.
+        The origin of the tree; None for a document of version 1.
 
     Examples
     --------
@@ -151,12 +151,12 @@ class DistilledTree:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """Positions of the columns that the tree asks for."""
+        """Positions of the columns that the tree tests."""
         return tuple(sorted({int(j) for j in self.structure.feature if j >= 0}))
 
     @property
     def leaves(self) -> list[int]:
-        """Numbers of the leaves."""
+        """Node numbers of the leaves."""
         return [node for node, test in enumerate(self.tests) if test is None]
 
     @cached_property
@@ -171,7 +171,7 @@ class DistilledTree:
 
     @property
     def class_array(self) -> NDArray[Any]:
-        """The classes as an array, of objects where they have several types."""
+        """The classes as an array; of dtype object for several types."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
 
@@ -193,33 +193,38 @@ class DistilledTree:
         return [self.columns.label(condition.column, code) for code in condition.codes]
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Number of the leaf that every row ends in.
+        """Find the leaf of every row.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            The columns that the tree was made for; of those that it does not ask for, any value.
+            All columns of the training table. Columns that the tree does not test may hold any value.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Node numbers of the leaves.
         """
         return self.structure.leaf_of(self._encoded(X, self.asked))
 
-    def _encoded(self, X: Any, asked: Iterable[int]) -> NDArray[np.float64]:
-        """A table as numbers, for what is asked of it."""
+    def _encoded(self, X: Any, used: Iterable[int]) -> NDArray[np.float64]:
+        """Encode a table as numbers; only the used columns are checked."""
         names = column_names(X)
         if names is not None and self.columns.named:
             known = list(self.columns.names)
             check_columns(names, len(names), known, len(known), knower="the tree was made for")
-        columns = self.columns.for_answers(asked)
+        columns = self.columns.for_answers(used)
         if not self.takes_missing:
             columns = Columns(tuple(replace(column, missing=False) for column in columns))
         return columns.encode(X)
 
     def transform(self, X: Any) -> NDArray[np.int8]:
-        """Binary columns, one per condition of ``thresholds``, as from the discretizer.
+        """Compute the binary columns, one per condition of ``thresholds``, like the discretizer.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            The columns that the tree was made for; of those without a condition, any value.
+            All columns of the training table. Columns without a condition may hold any value.
 
         Returns
         -------
@@ -229,12 +234,12 @@ class DistilledTree:
         return table.binarize(self._encoded(X, table.feature.tolist()))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the columns of :meth:`transform`, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
+        """Names of the binary columns, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the input columns, where the tree knows none.
+            Names of the input columns, for a tree fitted without names.
 
         Returns
         -------
@@ -244,39 +249,39 @@ class DistilledTree:
         if input_features is not None:
             given, known = [str(name) for name in np.asarray(input_features, dtype=object)], list(table.feature_names)
             if len(given) != len(known) or (self.columns.named and given != known):
-                raise InvalidInputError(f"input_features must name the {len(known)} columns, {known}; got {given}.")
+                raise InvalidInputError(f"input_features must name the {len(known)} columns {known}, got {given}.")
             table = table.renamed(given)
         return np.asarray(table.names(), dtype=object)
 
     def _all_thresholds(self) -> ThresholdTable:
         if self.thresholds is None:
             raise InvalidInputError(
-                "This tree has not kept the conditions that it was made of, only those that it tests: it comes from a "
-                "document of version 1. Write it again with fcca.export.to_json or fcca distill."
+                "The binary columns need all conditions, and this tree has only those that it tests: it comes from a "
+                "document of version 1. Write it again from the classifier with fcca.export.to_json or fcca distill."
             )
         return self.thresholds
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Share of each class in the training weight of a row's leaf."""
+        """Predict probabilities: the share of each class in the leaf's training weight."""
         return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row: the heaviest of its leaf."""
+        """Predict the heaviest class of each row's leaf."""
         return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
-        """One line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        """Rules as text, one per leaf: ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
 
 
 def as_distilled(tree: Any) -> DistilledTree:
-    """A fitted classifier's tree, or the tree that was given."""
+    """The DistilledTree of a fitted classifier; a DistilledTree is returned as it is."""
     if isinstance(tree, DistilledTree):
         return tree
     if not isinstance(tree, FCCAClassifier):
         raise InvalidInputError(
-            f"Expected a fitted FCCAClassifier or a DistilledTree, got {type(tree).__name__}. Make one with "
+            f"Expected a fitted FCCAClassifier or a DistilledTree, got {type(tree).__name__}. Fit one with "
             "FCCAClassifier(…).fit(X, y)."
         )
     check_is_fitted(tree)
@@ -297,7 +302,7 @@ def as_distilled(tree: Any) -> DistilledTree:
 
 
 def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
-    """The columns as documents have them, without details for the black box."""
+    """The columns as in documents, without details for the black box."""
     names = getattr(tree, "feature_names_in_", None)
     given = None if names is None else [str(name) for name in names]
     if table.columns is None:
@@ -320,12 +325,12 @@ def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable
 
 
 def plain_label(label: Any, what: str) -> Label:
-    """A label as Python's own text, number or boolean, which every form can hold."""
+    """A label as a built-in text, number or boolean."""
     plain = label.item() if isinstance(label, np.generic) else label
     if not is_label(plain):
         raise InvalidInputError(
-            f"The {what} {label!r} of type {type(label).__name__} cannot be written: texts and finite numbers can. Turn it "
-            "into a text before fitting, for example with astype(str)."
+            f"The {what} {label!r} of type {type(label).__name__} cannot be written. Expected a text or a finite number. "
+            "Convert it to text before fitting, for example with astype(str)."
         )
-    # Subclasses of str and int may print as anything.
+    # Converted, because subclasses of str and int may print as anything.
     return next(kind(plain) for kind in (bool, str, int, float) if isinstance(plain, kind))

@@ -1,4 +1,4 @@
-"""Read trees from JSON documents, which are checked completely before use."""
+"""Read trees from JSON documents, and check them completely before use."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ PROVENANCE = {
 
 
 def from_json(text: str | bytes) -> DistilledTree:
-    """The tree in a document of :func:`to_json`.
+    """Read the tree from a document of :func:`to_json`.
 
     Parameters
     ----------
     text : str or bytes
-        UTF-8 where bytes, with or without a byte order mark. Of version 1 or 2; a tree of version 1 has no ``thresholds``
-        and no ``provenance``.
+        A document of version 1 or 2. A tree of version 1 has no ``thresholds`` and no ``provenance``. Bytes must be UTF-8,
+        with or without a byte order mark.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def from_json(text: str | bytes) -> DistilledTree:
     Raises
     ------
     InvalidInputError
-        For anything that is not such a document, whole and consistent. Nothing in it is ever run.
+        If the text is not a complete, consistent document. Nothing in it is run as code.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def from_json(text: str | bytes) -> DistilledTree:
 
 
 def tree_in(document: Any) -> DistilledTree:
-    """The tree in a parsed document."""
+    """Read the tree from a parsed document."""
     version = TREE.version(document)
     classes = TREE.labels(TREE.entry(document, "classes", list), "classes")
     columns = _columns(TREE.entry(document, "columns", list))
@@ -79,7 +79,7 @@ def tree_in(document: Any) -> DistilledTree:
     table = None if version == WITHOUT_THRESHOLDS else _thresholds(given, conditions, columns, takes_missing)
     structure = _structure(TREE.entry(document, "nodes", list), conditions, len(classes))
     stated = TREE.entry(document, "certificate", dict)
-    if version == WITHOUT_THRESHOLDS:  # which may leave the depth out
+    if version == WITHOUT_THRESHOLDS:  # these may have no depth
         stated = {"max_depth": None} | stated | FIRST_TREES
     certificate = Certificate(**TREE.entries(stated, get_type_hints(Certificate), "the certificate"))
     provenance = None
@@ -109,10 +109,10 @@ def _columns(given: Sequence[Any]) -> Columns:
         name, categories, missing = TREE.entries(entry, COLUMN, where).values()
         columns.append(Column(name, None if categories is None else TREE.categories(entry, where), missing))
     if not columns:
-        raise TREE.damaged("there are no columns")
+        raise TREE.damaged("it has no columns")
     found = Columns(tuple(columns))
     if len({column.name is None for column in columns}) > 1 or len(set(found.names)) < len(columns):
-        raise TREE.damaged("the columns must have different names, or none of them a name")
+        raise TREE.damaged("either all columns must have distinct names, or none may have a name")
     return found
 
 
@@ -120,7 +120,7 @@ def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Co
     where = f"condition {at}"
     kind, j = TREE.entry(entry, "kind", str, where), TREE.entry(entry, "column", int, where)
     if not 0 <= j < len(columns):
-        raise TREE.damaged(f"{where} is on column {j}, and there are {len(columns)}")
+        raise TREE.damaged(f"{where} is on column {j}, but there are {len(columns)} columns")
     known = columns[j].categories
     if kind == "cut" and known is None:
         return Condition(kind, j, TREE.entry(entry, "threshold", float, where))
@@ -129,17 +129,17 @@ def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Co
         position = {label: code for code, label in enumerate(known)}
         codes = [position.get(label, -1) for label in labels]
         if min(codes) < 0 or len(labels) == len(known):
-            raise TREE.damaged(f"{where} must hold some of its column's categories and not all")
+            raise TREE.damaged(f"{where} must hold some of its column's categories, but not all")
         return Condition(kind, j, codes=tuple(sorted(codes)))
     if kind == "missing" and takes_missing:
         return Condition(kind, j)
-    raise TREE.damaged(f"{where} of kind {kind[:20]!r} does not go with its column")
+    raise TREE.damaged(f"{where} has the kind {kind[:20]!r}, which does not fit its column")
 
 
 def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Columns, takes_missing: bool) -> ThresholdTable:
-    """All conditions as a table, which has an order and no repetition."""
+    """All conditions as a threshold table, sorted and without duplicates."""
     if not takes_missing and any(column.missing or column.categories is not None for column in columns):
-        raise TREE.damaged("'missing_values' is false, but columns have gaps or categories")
+        raise TREE.damaged("'missing_values' is false, but columns have missing values or categories")
     numbers = np.full((4, len(given)), np.nan)
     labels: list[tuple[Any, ...] | None] = [None] * len(given)
     for at, condition in enumerate(conditions):
@@ -167,7 +167,7 @@ def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Colu
 def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int) -> TreeStructure:
     n = len(given)
     if n == 0:
-        raise TREE.damaged("there are no nodes")
+        raise TREE.damaged("it has no nodes")
     weight = np.array([_weights(entry, n_classes, node) for node, entry in enumerate(given)])
     feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
     left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
@@ -185,7 +185,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         if at is None:
             continue
         if not 0 <= at < len(conditions):
-            raise TREE.damaged(f"{where} asks for condition {at}, and there are {len(conditions)}")
+            raise TREE.damaged(f"{where} has condition {at}, but there are {len(conditions)} conditions")
         kind, feature[node], number, codes = conditions[at]
         if kind == "cut":
             threshold[node] = number
@@ -195,8 +195,8 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
             gaps.add(node)
         for side, children in (("left", left), ("right", right)):
             child = TREE.entry(entry, side, int, where)
-            if not node < child < n or parent[child] >= 0:  # later ones only, so there is no way round in circles
-                raise TREE.damaged(f"{where} has {child} for its {side}")
+            if not node < child < n or parent[child] >= 0:  # only later nodes, so there are no cycles
+                raise TREE.damaged(f"{where} has {child} as its {side} child")
             parent[child], children[node] = node, child
     if any(above < 0 for above in parent[1:]):
         raise TREE.damaged("some nodes are not reached from the root")
@@ -207,9 +207,9 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         raise TREE.damaged(f"it has {max(depth):,} levels, more than {DEEPEST}")
     inner = np.flatnonzero(feature >= 0)
     if (rows[inner] != rows[left[inner]] + rows[right[inner]]).any():
-        raise TREE.damaged("the rows of two sides do not add up to those of their node")
+        raise TREE.damaged("the rows of two children do not add up to those of their node")
     if not np.allclose(weight[inner], weight[left[inner]] + weight[right[inner]], rtol=SAME_WEIGHT, atol=0):
-        raise TREE.damaged("the weights of two sides do not add up to those of their node")
+        raise TREE.damaged("the weights of two children do not add up to those of their node")
     return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(gaps))
 
 
@@ -217,54 +217,52 @@ def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
     where = f"node {node}"
     weights = TREE.numbers(entry, "weight", where)
     if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise TREE.damaged(f"{where} needs a weight for each of the {n_classes} classes, none below 0 and not all 0")
+        raise TREE.damaged(f"{where} needs a weight of at least 0 for each of the {n_classes} classes, with a positive sum")
     return weights
 
 
-# --- what is proven -----------------------------------------------------------------------------------------------------
+# --- proof --------------------------------------------------------------------------------------------------------------
 
 
 def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
     """Check that a certificate fits its tree."""
     if given.criterion not in CRITERIA:
-        raise TREE.damaged(f"the certificate's criterion is {given.criterion!r}, which is none of {', '.join(CRITERIA)}")
+        raise TREE.damaged(f"the certificate's criterion must be one of {', '.join(CRITERIA)}, got {given.criterion!r}")
     weight = nodes.weight[nodes.feature < 0]
     cost = leaf_cost(weight, given.criterion).sum() / weight.sum()
     objective = max(0.0, float(cost)) + given.regularization * nodes.n_leaves
     gap = (given.objective - given.lower_bound) / given.objective if given.objective > 0 else 0.0
     if given.regularization < 0 or not _same(given.objective, objective):
-        raise TREE.damaged(
-            f"the certificate's objective is {given.objective:.6g}, but the tree's leaves make {objective:.6g}"
-        )
+        raise TREE.damaged(f"the certificate's objective is {given.objective:.6g}, but the leaves give {objective:.6g}")
     if given.lower_bound > given.objective or (given.optimal and given.lower_bound != given.objective):
-        raise TREE.damaged("the certificate's lower bound does not go with its objective")
+        raise TREE.damaged("the certificate's lower bound does not fit its objective")
     if not _same(given.gap, gap):
-        raise TREE.damaged(f"the certificate's gap is {given.gap:.6g}, but objective and lower bound make {gap:.6g}")
+        raise TREE.damaged(f"the certificate's gap is {given.gap:.6g}, but objective and lower bound give {gap:.6g}")
     if given.max_depth is not None and given.max_depth < nodes.depth:
-        raise TREE.damaged(f"the certificate is for trees of {given.max_depth} levels, and this one has {nodes.depth}")
+        raise TREE.damaged(f"the tree has {nodes.depth} levels, more than the certificate's max_depth of {given.max_depth}")
     if given.max_leaf_nodes is not None and given.max_leaf_nodes < nodes.n_leaves:
         raise TREE.damaged(
-            f"the certificate is for trees of {given.max_leaf_nodes} leaves, and this one has {nodes.n_leaves}"
+            f"the tree has {nodes.n_leaves} leaves, more than the certificate's max_leaf_nodes of {given.max_leaf_nodes}"
         )
     _check_leaves(given, nodes)
 
 
 def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
-    """Check that the leaves of a tree with a split have the rows and the weight asked for."""
+    """Check the smallest leaf of a tree with a split."""
     if nodes.n_leaves == 1:
         return
     leaf = nodes.feature < 0
     weight = nodes.weight[leaf].sum(axis=1)
     least = given.min_weight_fraction_leaf * weight.sum()
     if nodes.n_rows[leaf].min() < given.min_samples_leaf or weight.min() < least * (1 - SAME_WEIGHT):
-        raise TREE.damaged("a leaf has fewer rows or less weight than the certificate asks for")
+        raise TREE.damaged("a leaf has fewer rows or less weight than the certificate's limits")
 
 
 def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=SAME_WEIGHT, abs_tol=SAME_WEIGHT)
 
 
-# --- where it comes from ------------------------------------------------------------------------------------------------
+# --- provenance ---------------------------------------------------------------------------------------------------------
 
 
 def _provenance(given: dict[str, Any], nodes: TreeStructure) -> Provenance:
@@ -279,7 +277,7 @@ def _provenance(given: dict[str, Any], nodes: TreeStructure) -> Provenance:
     TREE.fit_to(given, where)
     TREE.check_range(found, ("fidelity", "accuracy"), 0, 1, where)
     if n_rows != nodes.n_rows[0] or not math.isclose(found["weight"], float(nodes.weight[0].sum()), rel_tol=SAME_WEIGHT):
-        raise TREE.damaged("the provenance is of other rows than those of the first node")
+        raise TREE.damaged("rows or weight of the provenance differ from those of the root")
     return Provenance(
         libraries=libraries,
         black_box=_part(given, "black_box"),
@@ -302,14 +300,14 @@ def _part(given: dict[str, Any], name: str) -> Part:
 
 
 def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
-    """Plain values by name, within limits of size."""
+    """Plain values by name, with a limited size."""
     found: dict[str, Plain] = TREE.entry(given, name, dict, where)
     if len(found) > MOST_ENTRIES:
         raise TREE.damaged(f"{where} has {len(found):,} {name}, more than {MOST_ENTRIES}")
     for key, value in found.items():
         is_plain = value is None or (is_label(value) and not isinstance(value, str))
         if not _is_short(key) or not (is_plain or _is_short(value)):
-            raise TREE.damaged(f"{key[:40]!r} among the {name} of {where} is neither a number nor a short text")
+            raise TREE.damaged(f"{key[:40]!r} among the {name} of {where} must be a number or a short text")
     return found
 
 

@@ -25,26 +25,26 @@ MOST_ENTRIES = 200
 LARGEST_WHOLE = 2**63
 ITEMS_SHOWN, DEPTH_SHOWN, LARGEST_SET = 20, 3, 1000
 
-# Parameters that have no say in what is found, so that a document does not depend on them either; some are paths. What
-# limits of time have left unproven, the statuses and the certificate tell.
+# Parameters without effect on the results, left out of documents; some are paths. Statuses and certificate show which
+# searches a time limit has ended.
 WITHOUT_EFFECT = frozenset({"memory", "n_jobs", "time_limit", "time_limit_per_row", "train_dir", "verbose"})
-# Those of a discretizer that are told by themselves.
-TOLD_APART = frozenset({"estimator", "decision_threshold", "selection", "constraints"})
+# Parameters of a discretizer that have their own entries.
+SEPARATE_ENTRIES = frozenset({"estimator", "decision_threshold", "selection", "constraints"})
 NOT_LIBRARIES = frozenset({"fcca", "__main__"})
 CALLED = {"sklearn": "scikit-learn"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a classifier, by name.
+    """Class and parameters of one part of a classifier.
 
     Attributes
     ----------
     name : str
-        Of its class, such as ``sklearn.ensemble.RandomForestClassifier``.
+        Name of the class, such as ``sklearn.ensemble.RandomForestClassifier``.
     parameters : dict of str to (str, int, float, bool or None)
-        Those of parts inside as scikit-learn names them, ``step__parameter``. What is neither a text nor a number is told
-        by a text, long texts are cut off.
+        Nested parameters have scikit-learn's names, ``step__parameter``. Values other than texts and numbers are described
+        by a text. Long texts are cut off.
     """
 
     name: str
@@ -60,23 +60,23 @@ class Provenance:
     libraries : dict of str to str
         Versions of numpy, scikit-learn and the black box's libraries.
     black_box, discretizer, tree : Part
-        What they were fitted with.
     selection : Part or None
-        How the thresholds were chosen; None for by frequency.
+        The selection of thresholds; None if they were kept by frequency.
     rules : tuple of str
-        That the counterfactuals kept.
+        The rules of the counterfactuals.
     fit_to : {"labels", "target"}
-        What the tree learned: the labels, or the answers of the black box.
+        Training labels of the tree: the given labels or the predictions of the black box.
     n_rows : int
-        Training rows.
+        Number of training rows.
     weight : float
-        Their weight.
+        Total training weight.
     statuses : dict of str to int, or None
-        How many counterfactuals there are of each status; None where the thresholds come from elsewhere.
+        Number of counterfactuals by status; None if the thresholds do not come from counterfactuals.
     fidelity : float
-        Share of the training weight that the tree answers as the black box does.
+        Share of the training weight on which tree and black box predict the same class.
     accuracy : float or None
-        Share of the training weight that the tree answers with its label; None where the tree learned something else.
+        Share of the training weight that the tree predicts correctly; None for a tree fitted to predictions or with class
+        weights.
     """
 
     libraries: dict[str, str]
@@ -94,7 +94,7 @@ class Provenance:
 
 
 def provenance_of(classifier: FCCAClassifier) -> Provenance:
-    """The provenance of the tree of a fitted classifier.
+    """Collect the provenance of a fitted classifier's tree.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
     while isinstance(black_box, FrozenEstimator):
         black_box = black_box.estimator
     own = _parameters(discretizer, deep=False)
-    if isinstance(discretizer, FCCADiscretizer):  # what None stands for
+    if isinstance(discretizer, FCCADiscretizer):  # the values that None stands for
         own |= asked_distances(discretizer)
     selection = own.get("selection")
     learned_labels = classifier.fit_to == "labels" and getattr(grown, "class_weight", None) is None
@@ -115,7 +115,7 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
     return Provenance(
         libraries=_libraries(black_box),
         black_box=_part(black_box, _parameters(black_box, deep=True)),
-        discretizer=_part(discretizer, {name: value for name, value in own.items() if name not in TOLD_APART}),
+        discretizer=_part(discretizer, {name: value for name, value in own.items() if name not in SEPARATE_ENTRIES}),
         tree=_part(grown, _parameters(grown, deep=False)),
         selection=None if selection is None else _part(selection, _parameters(selection, deep=False)),
         rules=tuple(_in_text(rule) for rule in islice(own.get("constraints") or (), MOST_ENTRIES)),
@@ -134,8 +134,8 @@ def _parameters(part: Any, *, deep: bool) -> dict[str, Any]:
 
 def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
     names = sorted(name for name in parameters if name.rpartition("__")[2] not in WITHOUT_EFFECT)
-    told = {cut_off(name): plain_parameter(parameters[name]) for name in names[:MOST_ENTRIES]}
-    return Part(_class_name(type(part)), told)
+    plain = {cut_off(name): plain_parameter(parameters[name]) for name in names[:MOST_ENTRIES]}
+    return Part(_class_name(type(part)), plain)
 
 
 def _libraries(black_box: Any) -> dict[str, str]:
@@ -161,12 +161,12 @@ def _class_name(kind: type) -> str:
 
 
 def cut_off(text: str) -> str:
-    """A text, or the beginning of a long one."""
+    """Shorten a long text."""
     return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
 def plain_parameter(value: Any) -> Plain:
-    """A parameter as JSON has it."""
+    """A parameter as a JSON value."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -179,7 +179,7 @@ def plain_parameter(value: Any) -> Plain:
 
 
 def _in_text(value: Any, depth: int = 0) -> str:
-    """Any value as a text that is the same in every process."""
+    """Any value as a text that does not depend on the process."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bytes):

@@ -53,11 +53,9 @@ STORED = (
 def trusted_types() -> list[str]:
     """Names of the types that a .skops file of fcca may hold.
 
-    Types that skops itself trusts are not among them.
-
-    They are for ``skops.io.load(path, trusted=fcca.export.trusted_types())``. :func:`load` does more: it checks how the
-    file makes its objects, and that they fit each other, before any is used. A table such as ``selection_path_`` is a table
-    again after :func:`load` only.
+    Use them as ``skops.io.load(path, trusted=fcca.export.trusted_types())``. Types that skops itself trusts are not listed.
+    :func:`load` does more. It checks how the file builds its objects, and that they are consistent, before any is used. Only
+    :func:`load` turns a table such as ``selection_path_`` into a data frame again.
 
     Returns
     -------
@@ -75,24 +73,25 @@ def trusted_types() -> list[str]:
 
 
 def save(fitted: Any, path: str | Path) -> None:
-    """Write a fitted object to a file, which :func:`load` reads.
+    """Save a fitted object to a file for :func:`load`.
+
+    The file appears complete or not at all.
 
     Parameters
     ----------
     fitted : estimator, DistilledTree or ThresholdTable
     path : str or Path
-        Ends in ``.json`` for the document of a tree or of a threshold table: small, for people and other programs, and all
-        that it takes to answer; an :class:`fcca.FCCAClassifier` is written as its :class:`DistilledTree`. Ends in
-        ``.skops`` for the whole estimator, with the black box and the counterfactuals inside, but without the training
-        rows. The file appears complete or not at all.
+        With the suffix ``.json``, the file holds the document of a tree or a threshold table. It is small and sufficient for
+        predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`. With the suffix ``.skops``,
+        the file holds the whole estimator with the black box and the counterfactuals, but without the training rows.
 
     Raises
     ------
     InvalidInputError
-        For what the format cannot hold, for a name that no file can have, and for an estimator with types of your own
-        inside, which :func:`load` would refuse.
+        If the format cannot hold the object, if the path is invalid, or if the estimator contains types that :func:`load`
+        does not know.
     UnsupportedModelError
-        Where skops is not installed.
+        If skops is not installed.
 
     Examples
     --------
@@ -119,8 +118,8 @@ def save(fitted: Any, path: str | Path) -> None:
         content = _skops(fitted, path)
     else:
         raise InvalidInputError(
-            f"Cannot tell from {path.name!r} what to write. Give a name that ends in .json, for the tree, or in .skops, for "
-            "the whole estimator."
+            f"The file name must end in .json or .skops, got {path.name!r}. Use .json for the tree, or .skops for the whole "
+            "estimator."
         )
     with atomic_outputs(path.parent) as outputs:
         outputs.path(path.name).write_bytes(content)
@@ -132,8 +131,8 @@ def _document(fitted: Any) -> str:
     if isinstance(fitted, FCCAClassifier | DistilledTree):
         return to_json(fitted)
     raise InvalidInputError(
-        f"A {type(fitted).__name__} cannot be written as .json: an FCCAClassifier, a DistilledTree and a ThresholdTable, "
-        "such as the thresholds_ of a discretizer, can. Give a name that ends in .skops for a whole estimator."
+        f"A {type(fitted).__name__} cannot be saved as .json. Expected an FCCAClassifier, a DistilledTree or a "
+        "ThresholdTable, such as the thresholds_ of a discretizer. Use .skops for a whole estimator."
     )
 
 
@@ -143,37 +142,35 @@ def _encoded(document: str) -> bytes:
     except UnicodeEncodeError as error:
         shown = document[max(0, error.start - 40) : error.end]
         raise InvalidInputError(
-            f"A name or a label has a character that no file in UTF-8 can hold, at the end of {shown!r}. Rename it before "
+            f"A name or a label contains a character that UTF-8 cannot encode, at the end of {shown!r}. Rename it before "
             "fitting."
         ) from error
 
 
 def _skops(fitted: Any, path: Path) -> bytes:
     if not isinstance(fitted, BaseEstimator | ThresholdTable):
-        hint = " Give a name that ends in .json." if isinstance(fitted, DistilledTree) else ""
+        hint = " Use .json." if isinstance(fitted, DistilledTree) else ""
         raise InvalidInputError(
-            f"Expected an estimator or a ThresholdTable to write as .skops, got {type(fitted).__name__}.{hint}"
+            f"Expected an estimator or a ThresholdTable to save as .skops, got {type(fitted).__name__}.{hint}"
         )
     skops = skops_library(path)
     try:
         content: bytes = skops.dumps(_storable(fitted), compression=zipfile.ZIP_DEFLATED)
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:  # skops' own is a TypeError
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:  # the error of skops is a TypeError
         raise InvalidInputError(
-            f"The {type(fitted).__name__} holds something that skops cannot write: {error}. Save what it was made of, or "
-            "its tree as .json."
+            f"The {type(fitted).__name__} holds an object that skops cannot write: {error}. Save its tree as .json instead."
         ) from error
     refused = sorted(set(skops.get_untrusted_types(data=content)).difference(trusted_types()))
     if refused:
         raise InvalidInputError(
-            f"The {type(fitted).__name__} holds types that fcca.export.load would refuse, as it does not know them: "
-            f"{', '.join(refused)}. Save it with skops.io.dump, and load it with skops.io.load(path, "
-            "trusted=[*fcca.export.trusted_types(), …])."
+            f"The {type(fitted).__name__} holds types that fcca.export.load does not know: {', '.join(refused)}. Save it "
+            "with skops.io.dump, and load it with skops.io.load(path, trusted=[*fcca.export.trusted_types(), …])."
         )
     return content
 
 
 def _storable(fitted: Any) -> Any:
-    """The estimator without the parts that no file can hold."""
+    """The estimator without the parts that cannot be stored."""
     if isinstance(fitted, FCCADiscretizer):
         fitted = fitted.without_pieces()
     if isinstance(fitted, FCCAClassifier):
@@ -189,18 +186,18 @@ def _storable(fitted: Any) -> Any:
 
 
 def load(path: str | Path, *, trusted: bool = False) -> Any:
-    """Load a file that :func:`save` wrote; code in a file never runs.
+    """Load a file that :func:`save` wrote, without running code from it.
 
-    The content tells the format, not the name.
+    The content decides the format, not the name.
 
     Parameters
     ----------
     path : str or Path
-        A document of a tree or a threshold table, as fcca distill writes them too; or a skops file of an estimator. A
-        regular file of at most 4 GiB.
+        A regular file of at most 4 GiB. It holds a document of a tree or a threshold table, which fcca distill also writes,
+        or a skops file of an estimator.
     trusted : bool, default=False
-        Whether to load a skops file without a trial. Black boxes in damaged files may crash or hang the library that loads
-        them, so the file is first loaded in a child process, which takes some seconds. Types are checked in any case.
+        Whether to skip the trial in a subprocess. A damaged black box may crash or hang the library that loads it. By
+        default, a skops file is therefore first loaded in a subprocess, which takes some seconds. Types are always checked.
 
     Returns
     -------
@@ -209,11 +206,11 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, too large, compressed, damaged or of another kind, for a directory, device or
-        pipe, for a pickle, which is never opened, for types that are not known to be harmless, for objects that do not fit
-        each other, and for a file that crashes the child process or exceeds its limits of time and memory.
+        If the file is missing, empty, too large, compressed, damaged or of another format. If the path is a directory, a
+        device or a pipe. If the file is a pickle, which is never opened, or contains unknown types or inconsistent objects.
+        If loading it crashes the subprocess or exceeds its limits of time and memory.
     UnsupportedModelError
-        Where a library that the file needs is not installed.
+        If a library that the file needs is not installed.
 
     Examples
     --------
@@ -245,14 +242,14 @@ def _from_skops(path: Path, content: bytes) -> Any:
     loaded = load_skops(path, content, trusted_types())
     with damage_as_invalid_input(path, "a skops file"):
         if not isinstance(loaded, BaseEstimator | ThresholdTable):
-            raise ValueError(f"it holds a {type(loaded).__name__}, which is no estimator")
+            raise ValueError(f"it holds a {type(loaded).__name__}, which is not an estimator")
         check_stored(loaded)
     return loaded
 
 
 def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
     if content.removeprefix(BOM_UTF8).lstrip()[:1] != b"{":
-        raise InvalidInputError(f"No known format: it begins with {content[:16]!r}. Formats that can be loaded: {FORMATS}.")
+        raise InvalidInputError(f"Unknown format: the file begins with {content[:16]!r}. Expected {FORMATS}.")
     found = parsed(content, LARGEST, "a document")
     if found.get("format") == JSON_FORMAT:
         return ThresholdTable.from_json(content)
@@ -261,6 +258,6 @@ def _from_document(content: bytes) -> DistilledTree | ThresholdTable:
         return tree_in(found)
     keys = ", ".join(repr(key[:40]) for key in list(found)[:5]) or "nothing"
     raise InvalidInputError(
-        f"JSON, but no document of a tree or a threshold table: it has {keys}. Formats that can be loaded: {FORMATS}; "
-        "models of other libraries are for fcca distill --model-file."
+        f"The JSON document is neither a tree nor a threshold table: it has the keys {keys}. Expected {FORMATS}. For models "
+        "of other libraries, use fcca distill --model-file."
     )

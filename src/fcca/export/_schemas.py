@@ -9,7 +9,7 @@ from typing import Any
 from fcca.exceptions import InvalidInputError
 from fcca.utils import is_whole
 
-#: Versions of each document, the one that is written now last.
+#: Versions of each document; the last one is the current one.
 VERSIONS = {"rules": (1,), "tree": (1, 2)}
 
 
@@ -19,9 +19,9 @@ def schema(name: str, version: int | None = None) -> dict[str, Any]:
     Parameters
     ----------
     name : {"rules", "tree"}
-        What :func:`fcca.export.to_rules` or :func:`fcca.export.to_json` writes.
+        The document of :func:`fcca.export.to_rules` or :func:`fcca.export.to_json`.
     version : int, optional
-        The document's ``version``; without it, the one that is written now.
+        The document's ``version``. None: the current one.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def schema(name: str, version: int | None = None) -> dict[str, Any]:
     Raises
     ------
     InvalidInputError
-        For a document or a version that there is not.
+        If the name or the version is unknown.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def schema(name: str, version: int | None = None) -> dict[str, Any]:
     {'const': 'fcca-rules'}
     """
     if not isinstance(name, str) or name not in VERSIONS:
-        raise InvalidInputError(f"There is no schema {name!r}. Give one of {', '.join(VERSIONS)}.")
+        raise InvalidInputError(f"The name of the schema must be one of {', '.join(VERSIONS)}, got {name!r}.")
     versions = VERSIONS[name]
     version = versions[-1] if version is None else version
     if not is_whole(version) or version not in versions:
         known = ", ".join(map(str, versions))
-        raise InvalidInputError(f"There is no version {version!r} of {name}. Give one of {known}.")
+        raise InvalidInputError(f"The version of the schema {name!r} must be one of {known}, got {version!r}.")
     path = files("fcca.export").joinpath("schemas", f"{name}-{version}.schema.json")
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return document

@@ -1,7 +1,7 @@
-"""The differences between dialects of SQL. Needs sqlglot.
+"""Differences between the SQL dialects. Needs sqlglot.
 
-Everything is an expression of sqlglot, whose generators quote names and texts. Its operators and methods, such as ``a < b``
-and ``a.eq(b)``, build expressions out of copies.
+All functions return sqlglot expressions, whose generators quote names and texts. Operators and methods such as ``a < b`` and
+``a.eq(b)`` copy their operands.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from sqlglot import exp
 
 from fcca.exceptions import InvalidInputError
 
-Expression = Any  # sqlglot's classes are generic in ways that differ from one version to the next
+Expression = Any  # the generic parameters of sqlglot's classes differ between versions
 
-LARGEST_POWER = 62  # 2**62 is the largest power of two that a signed 64-bit number can be
+LARGEST_POWER = 62  # 2**62 is the largest power of two in a signed 64-bit integer
 NAME_SHOWN = 80
 
 
 class Dialect:
-    """The standard: NaN equals NaN, and texts are compared under a collation."""
+    """The default dialect: NaN equals NaN, and texts are compared under a collation."""
 
     name: ClassVar[str]
-    longest: ClassVar[int | None] = None  # characters of a name
-    numbers_bins: ClassVar[bool] = False  # whether its names cannot say conditions
-    collation: ClassVar[Expression] = exp.to_identifier("C", quoted=True)  # compares character by character; None: as it is
+    longest: ClassVar[int | None] = None  # longest name, in characters
+    numbers_bins: ClassVar[bool] = False  # True if conditions cannot be column names
+    collation: ClassVar[Expression] = exp.to_identifier("C", quoted=True)  # compares character by character; None: default
 
     # --- values of columns ---------------------------------------------------------------------------------------------
 
@@ -39,19 +39,19 @@ class Dialect:
         return exp.cast(column, "double")
 
     def number(self, column: Expression) -> Expression:
-        """A column as 64-bit floats, NULL for NaN too."""
+        """A column as 64-bit floats, with NULL for NaN."""
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        """Conditions of values that are refused, whatever the categories.
+        """Tests for refused values, except for unknown categories.
 
-        A NULL among the values makes them NULL.
+        A test on NULL is NULL.
 
         Parameters
         ----------
         column : Expression
         kind : {"number", "text", "boolean"}
-            The values that are expected.
+            The expected type of the values.
         may_be_missing : bool
         """
         if kind != "number":
@@ -61,7 +61,7 @@ class Dialect:
         else:
             yield self.double(column).is_(exp.null())
             is_finite = exp.Abs(this=self.double(column)) < self.special("inf")
-            yield exp.paren(is_finite).not_()  # NaN is not less than infinity, wherever it stands
+            yield exp.paren(is_finite).not_()  # NaN is not less than infinity, however the database orders it
 
     def _refused_null(self, column: Expression, may_be_missing: bool) -> Iterator[Expression]:
         if not may_be_missing:
@@ -73,7 +73,7 @@ class Dialect:
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
-        """A column of booleans, as what :meth:`truth_value` is compared with."""
+        """A column of booleans, comparable with :meth:`truth_value`."""
         return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Dialect:
         return self.double(exp.Literal.string(which))
 
     def double_value(self, value: float) -> Expression:
-        """The 64-bit float itself, not a decimal near it."""
+        """The exact 64-bit float, not a decimal near it."""
         return self.double(exp.Literal.string(shortest(value).removesuffix(".0")))
 
     def text_value(self, text: str) -> Expression:
@@ -91,15 +91,15 @@ class Dialect:
         return exp.Literal.string(text)
 
     def compared_text(self, text: str) -> Expression:
-        """A text, as what :meth:`text` is compared with."""
+        """A text, comparable with :meth:`text`."""
         return self.text_value(text)
 
     def truth_value(self, truth: bool) -> Expression:
-        """True or false, as what :meth:`truth` is compared with."""
+        """True or false, comparable with :meth:`truth`."""
         return exp.Literal.string("true" if truth else "false")
 
     def boolean_value(self, truth: bool) -> Expression:
-        """True or false, as an answer."""
+        """True or false, as a prediction."""
         return exp.Boolean(this=truth)
 
     # --- sources -------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Dialect:
     def beside(self, value: Expression, name: str) -> Expression:
         """A join that computes a value once per row, as a column ``value``.
 
-        A column of a source of its own is not among those of the table, whatever theirs are called.
+        The column belongs to a separate source, so its name cannot collide with a column of the table.
         """
         source = exp.Lateral(this=self._one_row(value), alias=alias_of_source(name))
         return exp.Join(this=source, kind="CROSS")
@@ -118,7 +118,7 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """A key that is the same for names that the database does not distinguish."""
+        """A key that is equal for names that the database does not distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
@@ -126,17 +126,17 @@ class Dialect:
         if not name:
             return "it is empty"
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-            return "it has a character that no database can hold"
+            return "it has a character that databases cannot hold"
         if self.longest is not None and len(name.encode("utf-16-le")) > 2 * self.longest:
             return f"it has more than {self.longest} characters"
         return None
 
     def check_name(self, name: str, what: str, advice: str, *, is_column: bool = True) -> str:
-        """The name, or an error that says why it cannot be one."""
+        """Return the name, or raise an error with the reason why it is not allowed."""
         trouble = self.trouble_with(name, is_column=is_column)
         if trouble:
             shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
-            raise InvalidInputError(f"{what} {shown} cannot be named in {self.name}: {trouble}. {advice}")
+            raise InvalidInputError(f"{what} {shown} cannot be named in {self.name}, because {trouble}. {advice}")
         return name
 
 
@@ -153,12 +153,12 @@ class DuckDB(Dialect):
 
 
 class Postgres(Dialect):
-    """PostgreSQL: names are cut silently after 63 bytes."""
+    """PostgreSQL: names are truncated silently after 63 bytes."""
 
     name = "postgres"
 
     def _one_row(self, value: Expression) -> Expression:
-        """With an offset, which keeps the planner from repeating the expression."""
+        """A subquery with an offset, which keeps the planner from repeating the expression."""
         return super()._one_row(value).this.offset(0).subquery()
 
     def same_name(self, name: str) -> str:
@@ -168,7 +168,7 @@ class Postgres(Dialect):
 class Snowflake(Dialect):
     """Snowflake: numbers with a point are decimals.
 
-    How a text becomes a float is not documented, so long numbers are written as ratios.
+    The conversion of text to float is not documented, so long numbers are written as ratios.
     """
 
     name = "snowflake"
@@ -189,14 +189,14 @@ class Spark(Dialect):
     collation = None
 
     def text_value(self, text: str) -> Expression:
-        return joined([exp.Literal.string(piece) for piece in re.split(r"(?<=\$)(?=\{)", text)])
+        return concatenated([exp.Literal.string(piece) for piece in re.split(r"(?<=\$)(?=\{)", text)])
 
     def same_name(self, name: str) -> str:
         return name.lower()
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
         if "${" in name:
-            return "Spark takes ${ for the beginning of a variable"
+            return "${ begins a variable in Spark"
         return super().trouble_with(name, is_column=is_column)
 
 
@@ -228,7 +228,7 @@ class BigQuery(Dialect):
         never = r'[!"$()*,./;?@\[\\\]^`{}~\x00-\x1f\x7f]' if is_column else r"[\\`\x00-\x1f\x7f]"
         found = re.search(never, name)
         if found:
-            return f"BigQuery takes no {found[0]!r} there"
+            return f"BigQuery does not allow {found[0]!r} there"
         return super().trouble_with(name, is_column=is_column)
 
 
@@ -248,7 +248,7 @@ class WithoutNaN(Dialect):
 class SQLite(WithoutNaN):
     """SQLite: a column holds values of any type, and NaN is stored as NULL.
 
-    A number in a statement may be read as the float next to it, so only those are written as they are that cannot.
+    SQLite may read a number in a statement as the float next to it. Such numbers are written as ratios.
     """
 
     name = "sqlite"
@@ -261,13 +261,13 @@ class SQLite(WithoutNaN):
             yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """By a table function, which sees the columns of the table; a subquery does not."""
+        """A join with a table function, which can use the columns of the table; a subquery cannot."""
         row = exp.Anonymous(this="JSON_ARRAY", expressions=[value])
         function = exp.Anonymous(this="JSON_EACH", expressions=[row])
         return exp.Join(this=exp.Table(this=function, alias=alias_of_source(name)), kind="CROSS")
 
     def special(self, which: str) -> Expression:
-        return exp.Literal.number("9e999")  # as SQLite itself writes infinity; it has no NaN
+        return exp.Literal.number("9e999")  # infinity in SQLite, which has no NaN
 
     def double_value(self, value: float) -> Expression:
         return signed(value, shortest(abs(value))) if is_read_exactly(value) else ratio(value, self.double)
@@ -290,7 +290,7 @@ class TSQL(WithoutNaN):
 
     def text(self, column: Expression) -> Expression:
         text = exp.cast(column, "NVARCHAR(MAX)", dialect="tsql")
-        # With a full stop after them, blanks are no longer at the end.
+        # A full stop at the end makes trailing blanks count.
         ended = exp.paren(text + exp.National(this="."))
         return exp.Collate(this=ended, expression=exp.var("Latin1_General_100_BIN2"))
 
@@ -303,12 +303,12 @@ class TSQL(WithoutNaN):
         return ratio(value, lambda whole: self.double(exp.cast(whole, "bigint")))
 
     def text_value(self, text: str) -> Expression:
-        """A text with line breaks by their codes.
+        """A text with line breaks written as codes.
 
         After a backslash they would be lost, and a line GO would end the batch.
         """
         pieces = [piece for piece in re.split(r"([\r\n])", text) if piece] or [""]
-        return joined(
+        return concatenated(
             [
                 exp.func("NCHAR", exp.Literal.number(ord(piece))) if piece in "\r\n" and piece else exp.National(this=piece)
                 for piece in pieces
@@ -327,11 +327,11 @@ class TSQL(WithoutNaN):
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
         if re.search(r"^\s*GO\s*\d*\s*$", name, re.IGNORECASE | re.MULTILINE) and re.search("[\r\n]", name):
-            return "SQL Server's tools take a line GO for the end of a batch"
+            return "a line GO ends a batch in SQL Server's tools"
         return super().trouble_with(name, is_column=is_column)
 
 
-SPOKEN: dict[str, Dialect] = {
+DIALECT_BY_NAME: dict[str, Dialect] = {
     one.name: one for one in (DuckDB(), Postgres(), SQLite(), BigQuery(), Snowflake(), TSQL(), Spark())
 }
 
@@ -344,38 +344,38 @@ def alias_of_source(name: str) -> Expression:
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
-def joined(pieces: list[Expression]) -> Expression:
-    """Texts one after the other."""
+def concatenated(pieces: list[Expression]) -> Expression:
+    """Concatenate texts."""
     if len(pieces) == 1:
         return pieces[0]
     return exp.paren(reduce(lambda before, piece: exp.DPipe(this=before, expression=piece), pieces))
 
 
 def signed(value: float, text: str) -> Expression:
-    """A literal, with its sign before it."""
+    """A number literal with its sign."""
     literal = exp.Literal.number(text)
     return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
 
 
-# --- floats that are read as they are ------------------------------------------------------------------------------------
+# --- exact floats --------------------------------------------------------------------------------------------------------
 
 
 def shortest(value: float) -> str:
-    """The shortest decimal that is nearest to this float and to no other."""
+    """The shortest decimal that rounds to this float."""
     return repr(float(value)).replace("e+", "e")
 
 
 def with_exponent(value: float) -> str:
-    """As :func:`shortest`, without a sign and with an exponent: a float in every dialect."""
+    """The shortest decimal without a sign and with an exponent, a float in every dialect."""
     text = shortest(abs(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"
 
 
 def is_read_exactly(value: float) -> bool:
-    """True where any reader with one division or product gets this float.
+    """True if any parser that multiplies or divides once reads this float exactly.
 
-    That is so where digits and power of ten are floats themselves, and where a result that is rounded to 64 bits first,
-    as in the long doubles of some processors, rounds to the same float.
+    Digits and power of ten must themselves be floats. A result that is first rounded to 64 bits, as in the long doubles of
+    some processors, must round to the same float.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:
@@ -385,16 +385,13 @@ def is_read_exactly(value: float) -> bool:
         return True
     leading = exact.numerator.bit_length() - exact.denominator.bit_length()
     unit = Fraction(2) ** (leading - 63)
-    if exact / unit < 2**63:  # the quotient of the leading bits may begin one place later
+    if exact / unit < 2**63:  # the quotient may have one leading bit less
         unit /= 2
     return float(round(exact / unit) * unit) == abs(value)
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """A float as a whole number times or over powers of two.
-
-    Every step is exact.
-    """
+    """A float as a whole number times or divided by powers of two, all exact."""
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:
@@ -409,5 +406,5 @@ def ratio(value: float, as_double: Any) -> Expression:
 
 
 def ascii_lower(name: str) -> str:
-    """A to Z as small letters, all others as they are."""
+    """Convert only A to Z to lower case."""
     return re.sub("[A-Z]+", lambda found: found[0].lower(), name)

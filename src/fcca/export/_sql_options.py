@@ -1,4 +1,4 @@
-"""Options of to_sql. Imports nothing, as the command line lists them."""
+"""Options of to_sql, without imports, so the command line can list them quickly."""
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark")
 FORMS = ("select", "case")

@@ -1,8 +1,8 @@
-"""A tree and its conditions as SQL expressions. Needs sqlglot.
+"""Write a tree and its conditions as SQL expressions. Needs sqlglot.
 
-The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``, those to the right of a node before those to its
-left. A row that reaches an entry of the list has failed all before it, so the entry has to ask only for the conditions
-that lead to the right: none is ever negated, and one that is NULL, for a missing value, counts as false, as it should.
+The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. Leaves to the right of a node come before those
+to its left. A row that reaches an entry has failed all entries before it. So an entry tests only the conditions that lead to
+the right, and no condition is negated. A condition on a missing value is NULL, which counts as false, as in the tree.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition, DistilledTree, conditions_in
 from fcca.export._sql_dialects import Dialect, Expression
 
-WHOLE = 2**53  # from here on not every whole number is a 64-bit float
+WHOLE = 2**53  # above this, not every whole number is a 64-bit float
 LARGEST_INTEGER = 2**63 - 1
-SENTINEL = "__SQLGLOT__"  # what sqlglot's marks begin with
+SENTINEL = "__SQLGLOT__"  # prefix of sqlglot's placeholders
 
-When = tuple[Expression, Expression]  # a test, and what is answered where it holds
+When = tuple[Expression, Expression]  # a test, and the value if it holds
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Conditions and answers of a tree in a dialect.
+    """Conditions and predictions of a tree in a dialect.
 
     Attributes
     ----------
     tree : DistilledTree
     dialect : Dialect
     table : str or None
-        What stands before the names of columns.
+        Qualifier of the column names.
     """
 
     tree: DistilledTree
     dialect: Dialect
     table: str | None
 
-    # --- answers -------------------------------------------------------------------------------------------------------
+    # --- predictions ---------------------------------------------------------------------------------------------------
 
     def prediction(self) -> Expression:
         """The class of a row."""
         write = self._writer_of_classes()
-        return self._answer(lambda leaf: write(self.tree.class_of(leaf)))
+        return self._by_leaf(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
         """The number of a row's leaf."""
-        return self._answer(exp.Literal.number)
+        return self._by_leaf(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
         """The share of a class in the training weight of a row's leaf."""
         share = self.tree.structure.probability
-        return self._answer(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
+        return self._by_leaf(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
     def bins(self, refused: str | None = None) -> list[tuple[str, Expression]]:
-        """The binary columns of the tree's conditions, with the conditions in words.
+        """Names and expressions of the binary columns.
 
         Parameters
         ----------
         refused : str or None
-            The source whose ``value`` is :meth:`refusal_of_bins`; None where no row is refused.
+            The source whose ``value`` is :meth:`refusal_of_bins`; None if no row is refused.
         """
         return [(self._in_words(one), self._bin(one, refused)) for one in kept_conditions(self.tree)]
 
@@ -78,27 +78,27 @@ class Writer:
         return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """1 for rows whose bins are NULL, 0 for others; None without refused values.
+        """1 for rows whose bins are NULL, 0 for others; None if no value is refused.
 
-        If each bin asked that by itself, the query would grow with the square of the number of columns.
+        It is computed once per row. If each bin repeated it, the query would grow with the square of the number of columns.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
         return _case(refusals, exp.Literal.number(0)) if refusals else None
 
-    def _answer(self, write: Callable[[int], Expression]) -> Expression:
-        """The expression for a row's leaf; NULL where a value is refused."""
+    def _by_leaf(self, write: Callable[[int], Expression]) -> Expression:
+        """The value that ``write`` gives for a row's leaf; NULL for refused rows."""
         *first, (_, last) = _leaves(self.tree)
         whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
         return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
-    def _refusals(self, asked: Iterable[int], answer: Expression) -> list[When]:
-        """One entry per column, for the values that the classifier refuses.
+    def _refusals(self, asked: Iterable[int], value: Expression) -> list[When]:
+        """One entry per column, for values that the classifier refuses.
 
-        SQLite takes expressions up to a depth, which one entry for hundreds of columns would have.
+        One entry for hundreds of columns would exceed SQLite's limit on the depth of an expression.
         """
         tests = (list(self._refused(j)) for j in asked)
-        return [(exp.or_(*found), answer.copy()) for found in tests if found]
+        return [(exp.or_(*found), value.copy()) for found in tests if found]
 
     def _writer_of_classes(self) -> Callable[[Any], Expression]:
         kind = _kind_of(self.tree.classes, "The classes")
@@ -108,7 +108,10 @@ class Writer:
             return self.dialect.boolean_value
         if all(isinstance(label, int) for label in self.tree.classes):
             if max(map(abs, self.tree.classes)) > LARGEST_INTEGER:  # type: ignore[arg-type]
-                raise InvalidInputError(f"The classes {list(self.tree.classes)} have a number of more than 64 bits.")
+                raise InvalidInputError(
+                    f"The classes {list(self.tree.classes)} contain a number of more than 64 bits. Use smaller numbers, or "
+                    "convert the classes to text before fitting."
+                )
             return exp.Literal.number
         return lambda label: self.dialect.double_value(float(label))
 
@@ -119,7 +122,7 @@ class Writer:
         return exp.column(self.tree.columns.names[j], table=self.table, quoted=True)
 
     def holds(self, condition: Condition) -> Expression:
-        """True where a condition holds; otherwise false, or NULL for a missing value."""
+        """A condition: true, false, or NULL for a missing value."""
         j = condition.column
         if condition.kind == "set":
             return self._is_one_of(j, self.tree.labels_of(condition))
@@ -130,7 +133,7 @@ class Writer:
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """A number; NULL where it is missing and missing values are not refused."""
+        """A column as a number; NULL for a missing value unless missing values are refused."""
         if self.tree.takes_missing:
             return self.dialect.number(self.column(j))
         return self.dialect.double(self.column(j))
@@ -140,7 +143,7 @@ class Writer:
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
-        """True where a category is one of some."""
+        """Test for membership in a set of categories."""
         dialect, kind = self.dialect, self._kind(j)
         what = f"The category of column {self.tree.columns.names[j]!r}"
         if kind == "text":
@@ -152,13 +155,13 @@ class Writer:
         else:
             value = self._number(j)
             written = [dialect.double_value(_checked_number(label, what)) for label in labels]
-        # Not value.eq(…), which puts a collation into parentheses.
+        # Not value.eq(…), which would put a collation into parentheses.
         return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
 
     def _refused(self, j: int) -> Iterator[Expression]:
-        """Conditions of values that the classifier refuses.
+        """Tests for values that the classifier refuses.
 
-        A condition that is NULL, for a missing value, lets it pass.
+        A test on a missing value is NULL, which does not refuse it.
         """
         categories = self.tree.columns[j].categories
         kind = "number" if categories is None else self._kind(j)
@@ -194,7 +197,7 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
 
 
 def kept_conditions(tree: DistilledTree) -> list[Condition]:
-    """All conditions that the tree was grown on, or those that it tests."""
+    """All conditions that the tree could choose from, or only those that it tests if the others are unknown."""
     if tree.thresholds is not None:
         return conditions_in(tree.thresholds)
     tested = {test for test in tree.tests if test is not None}
@@ -208,39 +211,38 @@ def _kind_of(labels: Sequence[Any], what: str) -> str:
     kinds = {"text" if isinstance(label, str) else "boolean" if isinstance(label, bool) else "number" for label in labels}
     if len(kinds) > 1:
         raise InvalidInputError(
-            f"{what} are of several types, {' and '.join(sorted(kinds))}: {list(labels)[:10]}. A column of a database has "
-            "one type; turn them into texts before fitting, for example with astype(str)."
+            f"{what} are of several types, {' and '.join(sorted(kinds))}: {list(labels)[:10]}. A database column has one "
+            "type. Convert them to text before fitting, for example with astype(str)."
         )
     return kinds.pop()
 
 
 def _checked_text(text: str, what: str) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidInputError(f"{what}, {text[:80]!r}, has a character that no text of a database can hold.")
+        raise InvalidInputError(f"{what}, {text[:80]!r}, has a character that a database cannot hold. Rename it.")
     return text
 
 
 def _checked_number(label: float, what: str) -> float:
     if abs(label) >= WHOLE:
         raise InvalidInputError(
-            f"{what}, {label}, is a number that a database may take for another one near it. Turn such categories into "
-            "texts before fitting."
+            f"{what}, {label}, is a number too large to compare exactly in a database. Convert such categories to text "
+            "before fitting."
         )
     return float(label)
 
 
 def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
-    """The first value whose test holds, or another."""
+    """A CASE expression: the first value whose test holds, or the default."""
     if not whens:
         return otherwise
-    return exp.Case(ifs=[exp.If(this=test, true=answer) for test, answer in whens], default=otherwise)
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in whens], default=otherwise)
 
 
 def laid_out(expression: Expression, dialect: Dialect) -> str:
     """The text of an expression, indented unless that could change a name or a text.
 
-    sqlglot has marks for the line breaks of texts while it indents lines, and not all of its versions have them for those
-    of names.
+    While sqlglot indents, it replaces line breaks in texts by placeholders. Some versions do not do so for names.
     """
     names = {str(one.this) for one in expression.find_all(exp.Identifier)}
     texts = {str(one.this) for one in expression.find_all(exp.Literal, exp.National)}

@@ -1,4 +1,4 @@
-"""A tree as a JSON document, which ``_reading`` reads."""
+"""Write a tree as a JSON document, which ``_from_json`` reads."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from fcca.thresholds import ThresholdTable
 from fcca.utils import escaped_json
 
 FORMAT, TREE_VERSION = "fcca-tree", 2
-WITHOUT_THRESHOLDS = 1  # the version of trees that have not kept the conditions they were made of
-# Trees of version 1 have one criterion, and none of these limits.
+WITHOUT_THRESHOLDS = 1  # the version of documents with the tested conditions only
+# Trees of version 1 have one criterion and no other limits.
 FIRST_TREES = {"criterion": "error", "max_leaf_nodes": None, "min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
 LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewer
 
 
 def to_json(classifier: Any) -> str:
-    """The tree as a JSON document, which :func:`from_json` reads.
+    """Write the tree as a JSON document, which :func:`from_json` reads.
 
-    The same classifier gives the same text, to the last byte, whether its rows came at once, in pieces or from a cluster:
-    there is no date in it, and no path.
+    The same classifier gives the same bytes, whether its rows came at once, in pieces or from a cluster. The document has no
+    dates and no paths.
 
     Parameters
     ----------
@@ -35,12 +35,13 @@ def to_json(classifier: Any) -> str:
     Returns
     -------
     str
-        An object with ``format`` "fcca-tree", ``version`` 2, the ``fcca`` that made it, ``classes``, ``columns`` (name;
-        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have any),
-        ``conditions`` (all that the tree was given, with the model's own number, the training values around it, and how
-        much was counted), ``nodes``, ``certificate`` and ``provenance``. The first node is the root, and refers to
-        conditions by their places, from 0 on; one that holds leads to the right; a missing value makes every condition
-        false but ``missing``. A tree that was read from a document of version 1 is written as that again.
+        An object with ``format`` "fcca-tree", ``version`` 2, the ``fcca`` version, ``classes``, ``columns``,
+        ``missing_values``, ``conditions``, ``nodes``, ``certificate`` and ``provenance``. The page on saving and loading in
+        the documentation explains every entry.
+
+        The first node is the root. Nodes refer to conditions by their positions, from 0 on. A condition that holds leads to
+        the right. A missing value makes every condition false except ``missing``. A tree read from a document of version 1
+        is written in version 1 again.
 
     Examples
     --------
@@ -77,14 +78,14 @@ def to_json(classifier: Any) -> str:
     text = json_document(document, _has_objects)
     if len(text) > LARGEST:
         raise InvalidInputError(
-            f"The tree with its {len(conditions):,} conditions would take {len(text):,} characters, and a document has at "
-            f"most {LARGEST:,}. Keep fewer conditions: raise Q, or give n_thresholds."
+            f"The document of the tree with its {len(conditions):,} conditions would have {len(text):,} characters, more "
+            f"than the limit of {LARGEST:,}. Keep fewer conditions: raise Q, or give n_thresholds."
         )
     return text
 
 
 def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
-    """The columns of a tree's table, as JSON has them."""
+    """The columns of a tree's table as JSON values."""
     return [
         {
             "name": column.name,
@@ -96,13 +97,13 @@ def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
 
 
 def json_document(document: dict[str, Any], is_spread: Callable[[Any], bool]) -> str:
-    """A JSON document with one entry per line.
+    """Write a JSON document with one entry per line.
 
     Parameters
     ----------
     document : dict
     is_spread : callable
-        Tells which of its lists and objects also have one entry per line.
+        Returns True for lists and objects that also get one entry per line.
     """
     lines = (f'  "{name}": {_spread(value) if is_spread(value) else _one_line(value)}' for name, value in document.items())
     return escaped_json("{\n" + ",\n".join(lines) + "\n}\n")
@@ -124,7 +125,7 @@ def _one_line(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         raise InvalidInputError(
-            "The tree has a number that is not finite, which no JSON document can hold. Fit it with finite weights."
+            "The tree has a number that is not finite, which JSON cannot hold. Fit it with finite weights."
         ) from error
 
 
@@ -140,14 +141,14 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
 
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """The distinct conditions of the nodes, and the position of each node's."""
+    """The distinct conditions of the nodes, and each node's position among them."""
     written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
     texts = list(dict.fromkeys(text for text in written if text is not None))
     return [json.loads(text) for text in texts], [None if text is None else texts.index(text) for text in written]
 
 
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """All conditions with their numbers, and the position of each node's."""
+    """All conditions with their numbers, and each node's position among them."""
     conditions = []
     for at, one in enumerate(conditions_in(table)):
         condition = _written_condition(tree, one)
@@ -159,12 +160,12 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
 
 
 def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int | None]:
-    """Position in a table of the condition that each node tests; None for leaves."""
+    """Position in a table of each node's condition; None for leaves."""
     position = {one: at for at, one in enumerate(conditions_in(table))}
     for node, test in enumerate(tree.tests):
         if test is not None and test not in position:
             said = tree.structure.test_in_words(node, True, tree.columns.names, tree.columns)
-            raise InvalidInputError(f"The tree asks for {said}, which is not one of its {len(table)} thresholds.")
+            raise InvalidInputError(f"The tree tests {said}, which is not one of its {len(table)} thresholds.")
     return [None if test is None else position[test] for test in tree.tests]
 
 
@@ -177,7 +178,7 @@ def _written_condition(tree: DistilledTree, one: Condition) -> dict[str, Any]:
     return condition
 
 
-# --- where it comes from ------------------------------------------------------------------------------------------------
+# --- provenance ---------------------------------------------------------------------------------------------------------
 
 
 def _provenance(given: Provenance) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fcca.utils import printable
 
 
 def to_markdown(classifier: Any) -> str:
-    """The tree as a Markdown table, one line per rule.
+    """Write the tree as a Markdown table, one line per rule.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def to_markdown(classifier: Any) -> str:
     lines = [
         f"**Decision tree**, {size_in_words(nodes)}, {tree.certificate.in_words()}.",
         "",
-        "| rule | answer | share | training rows |",
+        "| rule | prediction | share | training rows |",
         "|---|---|---:|---:|",
     ]
     for leaf in tree.leaves:
         said = nodes.path_in_words(nodes.path_to(leaf), tree.columns.names, tree.columns)
         rule = " and ".join(_code(text) for text in said) or "always"
-        answer = _code(str(tree.class_of(leaf)))
-        lines.append(f"| {rule} | {answer} | {share[leaf]:.2f} | {int(nodes.n_rows[leaf]):,} |")
+        prediction = _code(str(tree.class_of(leaf)))
+        lines.append(f"| {rule} | {prediction} | {share[leaf]:.2f} | {int(nodes.n_rows[leaf]):,} |")
     return "\n".join(lines) + "\n"
 
 
 def _code(text: str) -> str:
-    """A code span in a table cell, in which nothing is Markdown or HTML."""
+    """A code span for a table cell, with Markdown and HTML escaped."""
     text = printable(text).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)

@@ -1,7 +1,7 @@
-"""A tree as an ONNX model that predicts bit by bit as the classifier does.
+"""Write a tree as an ONNX model with exactly the same predictions.
 
-All comparisons are made in float64, and the way from the root to a leaf is one step per level in whole numbers, so nothing
-is rounded. The probabilities are constants of the model.
+All comparisons are in float64. The way from the root to a leaf takes one step per level in whole numbers, so nothing is
+rounded. The probabilities are constants of the model.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.export._distilled_tree import DistilledTree, Label, as_distilled
 
-OPSET, ML_OPSET, IR_VERSION = 13, 2, 8  # old enough for the runtimes of several years; all that is needed is in them
+OPSET, ML_OPSET, IR_VERSION = 13, 2, 8  # old versions, for runtimes of several years
 ROWS = "rows"
-EXACT: int = 2**53  # no whole number below it is the float64 of another one
+EXACT: int = 2**53  # all whole numbers below it are distinct in float64
 SMALLEST: int = -(2**63)
 DTYPES: dict[str, Any] = {"float64": np.float64, "int64": np.int64, "string": np.object_}
 
 
 def to_onnx(classifier: Any) -> bytes:
-    """The tree as an ONNX model, for example for ONNX Runtime.
+    """Write the tree as an ONNX model, for example for ONNX Runtime.
 
-    It needs the extra ``fcca[onnx]``.
+    Needs the extra ``fcca[onnx]``.
 
     Parameters
     ----------
@@ -38,29 +38,33 @@ def to_onnx(classifier: Any) -> bytes:
     Returns
     -------
     bytes
-        A model with one input per column that the tree asks for, named like the column, each of shape (rows,): float64
-        for numbers and for categories that are numbers, where NaN is a missing value; texts for categories that are texts,
-        where the empty text is a missing value, or ``"<missing>"`` where the empty text is a category. Categories that are
-        whole numbers too large for float64 come as int64, with the smallest int64 that is no category for a missing value.
+        The model has one input of shape (rows,) per column that the tree tests, with the column's name:
 
-        Its outputs are, in this order, ``label``, ``probabilities`` of shape (rows, classes) in float64, and ``leaf``, the
-        number of the leaf in int64. Labels are texts, int64 (booleans as 0 and 1), or float64 where some class is not
-        whole. A row that the classifier refuses (infinity, a category that is not known, a missing value where the tree
-        was made from rows without any) has leaf -1, NaN for probabilities, and for label NaN, or the empty text
-        (``"<refused>"`` where that is a class), or -1 (the smallest int64 that is no class where -1 is one).
+        - numbers are float64, with NaN for a missing value;
+        - categories that are texts are texts, with the empty text for a missing value. If the empty text is a category,
+          ``"<missing>"`` is the missing value;
+        - categories that are numbers are float64, with NaN for a missing value. Whole numbers too large for float64 are
+          int64, and the smallest int64 that is not a category is the missing value.
 
-        A tree of one leaf asks for no column; its model counts the rows of the table's first. An output that would have
-        the name of an input ends in ``_``. The model's metadata say all of this in JSON: ``fcca.inputs`` (name, type,
-        missing value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``; and ``fcca.version`` and
-        ``fcca.certificate``.
+        The outputs are, in this order, ``label``, ``probabilities`` of shape (rows, classes) in float64, and ``leaf``, the
+        number of the leaf in int64. Labels are texts or int64 (booleans as 0 and 1), or float64 if a class is not a whole
+        number.
+
+        The classifier refuses rows with an infinite number, an unknown category, or a missing value if no training row had
+        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty text (``"<refused>"`` if that is a
+        class), or -1 (the smallest int64 that is not a class, if -1 is a class).
+
+        The model of a tree with one leaf takes the first column of the table, to count the rows. An output with the name of
+        an input gets the suffix ``_``. The metadata describe the model in JSON: ``fcca.inputs`` (name, type, missing
+        value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``, ``fcca.version`` and ``fcca.certificate``.
 
     Raises
     ------
     InvalidInputError
-        For a column without a name, texts and numbers side by side in the classes or in the categories of a column, whole
-        numbers beyond int64, and texts that are no Unicode: ONNX has no place for them.
+        If the tree cannot be written in ONNX: a column without a name, texts and numbers mixed in the classes or in the
+        categories of a column, whole numbers beyond int64, or texts that are not valid Unicode.
     UnsupportedModelError
-        Where the library onnx is not installed.
+        If the library onnx is not installed.
 
     Examples
     --------
@@ -83,7 +87,7 @@ def to_onnx(classifier: Any) -> bytes:
     outputs = {name: graph.fresh(name) for name in ("label", "probabilities", "leaf")}
     kind, labels, refused_label = _labels(tree.classes)
     node, is_refused = _walk(graph, tree, inputs)
-    _answer(graph, tree, node, is_refused, np.array(labels, dtype=DTYPES[kind]), outputs)
+    _add_outputs(graph, tree, node, is_refused, np.array(labels, dtype=DTYPES[kind]), outputs)
     model = graph.model(inputs, outputs, kind, len(tree.classes))
     model.producer_name, model.producer_version = "fcca", tree.fcca_version
     onnx.helper.set_model_props(
@@ -108,17 +112,17 @@ def _library() -> Any:
         import_module("onnx.numpy_helper")
     except ImportError as error:
         raise UnsupportedModelError(
-            "An ONNX model is made with the library onnx, which is not installed. Install it: pip install 'fcca[onnx]'."
+            "Writing an ONNX model needs the library onnx, which is not installed. Install it: pip install 'fcca[onnx]'."
         ) from error
     return onnx
 
 
-# --- what goes in and out ------------------------------------------------------------------------------------------------
+# --- inputs and outputs --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Input:
-    """A column that the tree asks for, as the model takes it.
+    """An input of the model: a column that the tree tests.
 
     Attributes
     ----------
@@ -126,7 +130,7 @@ class _Input:
     name : str
     kind : {"float64", "int64", "string"}
     missing : str or int
-        What a missing value is given as; ``"NaN"`` for that of float64.
+        The value that stands for a missing one; ``"NaN"`` for float64.
     """
 
     column: int
@@ -139,14 +143,14 @@ def _input(tree: DistilledTree, j: int) -> _Input:
     name, categories = tree.columns.names[j], tree.columns[j].categories
     if not name:
         raise InvalidInputError(
-            f"Column {j} has an empty name, and inputs of ONNX need one. Rename it before fitting, or write the tree with "
-            "to_json."
+            f"Column {j} has an empty name, but inputs of ONNX need a name. Rename it before fitting, or write the tree "
+            "with to_json."
         )
     if categories is None:
         kind = "float64"
     elif j in tree.asked:
         kind = _kind(categories, f"categories of column {name!r}")
-    else:  # it is there for the number of rows
+    else:  # used only to count the rows
         kind = "string" if any(isinstance(label, str) for label in categories) else "float64"
     if kind == "int64" and all(abs(int(label)) < EXACT for label in categories or ()):
         kind = "float64"
@@ -154,7 +158,7 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """The kind of the labels, the classes with the label for refused rows, and that label."""
+    """The type of the labels, the classes plus the label for refused rows, and that label."""
     kind = _kind(classes, "classes")
     if kind == "float64":
         return kind, [*classes, float("nan")], "NaN"
@@ -169,8 +173,8 @@ def _kind(labels: Sequence[Label], what: str) -> str:
         return "string"
     if len(numbers) < len(labels):
         raise InvalidInputError(
-            f"The {what} are texts and numbers side by side, and a tensor of ONNX holds one of them. Turn them into texts "
-            "before fitting, for example with astype(str), or write the tree with to_json."
+            f"The {what} are both texts and numbers, but a tensor of ONNX has one type. Convert them to text before "
+            "fitting, for example with astype(str), or write the tree with to_json."
         )
     whole = [number for number in numbers if not isinstance(number, float)]
     if len(whole) == len(numbers) and all(SMALLEST <= number < -SMALLEST for number in whole):
@@ -178,15 +182,15 @@ def _kind(labels: Sequence[Label], what: str) -> str:
     if len(whole) < len(numbers) and all(abs(number) < EXACT for number in whole):
         return "float64"
     raise InvalidInputError(
-        f"The {what} have numbers that fit neither all into int64 nor all into float64, which is what ONNX has. Turn them "
-        "into texts before fitting, for example with astype(str), or write the tree with to_json."
+        f"The {what} have numbers that neither int64 nor float64 of ONNX can hold exactly. Convert them to text before "
+        "fitting, for example with astype(str), or write the tree with to_json."
     )
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """A value that is none of the labels.
+    """A value that differs from all labels.
 
-    The empty text or else the one given; the number or else the smallest of int64.
+    For texts the empty text, or else the given one. For numbers the given number, or else the smallest free int64.
     """
     if isinstance(labels[0], str):
         if "" not in labels:
@@ -200,15 +204,15 @@ def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
 
 
 def _check_unicode(tree: DistilledTree) -> None:
-    """Check that all texts are Unicode: JSON and Python may hold halves of characters."""
+    """Check that all texts are valid Unicode; JSON and Python allow lone surrogates."""
     asked = [label for j in tree.asked for label in tree.columns[j].categories or ()]
     for text in (tree.fcca_version, *tree.columns.names, *tree.classes, *asked):
         try:
             str(text).encode()
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"The text {text!r} is no Unicode, so it cannot stand in an ONNX model. Rename it before fitting, or write "
-                "the tree with to_json."
+                f"The text {text!r} is not valid Unicode, so an ONNX model cannot hold it. Rename it before fitting, or "
+                "write the tree with to_json."
             ) from error
 
 
@@ -217,7 +221,7 @@ def _check_unicode(tree: DistilledTree) -> None:
 
 @dataclass
 class _Graph:
-    """Nodes and constants of a graph; ``taken`` are names in use."""
+    """Nodes and constants of a graph; ``taken`` holds the names in use."""
 
     onnx: Any
     taken: set[str]
@@ -226,7 +230,7 @@ class _Graph:
     known: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """A new name: the given one, made longer where it is taken."""
+        """A new name: the given one, made longer if it is taken."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -239,7 +243,7 @@ class _Graph:
         return name
 
     def whole(self, *values: int) -> str:
-        """A constant of a few whole numbers, made once."""
+        """A constant of a few whole numbers; the same values share one constant."""
         if values not in self.known:
             self.known[values] = self.constant(np.array(values, dtype=np.int64))
         return self.known[values]
@@ -321,12 +325,12 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 
 
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The nodes that test a column, their conditions, and a mask of refused rows."""
+    """The nodes that test a numeric column, their conditions, and a mask of refused rows."""
     nodes = tree.structure
     gaps = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
     is_missing = graph.add("IsNaN", value)
-    # NaN is greater than nothing, so a missing value makes every cut false.
+    # NaN is never greater, so a missing value makes every cut false.
     parts = [graph.add("Greater", value, graph.constant(nodes.threshold[cuts][None, :]))] if cuts else []
     parts += [is_missing] * len(gaps)
     is_refused = graph.add("IsInf", value)
@@ -336,9 +340,9 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """As :func:`_numbers`, by a table of conditions per category.
+    """The same as :func:`_numbers` for a column of categories, by a table of conditions per category.
 
-    Its last two rows are for a missing value and for an unknown category.
+    The last two rows of the table are for a missing value and for an unknown category.
     """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
     n, last = len(labels), len(tests)
@@ -353,21 +357,21 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """The position of a category; after the last one a missing, then an unknown value."""
+    """The code of a category; n for a missing value, n + 1 for an unknown category."""
     n = len(labels)
     if one.kind == "string":
         keys, codes = [*labels, one.missing], list(range(n + 1))
         return graph.add("LabelEncoder", value, keys_strings=keys, values_int64s=codes, default_int64=n + 1)
     keys = labels if one.kind == "float64" else [*labels, one.missing]
     same = graph.add("Equal", value, graph.constant(np.array([keys], dtype=DTYPES[one.kind])))
-    # At most one of them is hit; codes are counted back from the last one, which is that of no hit.
+    # At most one key is hit. Codes are counted back from n + 1, the code without a hit.
     back = graph.constant(np.arange(len(keys), dtype=np.int64)[None, :] - (n + 1))
     hit = graph.add("ReduceSum", graph.add("Mul", graph.cast(same, np.int64), back), graph.whole(1), keepdims=1)
     code = graph.add("Add", hit, graph.whole(n + 1))
     return code if one.kind == "int64" else graph.add("Where", graph.add("IsNaN", value), graph.whole(n), code)
 
 
-def _answer(
+def _add_outputs(
     graph: _Graph,
     tree: DistilledTree,
     node: str,
@@ -385,9 +389,9 @@ def _answer(
     if is_refused is not None:
         at = graph.add("Where", is_refused, graph.whole(len(leaves)), at)
     nothing = np.full((1, share.shape[1]), np.nan)
-    answer = np.append(tree.heaviest[leaves], len(labels) - 1)
+    label = np.append(tree.heaviest[leaves], len(labels) - 1)
     tables = {
-        "label": labels[answer],
+        "label": labels[label],
         "probabilities": np.concatenate([share, nothing]),
         "leaf": np.array([*leaves, -1], dtype=np.int64),
     }

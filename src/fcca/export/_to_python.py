@@ -1,7 +1,7 @@
-"""A tree as a module of plain Python.
+"""Write a tree as a module of plain Python.
 
-Names, categories and classes come from elsewhere. They get into the module as ``repr`` of Python's own texts and numbers,
-and in comments with line breaks escaped, so nothing of them can become code.
+Names, categories and classes are untrusted. They enter the module only as ``repr`` of built-in texts and numbers, and in
+comments with line breaks escaped. So they cannot become code.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from fcca.exceptions import InvalidInputError
 from fcca.export._distilled_tree import Condition, DistilledTree, as_distilled
 from fcca.utils import printable
 
-DEEPEST = 90  # Python takes 100 levels of indentation
+DEEPEST = 90  # Python allows 100 levels of indentation
 
 HEAD = '''\
-"""A decision tree, written by fcca. Plain Python: nothing to install.
+"""A decision tree, written by fcca. Plain Python without dependencies.
 
-predict({{column: value, ...}}) gives the class of a row, predict_proba the share of each class among the training rows that
-ended where it ends. Only the columns in COLUMNS are looked at. A missing value is None, NaN, or no value at all{missing}.
-A category that is not known, and a number that is none or not finite, are a ValueError.
+predict({{column: value, ...}}) returns the class of a row. predict_proba returns the share of each class among the training
+rows of the same leaf. Only the columns in COLUMNS are used. A missing value is None or NaN{missing}.
+An unknown category or a number that is not finite raises a ValueError.
 """
 
 FCCA_VERSION = {version}
@@ -31,12 +31,12 @@ COLUMNS = {columns}
 PREDICT = '''
 
 def predict(row):
-    """The class of a row, a dictionary of columns and values."""
-    return CLASSES[ANSWERS[_leaf(row)]]
+    """Return the class of a row, a dictionary of columns and values."""
+    return CLASSES[CLASS_OF_LEAF[_leaf(row)]]
 
 
 def predict_proba(row):
-    """The share of each class, a dictionary of classes and shares."""
+    """Return the share of each class, a dictionary of classes and shares."""
     return dict(zip(CLASSES, SHARES[_leaf(row)]))
 '''
 
@@ -46,7 +46,7 @@ def _value(row, name):
     try:
         return row[name]
     except KeyError:
-        raise ValueError(f"The row has no column {name!r}. A value that is missing is None.") from None
+        raise ValueError(f"The row has no column {name!r}. Give None for a missing value.") from None
 
 
 def _is_missing(value):
@@ -59,7 +59,7 @@ def _is_missing(value):
 """
 
 REFUSED = """
-        raise ValueError(f"Column {name!r} has no value. The tree was made from rows without missing values.")"""
+        raise ValueError(f"Column {name!r} has a missing value. The tree was fitted on rows without missing values.")"""
 
 NUMBER = """
 
@@ -88,11 +88,11 @@ def _category(row, name, known):
 
 
 def to_python(classifier: Any) -> str:
-    """The tree as a module of plain Python.
+    """Write the tree as a module of plain Python.
 
-    It has ``predict(row)`` and ``predict_proba(row)``; a row is a dictionary. It predicts as the classifier does, on the
-    thresholds and one float beside them, for missing values and categories. A value that the classifier refuses in a column
-    that the tree asks for is a ValueError.
+    The module has ``predict(row)`` and ``predict_proba(row)`` for a row as a dictionary. Its predictions equal those of the
+    classifier, also at the thresholds and one float beside them, for missing values and for categories. If the classifier
+    refuses a value in a column that the tree tests, the module raises a ValueError.
 
     Parameters
     ----------
@@ -119,14 +119,14 @@ def to_python(classifier: Any) -> str:
     nodes = tree.structure
     if nodes.depth > DEEPEST:
         raise InvalidInputError(
-            f"The tree has {nodes.depth} levels, and Python's own code can have {DEEPEST}. Write it with to_json, or fit "
-            "one of less depth."
+            f"The tree has {nodes.depth} levels, and Python code can have at most {DEEPEST}. Write it with to_json, or fit "
+            "a tree with a smaller max_depth."
         )
     asked = tree.asked
-    answers = {leaf: int(tree.heaviest[leaf]) for leaf in tree.leaves}
+    class_of_leaf = {leaf: int(tree.heaviest[leaf]) for leaf in tree.leaves}
     probability = nodes.probability.tolist()
     shares = {leaf: tuple(probability[leaf]) for leaf in tree.leaves}
-    refused = "" if tree.takes_missing else ",\nand a ValueError: no row that the tree was made from had one"
+    refused = "" if tree.takes_missing else ",\nand raises a ValueError, because no training row had one"
     parts = [
         HEAD.format(
             version=repr(str(tree.fcca_version)),
@@ -135,7 +135,7 @@ def to_python(classifier: Any) -> str:
             columns=repr(tuple(tree.columns.names[j] for j in asked)),
         ),
         "".join(_categories(tree)),
-        f"# By leaf: the position of its class, and the share of every class.\nANSWERS = {answers!r}\n",
+        f"# By leaf: the position of its class, and the share of every class.\nCLASS_OF_LEAF = {class_of_leaf!r}\n",
         "".join(["SHARES = {\n", *(f"    {leaf!r}: {share!r},\n" for leaf, share in shares.items()), "}\n"]),
         PREDICT,
     ]
@@ -151,7 +151,7 @@ def to_python(classifier: Any) -> str:
 
 
 def _categories(tree: DistilledTree) -> Iterator[str]:
-    """A line per column of categories that the tree asks for."""
+    """One line per column of categories that the tree tests."""
     for j in tree.asked:
         categories = tree.columns[j].categories
         if categories is not None:
@@ -191,7 +191,7 @@ def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
 def _written(test: Condition, tree: DistilledTree) -> str:
     """The condition that sends a row to the right, in Python.
 
-    NaN and None make all conditions false but that for a missing value.
+    NaN and None make every condition false except "is missing".
     """
     kind, j, threshold, codes = test
     if kind == "missing":

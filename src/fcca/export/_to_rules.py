@@ -1,4 +1,4 @@
-"""A tree as rules in JSON, one per leaf, for other programs."""
+"""Write a tree as rules in JSON, one per leaf, for other programs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FORMAT, VERSION = "fcca-rules", 1
 
 
 def to_rules(classifier: Any) -> str:
-    """The tree as rules in JSON, one per leaf.
+    """Write the tree as rules in JSON, one per leaf.
 
-    Exactly one rule holds of every row that is not refused.
+    Exactly one rule holds for every row that is not refused.
 
     Parameters
     ----------
@@ -26,22 +26,22 @@ def to_rules(classifier: Any) -> str:
     Returns
     -------
     str
-        An object with ``format`` "fcca-rules", ``version`` 1, the ``fcca`` that made it, ``classes``, ``columns`` (name;
-        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have any),
-        ``rules`` and ``certificate``. :func:`fcca.export.schema` gives its JSON Schema.
+        An object with ``format`` "fcca-rules", ``version`` 1, the ``fcca`` version, ``classes``, ``columns`` (name;
+        categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have missing
+        values), ``rules`` and ``certificate``. :func:`fcca.export.schema` returns its JSON Schema.
 
         A rule has the number of its ``leaf``, its ``conditions``, its ``class``, the ``shares`` and the training ``weight``
-        of all classes, the training ``rows``, and itself ``in_words``. It holds where all its conditions do:
+        of all classes, the number of training ``rows``, and its text ``in_words``. A rule holds if all of its conditions
+        hold:
 
         - ``{"kind": "cut", "column": 0, "operator": ">", "threshold": 1.5, "missing": false}``, or ``"<="``: compared in
           float64;
         - ``{"kind": "set", "column": 1, "operator": "in", "categories": ["car"], "missing": false}``, or ``"not in"``;
         - ``{"kind": "missing", "column": 0, "operator": "is"}``, or ``"is not"``.
 
-        ``column`` is a place in ``columns``. Of a missing value, a cut and a set hold where their ``missing`` is true. Of
-        several cuts or sets on a column, a rule has what is left of them together. A row is refused where a column that
-        occurs in some rule has infinity, a category that is none of the column's, or, where ``missing_values`` is false,
-        no value.
+        ``column`` is a position in ``columns``. For a missing value, a cut or a set holds if its ``missing`` is true.
+        Several cuts or sets of one column on a path are combined. A row is refused if a column in the rules has an infinite
+        value or an unknown category. A missing value is also refused if ``missing_values`` is false.
 
     Examples
     --------
@@ -88,16 +88,16 @@ def _rule(tree: DistilledTree, leaf: int) -> dict[str, Any]:
 
 
 def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> list[dict[str, Any]]:
-    """The conditions that all tests of a column on a path amount to."""
+    """Combine all tests of one column on a path."""
     nodes = tree.structure
     gaps = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
     others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]
-    # A missing value passes a test to the left, where no cut and no set holds, and a test for it to the right.
+    # A missing value goes left at cuts and sets, and right at "is missing".
     may_be_missing = tree.takes_missing and all(gaps) and not any(goes_right for _, goes_right in others)
     is_missing = [{"kind": "missing", "column": j, "operator": "is"}]
     is_present = [{"kind": "missing", "column": j, "operator": "is not"}]
     if any(gaps):
-        return is_missing if may_be_missing else is_missing + is_present  # what a missing value does not pass, nothing does
+        return is_missing if may_be_missing else is_missing + is_present  # a contradiction: no row takes this path
     if not others:
         return is_present
     return (_cuts if tree.columns[j].categories is None else _sets)(tree, j, others, may_be_missing)
@@ -121,7 +121,7 @@ def _sets(tree: DistilledTree, j: int, tests: list[tuple[int, bool]], may_be_mis
     for node, goes_right in tests:
         codes = tree.structure.categories[node]
         left = left.intersection(codes) if goes_right else left.difference(codes)
-    # The shorter of what is in and what is out; a row with any other category is refused before.
+    # Use the shorter list; rows with unknown categories are refused before.
     inside = 2 * len(left) <= len(categories)
     labels = [label for code, label in enumerate(categories) if (code in left) == inside]
     operator = "in" if inside else "not in"

@@ -1,4 +1,4 @@
-"""A tree as a DecisionTreeClassifier of scikit-learn."""
+"""Convert a tree to a DecisionTreeClassifier of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fcca.export._to_json import positions_of_tests
 
 
 def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
-    """A fitted DecisionTreeClassifier with the same nodes.
+    """Convert the tree to a fitted DecisionTreeClassifier with the same nodes.
 
-    scikit-learn's trees turn X into 32-bit floats before they compare, so of values that are the same 32-bit float they
-    can get only one side right. Thresholds are moved so that training rows end where they should, unless those floats cannot
-    tell them apart: a value on the threshold 0.1, which becomes greater than 0.1, stays on its side. A tree of a document of
-    version 1 has not kept the training values around its thresholds, which then stay as they are.
+    scikit-learn's trees convert X to 32-bit floats before they compare. Rounded to 32 bits, 0.1 is greater than 0.1. So
+    thresholds are moved to keep every training row in its leaf. That is impossible for values on both sides of a threshold
+    that are the same 32-bit float. A tree from a document of version 1 keeps its thresholds, because that document does not
+    hold the training values around them.
 
     Parameters
     ----------
@@ -29,14 +29,15 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     Returns
     -------
     DecisionTreeClassifier
-        It takes X, in raw units, where all conditions of the tree are thresholds and all columns of the table are numbers.
-        Missing numbers go to the left, as in the tree, and are not refused. Otherwise it takes the 0/1 columns, what
-        ``transform`` of the DistilledTree and of the classifier's ``discretizer_`` give, and answers without exception.
+        It takes X in raw units if all conditions of the tree are cuts and all columns are numbers. Missing numbers then go
+        to the left, as in the tree, and are not refused. Otherwise it takes the binary columns from ``transform`` of the
+        DistilledTree or of the classifier's ``discretizer_``, and its predictions are always the same.
 
     Raises
     ------
     InvalidInputError
-        For a tree that tests categories or gaps and comes from a document of version 1, which has not kept its conditions.
+        For a tree from a document of version 1 that tests categories or missing values: that document does not hold all
+        conditions.
 
     Examples
     --------
@@ -56,13 +57,13 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     conditions = np.array([-1 if at is None else at for at in tested], dtype=np.int32)
     if nodes.has_cuts_only and not tree.columns.has_categories:
         names = np.array(tree.columns.names, dtype=object) if tree.columns.named else None
-        above = None if table is None else np.append(table.above, np.nan)[conditions]  # NaN, the last one, for leaves
+        above = None if table is None else np.append(table.above, np.nan)[conditions]  # the last entry, NaN, is for leaves
         return nodes.to_sklearn(classes, len(tree.columns), names, above)
     if table is None:
         raise InvalidInputError(
-            "scikit-learn's trees compare with thresholds only. This tree also tests categories or gaps, or has columns of "
-            "categories, and it has not kept the conditions that it was made of: it comes from a document of version 1. "
-            "Write it again with fcca.export.to_json or fcca distill."
+            "scikit-learn's trees need binary columns for categories and missing values. This tree has only the conditions "
+            "that it tests: it comes from a document of version 1. Write it again from the classifier with "
+            "fcca.export.to_json or fcca distill."
         )
     names = tree.get_feature_names_out()
     threshold = np.where(conditions < 0, np.nan, 0.5)

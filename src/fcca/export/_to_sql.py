@@ -1,4 +1,4 @@
-"""A tree as SQL, for the dialects of several databases."""
+"""Write a tree as SQL, for the dialects of several databases."""
 
 from __future__ import annotations
 
@@ -28,34 +28,35 @@ def to_sql(
     prefix: str = "",
     numbered: bool = False,
 ) -> str:
-    """The tree as SQL: a query that adds predictions, or an expression.
+    """Write the tree as SQL: a query that adds predictions, or an expression.
 
-    It answers as the classifier does, on the thresholds and one float beside them: numbers are compared as 64-bit floats and
-    texts character by character, whatever the collation. NULL is a missing value, and so is NaN. What the classifier
-    refuses in a column that the tree asks for, such as a category that it does not know or an infinite number, gets
-    NULL. Needs sqlglot: ``pip install "fcca[sql]"``.
+    Predictions equal those of the classifier, also at the thresholds and one float beside them. Numbers are compared as
+    64-bit floats, and texts character by character, whatever the collation. NULL and NaN are missing values. If the
+    classifier refuses a value in a column that the tree tests, the result is NULL. Examples are an unknown category and an
+    infinite number. Needs sqlglot: ``pip install "fcca[sql]"``.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
         Fitted.
     table : str or sequence of str, optional
-        The table that the query reads, ``"data"`` where it is not said. A name is taken as it is, dots and all; one with a
-        schema is given in its parts: ``("public", "loans")``. In the form ``"case"`` it stands before the names of the
-        columns, of which it says nothing otherwise.
+        The table that the query reads, by default ``"data"``. A text is one name, including any dots. Give the parts of a
+        name with a schema separately: ``("public", "loans")``. In the form ``"case"``, the name qualifies the columns; None
+        leaves them unqualified.
     dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark"}
-        Whose SQL.
+        The database.
     form : {"select", "case"}
-        A whole query, or the expression alone, to be put into a view or another query.
+        A whole query, or only the expression, for a view or another query.
     add : str or sequence of str
-        What the query adds to the columns of the table: ``"prediction"``; ``"leaf"``, the number of the leaf;
-        ``"probabilities"``, a column for each class; ``"bins"``, a column of 0 and 1 for each condition that the tree was
-        grown on. The form ``"case"`` is one of the first two.
+        Columns that the query adds to the table: ``"prediction"``; ``"leaf"``, the number of the leaf;
+        ``"probabilities"``, one column per class; ``"bins"``, one binary column per condition that the tree could choose
+        from. The form ``"case"`` takes only one of the first two.
     prefix : str
-        What the names of the added columns begin with.
+        Prefix of the names of added columns.
     numbered : bool
-        Whether bins and probabilities are named by their numbers, ``bin_0`` and ``probability_0``, rather than by their
-        conditions and classes, ``RM > 6.94`` and ``probability_yes``. Bins of BigQuery always are: its names have no point.
+        Whether bins and probabilities have numbered names, ``bin_0`` and ``probability_0``. Otherwise their names are
+        conditions and classes, ``RM > 6.94`` and ``probability_yes``. In BigQuery bins are always numbered, because names
+        cannot contain a point.
 
     Returns
     -------
@@ -64,8 +65,7 @@ def to_sql(
     Raises
     ------
     InvalidInputError
-        For options that do not go together, and for names and categories that the database cannot hold or would not
-        tell apart.
+        If options contradict each other, or if the database cannot hold or distinguish some names or categories.
 
     Examples
     --------
@@ -95,31 +95,31 @@ def to_sql(
     tree = as_distilled(classifier)
     additions = _checked_additions(add, form, prefix, numbered)
     if dialect not in DIALECTS:
-        raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}; got {dialect!r}.")
+        raise InvalidInputError(f"The dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     _need_sqlglot()
-    from fcca.export._sql_dialects import SPOKEN
+    from fcca.export._sql_dialects import DIALECT_BY_NAME
     from fcca.export._sql_statement import Writer, laid_out
 
-    spoken = SPOKEN[dialect]
-    parts = _checked_table(table, spoken)
-    writer = Writer(tree, spoken, parts[-1] if parts else "data" if form == "select" else None)
+    database = DIALECT_BY_NAME[dialect]
+    parts = _checked_table(table, database)
+    writer = Writer(tree, database, parts[-1] if parts else "data" if form == "select" else None)
     if form == "case":
-        _check_columns(tree, tree.asked, spoken)
-        return laid_out(writer.prediction() if additions == ["prediction"] else writer.leaf(), spoken)
+        _check_columns(tree, tree.asked, database)
+        return laid_out(writer.prediction() if additions == ["prediction"] else writer.leaf(), database)
     parts = parts or ["data"]
     refusal = writer.refusal_of_bins() if "bins" in additions else None
-    refused = None if refusal is None else _source_of_refusals(parts[-1], spoken)
+    refused = None if refusal is None else _source_of_refusals(parts[-1], database)
     added = [
         (f"{prefix}{name}", value)
         for one in additions
-        for name, value in _added(one, writer, refused, numbered=numbered or (one == "bins" and spoken.numbers_bins))
+        for name, value in _added(one, writer, refused, numbered=numbered or (one == "bins" and database.numbers_bins))
     ]
-    _check_columns(tree, _asked(tree, additions), spoken)
-    _check_added(tree, [name for name, _ in added], spoken)
+    _check_columns(tree, _asked(tree, additions), database)
+    _check_added(tree, [name for name, _ in added], database)
     query = _query(parts, added)
     if refused is not None:
-        query.append("joins", spoken.beside(refusal, refused))
-    return laid_out(query, spoken)
+        query.append("joins", database.beside(refusal, refused))
+    return laid_out(query, database)
 
 
 def _need_sqlglot() -> None:
@@ -127,27 +127,29 @@ def _need_sqlglot() -> None:
         import sqlglot  # noqa: F401
     except ImportError as error:
         raise UnsupportedModelError(
-            "SQL is written with the library sqlglot, which is not installed. Install it: pip install 'fcca[sql]'."
+            "Writing SQL needs the library sqlglot, which is not installed. Install it: pip install 'fcca[sql]'."
         ) from error
 
 
 def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbered: bool) -> list[str]:
     if form not in FORMS:
-        raise InvalidInputError(f"The form must be one of {', '.join(FORMS)}; got {form!r}.")
+        raise InvalidInputError(f"The form must be one of {', '.join(FORMS)}, got {form!r}.")
     given = [add] if isinstance(add, str) else list(add) if isinstance(add, Iterable) else []
     if not given or not all(isinstance(one, str) and one in ADDITIONS for one in given):
-        raise InvalidInputError(f"What to add must be among {', '.join(ADDITIONS)}; got {add!r}.")
+        raise InvalidInputError(f"add must be one or more of {', '.join(ADDITIONS)}, got {add!r}.")
     additions = list(dict.fromkeys(given))
     if not isinstance(prefix, str):
-        raise InvalidInputError(f"The prefix must be a text, such as 'p_', or '' for none; got {prefix!r}.")
+        raise InvalidInputError(f"The prefix must be a text, such as 'p_', or '' for none, got {prefix!r}.")
     if form == "case":
         if additions not in (["prediction"], ["leaf"]):
             raise InvalidInputError(
-                f"The form case is one expression, the prediction or the leaf; got {' and '.join(additions)} to add. "
-                "Take the form select for the others."
+                f"The form case can add only the prediction or only the leaf, got {' and '.join(additions)}. Use the form "
+                "select for the others."
             )
         if prefix or numbered:
-            raise InvalidInputError("The form case has no names of columns, so a prefix and numbered say nothing of it.")
+            raise InvalidInputError(
+                "The form case adds no named columns. Leave out prefix and numbered, or use the form select."
+            )
     return additions
 
 
@@ -157,13 +159,13 @@ def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[
     parts = [table] if isinstance(table, str) else list(table) if isinstance(table, Iterable) else []
     if not 1 <= len(parts) <= MOST_PARTS or not all(isinstance(part, str) for part in parts):
         raise InvalidInputError(
-            f"A table is a name, or up to {MOST_PARTS} parts of one such as ('public', 'loans'); got {table!r}."
+            f"table must be a name, or up to {MOST_PARTS} parts of a name such as ('public', 'loans'), got {table!r}."
         )
     return [dialect.check_name(part, "The table", "Give another name.", is_column=False) for part in parts]
 
 
 def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
-    """Columns that the query names."""
+    """Positions of the columns in the query."""
     from fcca.export._sql_statement import kept_conditions
 
     bins = {one.column for one in kept_conditions(tree)} if "bins" in additions else set()
@@ -186,7 +188,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
         same = dialect.same_name(dialect.check_name(name, "The added column", OTHER_PREFIX))
         if same in there:
             raise InvalidInputError(
-                f"The table has a column {there[same]!r} already, as the query adds {name!r}. {OTHER_PREFIX}"
+                f"The query adds {name!r}, but the table has a column {there[same]!r} already. {OTHER_PREFIX}"
             )
         if same in known:
             raise InvalidInputError(
@@ -196,7 +198,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
 
 
 def _source_of_refusals(table: str, dialect: Dialect) -> str:
-    """The name of the source that marks refused rows, other than the table's."""
+    """A name for the source that marks refused rows, different from the table's name."""
     name = "refused"
     while dialect.same_name(name) == dialect.same_name(table):
         name += "_"

@@ -11,7 +11,7 @@ from fcca.utils import printable
 
 
 def to_text(classifier: Any) -> str:
-    """The tree as text, one line per branch.
+    """Write the tree as text, one line per branch.
 
     Parameters
     ----------

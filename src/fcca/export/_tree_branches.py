@@ -1,4 +1,4 @@
-"""A tree as branches in words, for everything that shows one to people."""
+"""A tree as nested branches with their conditions as text, for display."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from fcca.trees import TreeStructure
 
 @dataclass(frozen=True)
 class Branch:
-    """A node and how one gets there.
+    """A node of a tree and the condition that leads to it.
 
     Attributes
     ----------
     said : str
-        What holds of the rows that come here, such as ``RM > 6.94``; empty for the root.
+        The condition on the way from the parent, such as ``RM > 6.94``; empty for the root.
     branches : tuple of Branch
-        The two sides of the node's question, first the one on which it is answered no; empty for a leaf.
+        The two children, first the one where the node's condition does not hold; empty for a leaf.
     answer : label
         The heaviest class.
     weight : float
-        Its training weight here.
+        The training weight of that class in the node.
     share : float
-        Its share of the training weight here.
+        The share of that class in the node's training weight.
     rows : int
-        Training rows.
+        Number of training rows in the node.
     """
 
     said: str
@@ -41,7 +41,7 @@ class Branch:
 
 
 def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Sequence[Any], columns: Columns | None) -> Branch:
-    """The root."""
+    """The root of the tree with all branches below it."""
     shares = nodes.share
     branches = nodes.branches_in_words(names, columns)
 
@@ -58,10 +58,10 @@ def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Seque
 
 
 def size_in_words(nodes: TreeStructure) -> str:
-    """``depth 3, 5 leaves``."""
+    """Describe the size of a tree: ``depth 3, 5 leaves``."""
     return f"depth {nodes.depth}, {nodes.n_leaves} {'leaves' if nodes.n_leaves > 1 else 'leaf'}"
 
 
 def rows_in_words(rows: int) -> str:
-    """``1 row`` or ``1,200 rows``."""
+    """Describe a number of rows: ``1 row`` or ``1,200 rows``."""
     return f"{rows:,} row{'' if rows == 1 else 's'}"

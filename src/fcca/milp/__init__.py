@@ -1,4 +1,7 @@
-"""The counterfactual problem as mixed-integer programs for HiGHS: independent proofs and an engine without a search."""
+"""The counterfactual problem as mixed-integer programs for HiGHS.
+
+The programs give independent proofs, and they replace a search where the core has none.
+"""
 
 from fcca.milp._highs import solve_program
 from fcca.milp._linear_search import LinearSearch as LinearSearch

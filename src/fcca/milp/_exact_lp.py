@@ -1,4 +1,4 @@
-"""Small linear programs to the last digits of float64, with a proof of the optimum that does not rest on the solver."""
+"""Solve small linear programs to the last digits of float64, with a proof independent of the solver."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ INFEASIBLE = 2
 
 
 class LeastSum(NamedTuple):
-    """The answer to a linear program."""
+    """The solution of a linear program."""
 
-    x: Floats | None  # None where the solver gave up: then only the bound is known
-    bound: float  # below the least sum
+    x: Floats | None  # None if the solver gave up; then only the bound is known
+    bound: float  # lower bound of the sum
 
 
 def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: Floats, slack: Floats) -> LeastSum | None:
-    """The least ``cost @ x`` with ``rows @ x >= least`` and ``0 <= x <= high``; None where there is none.
+    """Minimise ``cost @ x`` with ``rows @ x >= least`` and ``0 <= x <= high``; None if infeasible.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: 
     high : ndarray of shape (n_columns,)
         Finite.
     more : ndarray of shape (n_rows,)
-        By how much the answer goes beyond ``least`` to be on the safe side; the bound does not count it.
+        Safety distance of the solution beyond ``least``; the bound does not include it.
     slack : ndarray of shape (n_rows,)
-        By how much a row may be missed for rounding.
+        Rounding error allowed in each row.
     """
     smallest, largest = np.minimum(rows, 0) @ high, np.maximum(rows, 0) @ high
     if (largest < least + more - slack).any():
@@ -53,7 +53,7 @@ def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: 
 
 
 def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: Floats) -> LeastSum:
-    """One row: what gains most for its cost goes first, each as far as it can or as is needed."""
+    """Solve a program with one row: use columns by rising cost per gain, each as far as needed."""
     x = np.zeros(len(cost))
     missing, price = least + more, 0.0
     useful = np.flatnonzero(row > 0)
@@ -67,10 +67,10 @@ def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: 
 
 
 def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
-    """Several rows: the solver's answer, and the solver's answer to what is still missing, magnified; until nothing is.
+    """Solve a program with several rows by iterative refinement: solve for the magnified residual until it vanishes.
 
-    Whatever prices the solver puts on the rows, if none is negative they prove a bound: the rows' worth at these prices plus
-    the least that the columns can make of the cost that is left.
+    Any non-negative prices of the rows prove a lower bound: the value of the rows at these prices plus the minimum of the
+    reduced costs over the columns.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

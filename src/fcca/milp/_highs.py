@@ -1,4 +1,4 @@
-"""Mixed-integer programs on HiGHS."""
+"""Solve mixed-integer programs with HiGHS."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scipy.optimize import milp
 
 STANDARD_OUTPUT = 1
 SOLVED, STOPPED, NOTHING = range(3)  # statuses of HiGHS: optimal, out of time, infeasible
-# HiGHS keeps rows to 1e-6 and stops at a gap of 1e-6, both absolute: rows and objective are scaled up to these sizes.
+# HiGHS has absolute tolerances of 1e-6 for rows and gap, so rows and objective are scaled up to these sizes.
 OBJECTIVE_SCALE = 1e4
 ROW_SCALE = 1e3
-MOST_ATTEMPTS = 100  # answers of HiGHS for one point and class
+MOST_ATTEMPTS = 100  # runs of HiGHS for one point and class
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress what HiGHS prints in spite of its options."""
+    """Suppress output that HiGHS prints regardless of its options."""
     sys.stdout.flush()
     kept, nowhere = os.dup(STANDARD_OUTPUT), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -40,8 +40,8 @@ def solve_program(**arguments: Any) -> Any:
         return milp(**arguments)
 
 
-def ask_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
-    """Solve a program without a gap; None if time is up.
+def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float, *, confirmed: bool = True) -> Any:
+    """Solve a program to a gap of 0; None if time is up.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def ask_highs(settings: dict[str, Any], constraints: list[Any], deadline: float,
         Arguments of :func:`scipy.optimize.milp`.
     constraints : list of LinearConstraint
     deadline : float
-        By ``time.monotonic``.
+        In seconds of ``time.monotonic``.
     confirmed : bool, default=True
-        Whether a program without a solution is solved again without presolve, which may lose solutions.
+        Whether to solve an infeasible program again without presolve, because presolve may lose solutions.
     """
     answer = None
-    for presolve in (True, False):  # now and then HiGHS fails on what its presolve leaves
+    for presolve in (True, False):  # HiGHS sometimes fails after presolve
         options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": presolve}
         left = deadline - time.monotonic()
         if left <= 0:

@@ -1,8 +1,8 @@
-"""The mixed-integer program of one point of a linear model: its changes, their costs and the rules.
+"""The mixed-integer program of one point of a linear model: changes, costs and rules.
 
-Every column of the program is a way to change the row. A binary column opens a change: a number moves, a category is
-entered, a missing number is filled in, or a group switches. A continuous column is the distance of a number from the
-start of its change. Steps on a grid are counted in binary digits, so every choice that is not a distance is 0 or 1.
+Every column of the program is part of a change of the row. A binary column opens a change: a number moves, a category is
+entered, a missing number is filled in, or a group switches. A continuous column is the distance of a number from the start
+of its change. Steps on a grid are counted in binary digits, so every column except a distance is 0 or 1.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NONE = -1
 
 
 class Leg(NamedTuple):
-    """One direction of a number."""
+    """The move of a number in one direction."""
 
     sign: int
-    switch: int  # the column that opens it, NONE where it is always open
+    switch: int  # the column that opens it; NONE if it is always open
     start: float  # the value at amount 0
     border: float  # the value at the largest amount
-    amount: tuple[tuple[int, float], ...]  # columns that add up to the amount: of distance, or of steps on the grid
-    grid: tuple[float, float, int] | None  # step, origin and the number of the start on the grid
+    amount: tuple[tuple[int, float], ...]  # columns and factors that sum to the distance, or to the steps on a grid
+    grid: tuple[float, float, int] | None  # step, origin and the number of steps at the start
 
     def size(self, x: Floats) -> float:
         """The amount."""
@@ -52,11 +52,11 @@ class ChangeColumns:
     """One change: a number, a missing number, a column of categories or a group."""
 
     columns: list[int]
-    switches: list[int]  # at most one of them is 1, and then it changes; empty for a number that moves without being opened
-    feature: int = NONE  # of a number
+    switches: list[int]  # at most one is 1, and then the change is made; empty for a number that needs no switch
+    feature: int = NONE  # only for numbers
     legs: list[Leg] = field(default_factory=list)
-    shared: bool = False  # whether both legs are open at once: the number goes by their difference
-    landings: dict[int, list[tuple[int, float]]] = field(default_factory=dict)  # by switch, of categories and groups
+    shared: bool = False  # True if both legs are open at once; the number moves by their difference
+    landings: dict[int, list[tuple[int, float]]] = field(default_factory=dict)  # by switch, for categories and groups
 
 
 def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int, int]:
@@ -70,15 +70,15 @@ def grid_ends(step: float, origin: float, low: float, high: float) -> tuple[int,
 
 
 class LinearProgram:
-    """Columns and rows of one point: least ``cost @ x`` with ``rows @ x <= upper_side``.
+    """The program of one point: minimise ``cost @ x`` with ``rows @ x <= upper_side``.
 
     Parameters
     ----------
     task : Task
     i : int
-        Which line of the limits is the point's.
+        The point's line in the limits.
     row : ndarray of shape (n_features,)
-        The point; NaN for what is missing.
+        The point, with NaN for missing values.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class LinearProgram:
         Cost and largest value of the columns; the smallest is 0.
     integral : ndarray of shape (n_columns,)
     gain : ndarray of shape (n_columns, n_outputs)
-        What each of them adds to the scores.
+        Effect of each column on the scores.
     switch : ndarray of shape (n_columns,)
-        The column that a continuous one is 0 without.
+        The column that opens a continuous one: without it, the continuous one is 0.
     openings : ndarray of shape (n_openings, n_columns)
-        Rows ``openings @ x <= 0`` that say the same.
+        Rows ``openings @ x <= 0`` that enforce this.
     rows, upper_side, size : ndarray
-        All other rows, and how large the sums in them are: 0 where they count choices.
+        All other rows, and the size of their sums; 0 for rows that count choices.
     units : list of ChangeColumns
     """
 
@@ -109,9 +109,9 @@ class LinearProgram:
         self._gain: list[Floats] = []
         self._openings: list[Terms] = []
         self._rows: list[tuple[Terms, float, float]] = []
-        self._change: dict[int, Terms] = {}  # by feature, its value less what it was (less 0 where it was missing)
-        self._moved: dict[int, list[int]] = {}  # by feature, columns whose sum says whether it moves
-        self._goes: dict[tuple[int, bool], list[int]] = {}  # the same for up (True) and down
+        self._change: dict[int, Terms] = {}  # by feature, the difference to its current value, or to 0 if missing
+        self._moved: dict[int, list[int]] = {}  # by feature, columns that sum to 1 if it moves
+        self._goes: dict[tuple[int, bool], list[int]] = {}  # the same for moves up (True) or down (False)
         self._leg: dict[tuple[int, bool], Leg] = {}
         self._broken = [rule for rule in limits.linear if self._sum_at(rule.coefficients) > rule.upper]
         self._watched = {j for rule in self._broken for j in rule.coefficients}
@@ -139,7 +139,7 @@ class LinearProgram:
     def _add_amount(
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
-        """Add columns for the way beyond the start: a distance, or binary digits of steps."""
+        """Add columns for the amount beyond the start: a distance, or binary digits of steps."""
         slope, unit = self.task.model.coef[:, j] * sign, float(self.task.width[j])
         if steps is None:
             span = abs(border - start) / unit
@@ -167,7 +167,7 @@ class LinearProgram:
         weight = float(task.weight[j])
         fixed, price = task.lambda0 * weight, float(task.per_range[j]) * weight
         grid, nothing = task.limits.grid(j), np.zeros(task.model.n_outputs)
-        # Where a move may not be arbitrarily small, or where its direction matters, each direction is opened by itself.
+        # Each direction has its own switch if a move cannot be arbitrarily small, or if its direction matters.
         apart = grid is not None or j in task.directed or low > x0 or high < x0
         switched = fixed > 0 or task.limits.max_changes is not None or j in self._watched
         unit = ChangeColumns([], [], j, shared=not apart)
@@ -202,7 +202,7 @@ class LinearProgram:
         self._open(unit)
 
     def _add_missing(self, j: int) -> None:
-        """Add the filling of a missing number, counted from the value nearest to the median."""
+        """Add the change that fills in a missing number, starting near the median."""
         task = self.task
         low, high = float(self.low[j]), float(self.high[j])
         if not task.limits.may_fill(j) or not low <= high:
@@ -260,7 +260,7 @@ class LinearProgram:
         self._open(unit)
 
     def _open(self, unit: ChangeColumns) -> None:
-        """Add a change: its columns are 0 unless it is opened, and it has one switch at a time."""
+        """Register a change: its columns are 0 unless it is open, and at most one switch is 1."""
         unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
         if not unit.columns:
             return
@@ -299,13 +299,13 @@ class LinearProgram:
         terms = [(column, a * change) for j, a in coefficients.items() for column, change in self._change.get(j, ())]
         missing = [j for j in coefficients if np.isnan(self.row[j])]
         if not terms or any(not self._moved.get(j) for j in missing):
-            return  # nothing of it can move, or a value stays missing
+            return  # no column can move, or a value stays missing
         present = {j: a for j, a in coefficients.items() if j not in missing}
         held = self._sum_at(present)
         size = abs(upper) + sum(abs(a * self.row[j]) for j, a in present.items())
         size += sum(abs(factor) * self._columns[column][1] for column, factor in terms)
         if missing:
-            # Required only where all missing values are filled in.
+            # The row applies only if all missing values are filled in.
             most = held + sum(max(0.0, factor) * self._columns[column][1] for column, factor in terms) - upper
             if most > 0:
                 filled = [(column, most) for j in missing for column in self._moved[j]]
@@ -313,14 +313,14 @@ class LinearProgram:
         elif held <= upper:
             self._rows.append((terms, upper - held, size))
         else:
-            # The row breaks the rule, which counts only once one of its features moves.
+            # The point breaks the rule, which applies only once one of its features moves.
             for j in coefficients:
                 moved = [(column, held - upper) for column in self._moved.get(j, ())]
                 if moved:
                     self._rows.append(([*terms, *moved], 0.0, size))
 
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
-        """Tie one direction to another: a number moves at least to its next training value."""
+        """Add an implication between two directions; the second number moves at least to its next training value."""
         moved = self._goes.get(cause, [])
         if not moved:
             return
@@ -339,7 +339,7 @@ class LinearProgram:
             ((column, _),) = leg.amount
             self._rows.append(([(column, -1.0), *((switch, least) for switch in moved)], 0.0, least))
 
-    # --- all of it ----------------------------------------------------------------------------------------------------
+    # --- arrays -------------------------------------------------------------------------------------------------------
 
     def _finish(self) -> None:
         n = len(self._columns)
@@ -365,7 +365,7 @@ class LinearProgram:
         return len(self.cost)
 
     def landings(self, x: Floats) -> list[tuple[int, float]]:
-        """Features that move and where they land, by feature."""
+        """Features that move, with their landings, by feature."""
         found = []
         for unit in self.units:
             if unit.landings:
@@ -377,7 +377,7 @@ class LinearProgram:
         return sorted(found)
 
     def value(self, unit: ChangeColumns, x: Floats) -> float:
-        """Value of an opened number."""
+        """Value of a number whose change is open."""
         width = float(self.task.width[unit.feature])
         if not unit.shared:
             (leg,) = (leg for leg in unit.legs if x[leg.switch] > 0.5)

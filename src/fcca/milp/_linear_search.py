@@ -1,9 +1,9 @@
 """Counterfactuals of linear models by a mixed-integer program for each point and class.
 
-HiGHS keeps rows and whole numbers to 1e-6 only, so its answers are not taken as they are. The choices are rounded to 0 and
-1; for these, the distances are a small linear program that is solved to the last digits, with a proof of its own. Then the
-choices are forbidden and HiGHS is asked again, until the bound on all others is no less than the cheapest answer: what the
-tolerances leave open only ever makes that bound too low.
+HiGHS satisfies rows and integrality only to 1e-6, so its solutions are not used directly. The choices are rounded to 0 and
+1. With fixed choices, the distances are a small linear program, which is solved to the last digits with its own proof. Then
+the choices are forbidden and HiGHS runs again, until the bound on all other choices reaches the cheapest solution. The
+tolerances of HiGHS can only make that bound too low, so the proof stays valid.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.constraints import LinearRule
 from fcca.milp._exact_lp import least_sum
-from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
+from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, run_highs
 from fcca.milp._linear_program import NONE, ChangeColumns, LinearProgram
 from fcca.milp._linear_task import Task
 from fcca.milp._outcomes import INFEASIBLE, OPTIMAL, PROMISE, Outcome, cheapest_class, is_close, rival_weights
 
 Floats = NDArray[np.float64]
 
-# Of the sizes of what is added up: what a sum may miss for rounding, and what distances go further so that it does not.
-SCORE_ROUNDING = 1e-13
-SUM_ROUNDING = 4e-15
-TO_BE_SURE = 8 * float(np.finfo(np.float64).eps)
+# Relative to the size of the summands.
+SCORE_ROUNDING = 1e-13  # rounding error allowed in a score
+SUM_ROUNDING = 4e-15  # rounding error allowed in a sum of a rule
+EXTRA_SCORE = 8 * float(np.finfo(np.float64).eps)  # distances aim this much beyond the margin, against rounding
 MOST_NUDGES = 16
 
 
 class LinearAim:
-    """The aim that one class wins by a margin: ``gains @ x >= needed`` for the columns x."""
+    """The goal that one class wins by a margin: ``gains @ x >= needed`` for the columns x."""
 
     def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
         self.program, model = program, program.task.model
@@ -47,17 +47,20 @@ class LinearAim:
 
     @property
     def is_met(self) -> bool:
-        """True if the row wins without a change."""
+        """True if the class wins without a change."""
         return bool((self.needed <= 0).all())
 
     @property
     def is_out_of_reach(self) -> bool:
-        """True if all columns together do not reach the margin."""
+        """True if even all changes together do not reach the margin."""
         most = np.maximum(self.gains, 0) @ self.program.upper
         return bool((most < self.needed - PROMISE * self.size).any())
 
     def cost_below_all(self) -> float:
-        """A quick bound on the cost: each change at its best rate, as far as it goes."""
+        """A quick lower bound on the cost.
+
+        Valid because each change gains at most its largest gain, at least at its best cost per gain.
+        """
         program = self.program
         best = 0.0
         for gains, needed in zip(self.gains, self.needed, strict=True):
@@ -78,7 +81,7 @@ class LinearAim:
         return best * (1 - PROMISE / 1e3)
 
     def _ends(self, unit: ChangeColumns, gains: Floats) -> Iterator[tuple[float, float]]:
-        """Costs and gains whose mixtures bound every change of a unit."""
+        """Extreme points (cost, gain) of the changes of a unit."""
         cost = self.program.cost
         if not unit.legs:
             yield from ((float(cost[switch]), float(gains[switch])) for switch in unit.switches)
@@ -92,7 +95,7 @@ class LinearAim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """Complete choices to all columns at the least cost, with a bound; infinite if impossible."""
+        """Complete the choices to all columns at the least cost, with a bound; infinite if impossible."""
         program = self.program
         x = np.where(program.integral, choices, 0.0)
         fixed = float(program.cost @ x)
@@ -103,9 +106,9 @@ class LinearAim:
         free = np.flatnonzero(~program.integral & (high > 0))
         rows, least, slack = self._rows_to_keep
         found = None
-        for more in (self._to_be_sure, np.zeros(len(least))):
-            asked = least - rows @ x
-            found = least_sum(program.cost[free], rows[:, free], asked, high[free], more=more, slack=slack)
+        for more in (self._extra_score, np.zeros(len(least))):
+            left = least - rows @ x
+            found = least_sum(program.cost[free], rows[:, free], left, high[free], more=more, slack=slack)
             if found is not None and found.x is not None:
                 bound = fixed + min(found.bound, float(program.cost[free] @ found.x))
                 x[free] = found.x
@@ -114,18 +117,18 @@ class LinearAim:
 
     @cached_property
     def _rows_to_keep(self) -> tuple[Floats, Floats, Floats]:
-        """Rows ``rows @ x >= least`` of scores and sums, and what they may miss for rounding."""
+        """Rows ``rows @ x >= least`` of scores and sums, and their rounding tolerances."""
         program, sums = self.program, self.program.size > 0
         rows = np.vstack([self.gains, -program.rows[sums]])
         least = np.concatenate([self.needed, -program.upper_side[sums]])
         return rows, least, np.concatenate([SCORE_ROUNDING * self.size, SUM_ROUNDING * program.size[sums]])
 
     @cached_property
-    def _to_be_sure(self) -> Floats:
-        return np.concatenate([TO_BE_SURE * self.size, np.zeros(np.count_nonzero(self.program.size > 0))])
+    def _extra_score(self) -> Floats:
+        return np.concatenate([EXTRA_SCORE * self.size, np.zeros(np.count_nonzero(self.program.size > 0))])
 
     def _tidied(self, x: Floats, rows: Floats, least: Floats) -> Floats:
-        """Remove distances and changes that cost nothing and are not needed."""
+        """Remove free distances and changes that are not needed."""
         program = self.program
         for unit in program.units:
             if not x[unit.columns].any() or program.cost[unit.columns] @ x[unit.columns] > 0:
@@ -160,7 +163,7 @@ class LinearAim:
 
 
 class LinearSearch:
-    """Cheapest changes of one linear model, point by point."""
+    """Finds the cheapest changes of a linear model, point by point."""
 
     def __init__(self, task: Task, boundary: float) -> None:
         self.task, self.boundary = task, boundary
@@ -176,13 +179,13 @@ class LinearSearch:
         return cheapest_class(scores, own_class, target, towards)
 
     def _towards(self, aim: LinearAim, cutoff: float, deadline: float) -> Outcome:
-        """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
+        """Find the cheapest change to one class; infeasible if every change costs more than ``cutoff``."""
         program, best = aim.program, Outcome()
         if aim.is_met:
             return Outcome(OPTIMAL, 0.0)
         if program.n_columns == 0 or aim.is_out_of_reach or (cutoff < np.inf and aim.cost_below_all() >= cutoff):
             return Outcome(INFEASIBLE, bound=np.inf)
-        seen = np.inf  # the least bound among choices that are done with
+        seen = np.inf  # the least bound among the forbidden choices
         constraints = self._constraints(aim, cutoff)
         unit = self._price_unit(program)
         settings: dict[str, Any] = {
@@ -194,7 +197,7 @@ class LinearSearch:
             if not program.integral.any():
                 answer_bound, choices, done = 0.0, np.zeros(program.n_columns), True
             else:
-                answer = ask_highs(settings, constraints, deadline, confirmed=cutoff == np.inf)
+                answer = run_highs(settings, constraints, deadline, confirmed=cutoff == np.inf)
                 if answer is None:
                     break
                 best.nodes += int(answer.mip_node_count or 0)
@@ -211,7 +214,7 @@ class LinearSearch:
             if x is not None:
                 moves = self._moves(program, x)
                 if moves is None:
-                    bound = np.inf  # a sum of values on grids or of groups, too large by rounding
+                    bound = np.inf  # a sum of grid or group values exceeds its limit by rounding
                 elif float(program.cost @ x) < best.cost:
                     best.cost, best.moves = float(program.cost @ x), moves
             seen = min(seen, bound)
@@ -228,7 +231,7 @@ class LinearSearch:
         return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
 
     def _constraints(self, aim: LinearAim, cutoff: float) -> list[LinearConstraint]:
-        """The program's rows, scaled to sizes at which the tolerances of HiGHS are small."""
+        """The rows, scaled up so that the tolerances of HiGHS are relatively small."""
         program = aim.program
         found = []
         if len(program.openings):
@@ -251,9 +254,9 @@ class LinearSearch:
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Landings; sums that exceed a rule by rounding are moved back by a few floats.
+        """Landings of the moves; sums that exceed a limit by rounding are reduced by a few floats.
 
-        None where there is nothing in such a sum that could be taken back.
+        None if no value of such a sum can be reduced.
         """
         landings = dict(program.landings(x))
         numbers = {

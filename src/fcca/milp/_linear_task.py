@@ -1,4 +1,4 @@
-"""The data that the programs of all points of a linear model share."""
+"""Data shared by the programs of all points of a linear model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Task:
-    """The data that the programs of all points share.
+    """Model, costs and limits shared by the programs of all points.
 
     Parameters
     ----------
@@ -25,7 +25,6 @@ class Task:
         Smallest and largest training values.
     distances : Distances
     observed : TrainingValues
-        Of the training rows.
     limits : Limits
     lambda0, lambda1 : float
         Costs per feature moved and per distance.
@@ -47,7 +46,7 @@ class Task:
         self.observed = observed
         self.lambda0, self.lambda1 = lambda0, lambda1
         width = box_high - box_low
-        self.width = np.where(width > 0, width, 1.0)  # moves are measured in ranges, whatever the unit of the costs
+        self.width = np.where(width > 0, width, 1.0)  # moves are measured in ranges, independent of the unit of the costs
         self.per_range = lambda1 * (1.0 if distances.unit is None else self.width / distances.unit) * np.ones(len(width))
         self.unordered = distances.unordered
         self.weight = np.ones(model.n_features) if limits.weight is None else limits.weight
@@ -68,11 +67,11 @@ class Task:
 
     @cached_property
     def enterable(self) -> dict[int, list[int]]:
-        """Codes in the training rows, by column of categories."""
+        """Category codes in the training rows, by column."""
         return {j: [int(c) for c in self.values(j) if 0 <= c < len(effect)] for j, effect in self.model.effects.items()}
 
     def unordered_price(self, j: int) -> float:
-        """Cost of a change of a column that has no direction."""
+        """Cost of a change without a direction, such as between categories."""
         return (self.lambda0 + self.lambda1 * self.unordered) * float(self.weight[j])
 
     def category_moves(self, j: int, held: float) -> list[tuple[int, float, Floats]]:

@@ -27,7 +27,7 @@ PER_POINT: dict[str, Any] = {
     "seconds": np.float64,
 }
 PER_MOVE = ("feature", "landing", "cut")
-PROMISE = 1e-9  # optimal means as near as this to the least cost, relative where costs are large
+PROMISE = 1e-9  # tolerance of an optimal cost, relative for costs above 1
 
 
 def is_close(bound: float, cost: float) -> bool:
@@ -64,11 +64,12 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
     Parameters
     ----------
     scores : ndarray of shape (n_outputs,)
-        Of the point as it is. The class that is closest to winning is tried first: its cost shortens the other searches.
+        Scores of the unchanged point. The class closest to winning is tried first, because its cost shortens the other
+        searches.
     own_class, target : int
-        A target of -1 is any other class.
+        A target of -1 means any other class.
     towards : callable
-        Cheapest change to one class; changes that cost more than its second argument may be left out.
+        Finds the cheapest change to one class. It may ignore changes that cost more than its second argument.
     """
     classes = [target]
     if target == ANY_OTHER_CLASS:
@@ -88,7 +89,7 @@ def cheapest_class(scores: Floats, own_class: int, target: int, towards: Callabl
 
 
 def rival_weights(n_outputs: int, target: int) -> Floats:
-    """Weights of the scores that give the target's lead over each rival."""
+    """Weights that turn scores into the target's lead over each rival."""
     if n_outputs == 1:
         return np.array([[1.0 if target == 1 else -1.0]])
     return np.delete(np.eye(n_outputs)[target] - np.eye(n_outputs), target, axis=0)
@@ -110,9 +111,9 @@ def solve_each(
     solve : callable
         Takes a point and its deadline by ``time.monotonic``.
     ends : float
-        Deadline of all points.
+        Deadline for all points.
     time_limit_per_row : float
-        Seconds for each.
+        Seconds for each point.
     progress : callable or None
         Called with the number of points done.
     """
@@ -128,7 +129,7 @@ def solve_each(
 
 
 class Answers(NamedTuple):
-    """Arrays with one entry per point, and with one entry per move, as the core returns them."""
+    """Outcomes as arrays, with one entry per point or per move, in the format of the core."""
 
     cost: Floats
     bound: Floats
@@ -143,7 +144,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
-        """Collect outcomes; ``cuts`` takes the point, feature and landing of every move."""
+        """Convert outcomes to arrays; ``cuts`` maps point, feature and landing of every move to its cut."""
         moves = [move for outcome in outcomes for move in outcome.moves]
         n_moves = [len(outcome.moves) for outcome in outcomes]
         feature = np.array([j for j, _ in moves], dtype=np.int32)
@@ -172,7 +173,7 @@ class Answers(NamedTuple):
         return np.repeat(np.arange(len(self.cost)), np.diff(self.first_move))
 
     def take(self, which: NDArray[np.intp]) -> Answers:
-        """Take the answers of some points, in the given order."""
+        """Select some points, in the given order."""
         n_moves = np.diff(self.first_move)[which]
         first_move = np.concatenate([[0], np.cumsum(n_moves)]).astype(np.int64)
         moves = np.repeat(self.first_move[which] - first_move[:-1], n_moves) + np.arange(first_move[-1])
@@ -181,7 +182,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
-        """Join the answers of parts of the points, given with their positions, in the order of the points."""
+        """Concatenate parts, each with the positions of its points, and sort them by position."""
         if len(parts) == 1:
             return parts[0][1]
         values = [np.concatenate(arrays) for arrays in zip(*(answers for _, answers in parts), strict=True)]

@@ -1,7 +1,7 @@
-"""Places that a point can move to and their costs, computed without the core.
+"""Places that a point can move to, and their costs, computed without the core.
 
-The cells give the smallest and largest training value of each cell and the counts of categories. Landings and costs are
-recomputed here in numpy, so that the programs share nothing with the core.
+The cells provide the smallest and largest training value of each cell and the counts of categories. Landings and costs are
+recomputed here in numpy, so the programs are independent of the core.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-GRID_ROUNDING = np.arange(-2.0, 3.0)  # a quotient is rounded: the multiple of the step that is sought is one of these away
+GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients round: try these many steps around the computed one
 
 
 class Unit(NamedTuple):
-    """A column, or a group that switches together, with its places."""
+    """A column, or a group of columns that switch together, with its places."""
 
     columns: tuple[int, ...]
     values: Floats  # (places, columns); NaN: missing
-    cost: Floats  # per place, 0 for its own
-    own: int
-    in_order: bool  # numbers that rise from place to place, and cost more the farther they are
+    cost: Floats  # per place, 0 for the current one
+    own: int  # the current place
+    in_order: bool  # True for numbers: values rise from place to place, and costs rise with the distance
 
     def among(self, wanted: Booleans) -> Unit:
-        """Some of the places, its own among them."""
+        """Keep some of the places, including the current one."""
         own = int(np.count_nonzero(wanted[: self.own]))
         return Unit(self.columns, self.values[wanted], self.cost[wanted], own, self.in_order)
 
     @property
     def nearness(self) -> Longs:
-        """Places from the cheapest to the dearest, of equal ones the one next to its own first."""
+        """Places by rising cost; among equals, those near the current place first."""
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
 
 
 @dataclass(frozen=True)
 class Places:
-    """The places of all units of one point, counted through."""
+    """The places of all units of one point, numbered consecutively."""
 
     x0: Floats
     units: tuple[Unit, ...]
@@ -69,7 +69,7 @@ class Places:
 
     @cached_property
     def own(self) -> Longs:
-        """The place that each unit is at."""
+        """The current place of each unit."""
         return self.first[:-1] + np.array([unit.own for unit in self.units], dtype=np.int64)
 
     @cached_property
@@ -82,14 +82,14 @@ class Places:
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Values of a column at the places of its unit, and these places; None if it stays."""
+        """Values of a column at the places of its unit, and these places; None if it cannot move."""
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
         u, at = self.unit_of[j]
         return self.units[u].values[:, at], self.span(u)
 
     def among(self, wanted: Booleans) -> Places:
-        """Some of the places, all the own ones among them."""
+        """Keep some of the places, including the current ones."""
         return Places(self.x0, tuple(unit.among(wanted[self.span(u)]) for u, unit in enumerate(self.units)))
 
     def row(self, chosen: Longs) -> Floats:
@@ -106,18 +106,18 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Offers:
-    """The places that points have, by cells, costs and rules.
+class PlaceFinder:
+    """Finds the places of points from cells, costs and rules.
 
     Attributes
     ----------
     cells : Cells
-        With the training rows observed and the further cuts of rules between columns, without cells of missing values.
+        Cells that have observed the training rows, with the cuts of rules between columns, without cells of missing values.
     lambdas : tuple of float
         Costs per feature moved, per distance and per squared distance.
     limits : Limits
     training : TrainingValues
-        For medians, which fillings come near to, and for the switches of groups that there are.
+        Used for the medians near which missing numbers are filled in, and for the switches of groups that occur.
     """
 
     cells: Cells
@@ -126,7 +126,7 @@ class Offers:
     training: TrainingValues
 
     def of(self, i: int, x0: Floats) -> Places:
-        """Places of the i-th point asked about; units that cannot move are left out."""
+        """Places of the i-th point, without units that cannot move."""
         frozen = None if self.limits.frozen is None else np.asarray(self.limits.frozen[i], dtype=bool)
         stays = np.zeros(len(x0), dtype=bool) if frozen is None else frozen
         return Places(x0, tuple(unit for unit in self._units(i, x0, stays) if len(unit.cost) > 1))
@@ -144,14 +144,14 @@ class Offers:
 
     @property
     def _distances(self) -> Distances:
-        assert self.cells.distances is not None  # measured before anything is searched
+        assert self.cells.distances is not None  # set before any search
         return self.cells.distances
 
     def _unordered(self, n: int) -> Floats:
         return np.full(n, self._distances.unordered)
 
     def price(self, j: int, distance: Floats) -> Floats:
-        """Cost of moves of a column by some distances."""
+        """Costs of moving a column by some distances."""
         fixed, linear, square = self.lambdas
         price: Floats = fixed + linear * distance + square * distance * distance
         return price if self.limits.weight is None else price * self.limits.weight[j]
@@ -177,11 +177,11 @@ class Offers:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Landings of a number in each of its cells; NaN where it cannot go.
+        """Landings of a number in each of its cells; NaN for unreachable cells.
 
-        That is on the training value nearest to x0 or, where the cell holds none, on the middle of what box and bounds
-        leave of it. Where bounds exclude that value, it is on the bound if this lies behind the value, else on the middle
-        again. On a grid it is on the value of the grid nearest to x0. A missing value comes as near to the median as cell
+        A number lands on the training value nearest to x0. In a cell without training values it lands on the middle of the
+        part within box and bounds. If bounds exclude the nearest value, it lands on the bound beyond that value, or else on
+        the middle. On a grid it lands on the grid value nearest to x0. A missing value lands as near to the median as cell
         and bounds allow.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
@@ -191,14 +191,14 @@ class Offers:
         near = self.training.median(j) if missing else x0
         low = -np.inf if limits.low is None else limits.low[i, j]
         high = np.inf if limits.high is None else limits.high[i, j]
-        below, above = np.append(-np.inf, cuts), np.append(cuts, np.inf)  # a cell is above the one and up to the other
+        below, above = np.append(-np.inf, cuts), np.append(cuts, np.inf)  # a cell is the interval (below, above]
         first = np.maximum(np.maximum(low, np.minimum(self._box[0][j], near)), below)
         last = np.minimum(np.minimum(high, np.maximum(self._box[1][j], near)), above)
         if (grid := limits.grid(j)) is not None:
             landing = _on_grid(*grid, below, first, last, near)
         else:
             middle = first + (last - first) / 2
-            middle = np.where(middle > below, middle, last)  # between two adjacent floats only the upper one is in the cell
+            middle = np.where(middle > below, middle, last)  # of two adjacent floats only the upper one is in the cell
             seen = np.clip(near, smallest, largest)
             if missing:
                 seen = np.clip(seen, first, last)
@@ -213,15 +213,15 @@ class Offers:
     # --- categories and groups --------------------------------------------------------------------------------------------
 
     def _categories(self, j: int, x0: float) -> Unit:
-        """Places of a category: all that were seen and that no rule forbids."""
-        count = self.cells.code_count[j][:-1]  # behind the last is the one of missing values
+        """Places of a category: all that occur in training rows and that no rule forbids."""
+        count = self.cells.code_count[j][:-1]  # the last entry counts missing values
         code = np.flatnonzero(count > 0)
         factor = np.ones(len(code))
         if not np.isnan(x0):
             if j in self.limits.moves:
                 factor = self.limits.moves[j][int(x0), code]
             factor = np.where(code == x0, np.inf, factor)
-        # Of places alike, the first counts: the most frequent category, and of those the first.
+        # Among equivalent places the first one is kept: the most frequent category, then the lowest code.
         order = np.lexsort((code, -count[code], factor))
         order = order[np.isfinite(factor[order])]
         cost = self.price(j, self._unordered(len(order))) * factor[order]
@@ -238,7 +238,7 @@ class Offers:
         return found
 
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
-        """Places of a group, without those that change a fixed or missing column."""
+        """Places of a group, except those that change a fixed or missing column."""
         patterns = np.eye(len(group))
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
@@ -248,7 +248,7 @@ class Offers:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Per cell, the grid value nearest to a value, the lower of two; NaN without one."""
+    """Grid value of each cell nearest to a value, the lower one of a tie; NaN without one."""
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)
         values = origin + (nearest[:, None] + GRID_ROUNDING) * step

@@ -1,6 +1,6 @@
-"""Rules between columns as rows of a program: largest number of changes, sums, implications.
+"""Rules between columns as rows of a program: MaxChanges, sums and implications.
 
-A unit has one value per place, so all of them are sums over places.
+A unit has one value per place, so every rule is a sum over places.
 """
 
 from __future__ import annotations
@@ -19,28 +19,32 @@ from fcca.milp._places import Places
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
-# The presolve of HiGHS loses answers that keep a row by less than its tolerance of 1e-6. So rows have more room than they
-# should; what just breaks one is found when it is checked.
+# The presolve of HiGHS loses solutions that satisfy a row by less than its tolerance of 1e-6. So rows are relaxed by this
+# amount. A check afterwards finds solutions that break the original row.
 ROOM = 1e-4
 
 
 class SumRow(NamedTuple):
-    """``values @ places + relief * own column <= most``, and the own column is 0 unless all of ``stays`` stay."""
+    """A row ``values @ places + relief * extra column <= most``.
+
+    The extra column is 0 unless all units in ``stays`` stay at their places.
+    """
 
     values: Floats
     most: float
     relief: float = 0.0
-    stays: tuple[int, ...] = ()  # units; where there are none, there is no column either
+    stays: tuple[int, ...] = ()  # units; without any, the row has no extra column
 
 
 @dataclass(frozen=True)
 class RulesBetween:
-    """The rules of a program's points, and the rows of one point's sums once its places are known.
+    """Rules between columns, and their rows for one point.
 
     Attributes
     ----------
     limits : Limits
     sums : tuple of SumRow
+        Rows of the point's sums, added by :meth:`of`.
     """
 
     limits: Limits
@@ -52,7 +56,7 @@ class RulesBetween:
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Columns of the first broken rule; all changed ones for their number; None if all hold."""
+        """Columns of the first broken rule, all moved columns for MaxChanges; None if all rules hold."""
         moved = ~((x == x0) | (np.isnan(x) & np.isnan(x0)))
         limits = self.limits
         if limits.max_changes is not None and n_changes > limits.max_changes:
@@ -65,24 +69,24 @@ class RulesBetween:
             total = 0.0
             for j, factor in rule.coefficients.items():
                 total += factor * x[j]
-            if moved[list(rule.coefficients)].any() and total > rule.upper:  # never of a sum with a missing value
+            if moved[list(rule.coefficients)].any() and total > rule.upper:  # False if a value is missing
                 return tuple(rule.coefficients)
         return None
 
     # --- as rows ----------------------------------------------------------------------------------------------------------
 
     def of(self, places: Places) -> RulesBetween:
-        """Add the sums of one point's places."""
+        """Add the rows of one point's sums."""
         sums = (_sum_row(rule, places) for rule in self.limits.linear)
         return replace(self, sums=tuple(row for row in sums if row is not None))
 
     @property
     def n_columns(self) -> int:
-        """Columns that the rows need besides places and leaves."""
+        """Number of extra columns besides places and leaves."""
         return sum(bool(row.stays) for row in self.sums)
 
     def rows(self, places: Places) -> tuple[csr_array, csr_array, Floats]:
-        """``matrix @ places + own @ own columns <= most``."""
+        """The rows ``matrix @ places + extra @ extra columns <= most``."""
         is_move = np.ones(len(places.cost))
         is_move[places.own] = 0.0
         lines: list[tuple[Floats, Floats, float]] = []
@@ -97,7 +101,7 @@ class RulesBetween:
             own = nothing.copy()
             if row.stays:
                 own[column] = row.relief
-                for u in row.stays:  # the own column is no larger than the place of a unit that stays
+                for u in row.stays:  # the extra column is at most the indicator that the unit stays
                     at, one = np.zeros(len(places.cost)), nothing.copy()
                     at[places.own[u]], one[column] = -1.0, 1.0
                     lines.append((at, one, 0.0))
@@ -114,7 +118,7 @@ def _goes(before: float, after: float, rises: bool) -> bool:
 
 
 def _moving(places: Places, j: int, rises: bool) -> Floats:
-    """1 at the places where a column has gone up, or down."""
+    """1 at the places where a column has moved up, or down."""
     found = np.zeros(len(places.cost))
     value, span = places.held(j)
     if span is not None:
@@ -124,11 +128,11 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 
 
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
-    """One sum; None where nothing can break it.
+    """The row of one sum; None if no place can break it.
 
-    It counts once one of its columns moves, and says nothing while one of them is missing. Where x0 keeps it, it may as
-    well always count. Where x0 breaks it, a column of its own relieves it while all stay. A missing value relieves it by as
-    much as it can be broken, until it is filled in.
+    The rule applies once one of its columns moves, but not while one of them is missing. If x0 keeps the rule, the row
+    always applies. If x0 breaks it, an extra column relaxes the row while all columns stay. A missing value relaxes the row
+    completely until it is filled in.
     """
     values, own_sum, largest = np.zeros(len(places.cost)), 0.0, 0.0
     units, missing = [], []
@@ -144,7 +148,7 @@ def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
             u, _ = places.unit_of[j]
             units.append(u)
             missing += [u] if is_missing else []
-            values[span] += part - own  # what the move adds: small steps of large numbers are not lost
+            values[span] += part - own  # differences, so that small steps of large numbers are not lost
     if not units or largest <= rule.upper:
         return None
     relief = 0.0

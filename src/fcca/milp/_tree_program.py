@@ -1,12 +1,13 @@
 """A tree ensemble as a mixed-integer program in terms of places, without a big M.
 
-A unit is at one of its places. For places in order there is one binary per step between two neighbours: whether the point
-has gone that far, seen from where it is; for the others one per place but its own. A place is a sum of these, so that a run
-of places in order is one or two of them. For every reachable leaf there is one variable: whether the point is in it. It may
-be continuous, because the places decide it. Of each tree and each set of places that bounds some of its leaves, all leaves
-inside that set share one row that lets them in only if the unit is there; for places in order, the sets are what lies behind
-and before a test. Leaves that a tree keeps apart by other tests of the same unit are in these rows too, which makes the
-relaxation tighter than one row per test would.
+A unit is at one of its places. Ordered places have one binary per step between two neighbours: 1 if the point has moved that
+far from its current place. Other places have one binary each, except the current one. The indicator of a place is a sum of
+these binaries, and so is that of an interval of places, with one or two terms.
+
+Every reachable leaf has one variable: 1 if the point is in it. It may be continuous, because the places determine it. For
+each tree and each set of places that bounds some of its leaves, one row says: leaves inside the set are entered only if the
+unit is in the set. For ordered places, the sets are the places after a test and those before it. The rows also contain
+leaves that other tests of the same unit separate. That makes the relaxation tighter than one row per test.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-ROWS_AT_ONCE = 4096  # to be scored, to keep the table of leaves small
-ENTRIES_AT_ONCE = 4_000_000  # of leaves and places, where they are numbers
-MOST_ENTRIES = 200_000_000  # of leaves and places: no solver gets anywhere with larger programs
+ROWS_AT_ONCE = 4096  # rows scored at once, to keep the table of leaves small
+ENTRIES_AT_ONCE = 4_000_000  # leaves times places in one table of floats
+MOST_ENTRIES = 200_000_000  # leaves times places; larger programs are hopeless for any solver
 
 
 class Trees:
-    """The trees of a model, with tests of values instead of cells."""
+    """The trees of a model, evaluated on values instead of cells."""
 
     def __init__(self, model: TreeEnsemble) -> None:
         self.model = model
@@ -46,7 +47,7 @@ class Trees:
         self.missing_left = np.zeros(len(model.feature), dtype=bool)
         if model.missing_left is not None:
             self.missing_left[:] = model.missing_left
-        # Per node that tests categories, a line of codes that go to the left; the last is for codes that no test names.
+        # Per node that tests categories, a line of flags for codes that go left; the last flag is for all other codes.
         self.line = np.full(len(model.feature), -1, dtype=np.int64)
         self.line[list(model.categories)] = np.arange(len(model.categories))
         most = max((int(codes.max(initial=-1)) for codes in model.categories.values()), default=-1)
@@ -120,12 +121,12 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The places of one point and the leaves that it can reach, by tree."""
+    """The places of one point and the leaves it can reach, by tree."""
 
     places: Places
     leaf: Longs
     tree: Longs
-    mask: Booleans  # (leaves, places): a point is in a leaf if all units are at places of its own
+    mask: Booleans  # (leaves, places): a point is in a leaf if the places of all units are True in its line
 
     def among(self, wanted: Booleans) -> Reach:
         """Keep some of the places."""
@@ -142,7 +143,7 @@ class Reach:
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep the cheapest of places that no leaf tells apart, except for units in ``kept``."""
+        """Keep the cheapest of places that no leaf distinguishes, except for units with columns in ``kept``."""
         wanted = np.ones(len(self.places.cost), dtype=bool)
         for u, unit in enumerate(self.places.units):
             if kept.isdisjoint(unit.columns):
@@ -157,12 +158,12 @@ class Reach:
         return inside
 
     def same_leaves(self, chosen: Longs) -> Booleans:
-        """Mask of the places that leave the leaves unchanged."""
+        """Mask of the places that do not change the leaves."""
         together: Booleans = np.all(self.mask[self.hits(chosen)], axis=0)
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Per place, the sum of the leaves after its unit alone moves there."""
+        """Sum of the leaf values after moving one unit, for each place."""
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
         added = np.empty((len(self.places.cost), shares.shape[1]))
@@ -174,8 +175,8 @@ class Reach:
         return added
 
 
-class Rows(NamedTuple):
-    """``least <= matrix @ columns <= most``."""
+class ProgramRows(NamedTuple):
+    """Rows ``least <= matrix @ columns <= most`` of a program."""
 
     matrix: csr_array
     least: Floats
@@ -184,7 +185,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram:
-    """Minimise ``price @ steps`` over the columns, all between 0 and 1: steps, leaves, and what rules need besides."""
+    """Minimise ``price @ steps``; the columns are steps, leaves and extra columns of rules, all between 0 and 1."""
 
     reach: Reach
     gains: Floats  # (leaves, rivals); gains.T @ leaves >= needed, in units of the score
@@ -198,7 +199,7 @@ class TreeProgram:
 
     @property
     def n_steps(self) -> int:
-        """Number of binaries."""
+        """Number of binary columns."""
         return int(self.place[0].shape[1])
 
     @property
@@ -208,7 +209,7 @@ class TreeProgram:
 
     @cached_property
     def price(self) -> Floats:
-        """Cost of each step, on top of those before it."""
+        """Additional cost of each step."""
         price: Floats = np.maximum(self.place[0].T @ self.reach.places.cost, 0.0)
         return price
 
@@ -218,7 +219,7 @@ class TreeProgram:
         at, first = matrix @ taken.astype(np.float64) + constant, self.reach.places.first
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
-    def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> Rows:
+    def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
         """Convert rows about places and further columns into rows about columns."""
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
@@ -227,30 +228,30 @@ class TreeProgram:
         shift = matrix @ constant
         if others is None:
             others = csr_array((matrix.shape[0], self.n_leaves + self.rules.n_columns))
-        return Rows(csr_array(hstack([steps, others])), least - shift, most - shift)
+        return ProgramRows(csr_array(hstack([steps, others])), least - shift, most - shift)
 
     @cached_property
-    def rows(self) -> Rows:
-        """All rows but those about the score."""
+    def rows(self) -> ProgramRows:
+        """All rows except those of the score."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
-    def _at_places(self) -> Rows:
-        """Keep every place from being left more often than entered."""
+    def _at_places(self) -> ProgramRows:
+        """Rows that make every indicator of a place at least 0."""
         by_step, constant = self.place
         several = np.flatnonzero(np.diff(by_step.indptr) > 1)
         rest = csr_array((len(several), self.n_leaves + self.rules.n_columns))
         matrix = csr_array(hstack([by_step[several], rest]))
-        return Rows(matrix, -constant[several], np.full(len(several), np.inf))
+        return ProgramRows(matrix, -constant[several], np.full(len(several), np.inf))
 
-    def _one_leaf_per_tree(self) -> Rows:
+    def _one_leaf_per_tree(self) -> ProgramRows:
         trees, row = np.unique(self.reach.tree, return_inverse=True)
         column = self.n_steps + np.arange(self.n_leaves)
         shape = (len(trees), self.n_steps + self.n_leaves + self.rules.n_columns)
         matrix = csr_array((np.ones(self.n_leaves), (row, column)), shape=shape)
-        return Rows(matrix, np.ones(len(trees)), np.ones(len(trees)))
+        return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
-    def _leaves_at_places(self) -> Rows:
-        """Leaves inside a set of places are entered only if the unit is at one of them."""
+    def _leaves_at_places(self) -> ProgramRows:
+        """Rows that let leaves inside a set of places be entered only if the unit is in the set."""
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -270,29 +271,29 @@ class TreeProgram:
         within = _indicators(leaf_row, leaf_column, (n_rows, self.n_leaves + self.rules.n_columns))
         return self.about_places(-sets, np.full(n_rows, -np.inf), np.zeros(n_rows), within)
 
-    def _rules_kept(self) -> Rows:
+    def _rules_kept(self) -> ProgramRows:
         matrix, own_columns, most = self.rules.rows(self.reach.places)
         leaves = csr_array((len(most), self.n_leaves))
         others = csr_array(hstack([leaves, own_columns]))
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
-    def not_all_of(self, wanted: Booleans, units: Longs) -> Rows:
-        """Row that keeps these units from all being at places of this set."""
+    def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
+        """Row that forbids all of these units to be in this set of places at once."""
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
         return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Per place a row of steps, and a constant that is 1 where the unit is."""
+    """Indicators of places: a row of steps each, and a constant that is 1 for the current place."""
     row, column, value, constant = [], [], [], []
     n_rows = n_columns = 0
     for unit in units:
         n, own = len(unit.cost), unit.own
         place, step = np.arange(n), np.arange(n - 1)
         if unit.in_order:
-            # Behind a step upwards means that it is taken, behind one downwards that it is not. A place is behind the step
-            # below it and not behind the one above it.
+            # A unit is above a step if an upward step is taken, or a downward step is not taken. It is at a place if it is
+            # above the step below the place and not above the step above it.
             sign = np.where(step >= own, 1.0, -1.0)
             entries = [(step + 1, step, sign), (step, step, -sign)]
         else:
@@ -310,14 +311,14 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the places of a unit, alike for places that no leaf tells apart."""
-    if in_order:  # then these are neighbours
+    """Number the places of a unit; places that no leaf distinguishes get the same number."""
+    if in_order:  # then equal places are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
     return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Sets of places that together say where leaves are, by the leaves of one tree and the places of one unit."""
+    """Sets of places of one unit whose intersections are the places of each leaf of a tree."""
     if not in_order:
         sets = np.unique(inside, axis=0)
         return sets[~sets.all(axis=1)]
@@ -334,9 +335,9 @@ def _indicators(row: list[Longs], column: list[Longs], shape: tuple[int, int]) -
     return csr_array((np.ones(len(at[0])), at), shape=shape)
 
 
-def _stacked(*parts: Rows) -> Rows:
+def _stacked(*parts: ProgramRows) -> ProgramRows:
     matrices, least, most = zip(*parts, strict=True)
-    return Rows(csr_array(vstack(matrices, format="csr")), np.concatenate(least), np.concatenate(most))
+    return ProgramRows(csr_array(vstack(matrices, format="csr")), np.concatenate(least), np.concatenate(most))
 
 
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:

@@ -1,13 +1,15 @@
 """Counterfactuals of tree ensembles by mixed-integer programs on HiGHS, independent of the core.
 
-HiGHS takes a row for kept that is violated by 1e-6 and a number for whole that is 1e-6 off, and stops at a gap of 1e-6, all
-absolute. Rows and objective are therefore scaled up; and because that alone proves nothing, every answer is rounded to
-places, and its score, its cost and the rules that it keeps are computed again in float64. Where it misses the margin or
-breaks a rule, or the bound of HiGHS lies below its cost by more than the promise, it is forbidden together with others, and
-the program is solved again: with all that stand in the same leaves where it misses the margin, for those miss it too; with
-all that have the same values in the columns of a rule that it breaks; and else with those in the same leaves whose columns
-under rules between columns are where its own are, the cheapest of which is kept. So the bound on what is left and the
-cheapest answer found make a proof.
+HiGHS accepts rows violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all absolute. So rows
+and objective are scaled up. That alone proves nothing. Therefore every solution is rounded to places, and its score, its
+cost and its rules are recomputed in float64. Then it is forbidden, and HiGHS runs again, until its bound reaches the
+cheapest solution. Some other solutions are forbidden with it:
+
+- if it misses the margin, all in the same leaves, because they miss the margin too;
+- if it breaks a rule, all with the same values in the columns of that rule;
+- otherwise all in the same leaves with the same values in columns of rules between columns; the cheapest of them is kept.
+
+So the bound on all remaining solutions and the cheapest solution found make a proof.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from fcca.cells import Cells, TrainingValues
 from fcca.constraints import Limits
-from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, ask_highs
+from fcca.milp._highs import MOST_ATTEMPTS, NOTHING, OBJECTIVE_SCALE, ROW_SCALE, SOLVED, run_highs
 from fcca.milp._outcomes import OPTIMAL, PROMISE, Answers, Outcome, cheapest_class, is_close, rival_weights, solve_each
-from fcca.milp._places import Offers, Places
+from fcca.milp._places import PlaceFinder, Places
 from fcca.milp._rule_rows import ROOM, RulesBetween
-from fcca.milp._tree_program import Reach, Rows, TreeProgram, Trees, program_for
+from fcca.milp._tree_program import ProgramRows, Reach, TreeProgram, Trees, program_for
 from fcca.models import TreeEnsemble
 
 Floats = NDArray[np.float64]
@@ -34,20 +36,20 @@ Longs = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 Progress = Callable[[int], None]
 
-BEYOND_ANY_SCORE = 1e300  # the boundary of a classifier that answers one class only may be infinite
+BEYOND_ANY_SCORE = 1e300  # replaces the infinite boundary of a classifier that predicts only one class
 
 
-class HighsAnswer(NamedTuple):
+class HighsResult(NamedTuple):
     """Result of HiGHS for one program."""
 
-    bound: float  # proven for all answers that are not forbidden
+    bound: float  # lower bound for all solutions that are not forbidden
     nodes: int
-    chosen: Longs | None  # per unit, the place
-    nothing_left: bool = False  # proven that there is no answer
+    chosen: Longs | None  # the place of each unit
+    nothing_left: bool = False  # True if no further solution exists
 
 
 class TreeAim:
-    """The aim that one class wins by a margin."""
+    """The goal that one class wins by a margin."""
 
     def __init__(self, trees: Trees, target: int, margin: float) -> None:
         self.trees, self.target, self.margin = trees, target, margin
@@ -58,7 +60,7 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Leads of the class over its nearest rival, for rows of scores."""
+        """Lead of the class over its nearest rival, for rows of scores."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -66,30 +68,30 @@ class TreeAim:
         return lead
 
     def is_met(self, row: Floats) -> bool:
-        """True if the row wins by the margin."""
+        """True if the class wins by the margin for this row."""
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
     def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
-        """Build the program for this aim; None if it is out of reach."""
+        """Build the program for this goal; None if it is out of reach."""
         needed = self.margin + self.weights.sum(axis=1) * self.boundary
         return program_for(self.trees, reach, self.weights, needed, rules)
 
 
 class TreeSearch:
-    """Cheapest changes of one ensemble, point by point."""
+    """Finds the cheapest changes of a tree ensemble, point by point."""
 
-    def __init__(self, model: TreeEnsemble, offers: Offers) -> None:
-        self.model, self.offers = model, offers
+    def __init__(self, model: TreeEnsemble, finder: PlaceFinder) -> None:
+        self.model, self.finder = model, finder
         self.trees = Trees(model)
-        self.rules = RulesBetween(offers.limits)
+        self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Places and leaves that the i-th point can move to; None where they are too many for a program."""
-        reach = self.trees.reach(self.offers.of(i, row))
+        """Places and leaves that the i-th point can reach; None if they are too many for a program."""
+        reach = self.trees.reach(self.finder.of(i, row))
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
     def solve(self, reach: Reach, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Cheapest change to the target, or to any class but the own one."""
+        """Find the cheapest change to the target, or to any other class."""
         scores = self.trees.scores(reach.places.x0[None, :])[0]
         return cheapest_class(
             scores,
@@ -99,7 +101,7 @@ class TreeSearch:
         )
 
     def _towards(self, aim: TreeAim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
-        """Cheapest change to one class; infeasible also where every change costs more than ``cutoff``."""
+        """Find the cheapest change to one class; infeasible if every change costs more than ``cutoff``."""
         best = Outcome()
         if aim.is_met(reach.places.x0):
             return Outcome(OPTIMAL, 0.0)
@@ -108,7 +110,7 @@ class TreeSearch:
         greedy = self._greedy(aim, reach, deadline)
         if greedy is not None and reach.places.total(greedy) <= cutoff:
             _offer(best, reach.places, greedy)
-        # No part of an answer costs more than the cheapest one known, whichever class it is for.
+        # No part of a better solution costs more than the cheapest known solution, whatever its class.
         known = min(cutoff, best.cost)
         if known < np.inf:
             reach = reach.up_to(known * (1 + PROMISE))
@@ -120,15 +122,15 @@ class TreeSearch:
         best.close()
         return best
 
-    # --- answers of HiGHS -------------------------------------------------------------------------------------------------
+    # --- solutions of HiGHS -----------------------------------------------------------------------------------------------
 
     def _improve(self, best: Outcome, program: TreeProgram, aim: TreeAim, deadline: float) -> None:
-        """Ask HiGHS until its bound reaches the cheapest answer, or time is up."""
+        """Run HiGHS until its bound reaches the cheapest solution, or time is up."""
         places, n_good = program.reach.places, 0
-        forbidden: list[Rows] = []
-        for answer in _answers(program, forbidden, deadline):
+        forbidden: list[ProgramRows] = []
+        for answer in _highs_results(program, forbidden, deadline):
             best.nodes += answer.nodes
-            # HiGHS is not believed that there is nothing where the greedy run found something.
+            # HiGHS may lose all solutions: its infeasibility is ignored if only the greedy run found one.
             if answer.nothing_left and (n_good or best.cost == np.inf):
                 best.bound = np.inf
             best.bound = max(best.bound, answer.bound)
@@ -142,8 +144,8 @@ class TreeSearch:
             if best.cost < np.inf and is_close(best.bound, best.cost):
                 return
 
-    def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, Rows]:
-        """Judge an answer and all settled with it: the cheapest or None, and a row against them."""
+    def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
+        """Check a solution; return the cheapest valid one settled with it or None, and a row that forbids all of these."""
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
         if not aim.is_met(row):
@@ -164,13 +166,13 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Columns of a rule broken at these places."""
+        """Columns of a rule that these places break, or None."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
-    # --- answers without HiGHS --------------------------------------------------------------------------------------------
+    # --- solutions without HiGHS ------------------------------------------------------------------------------------------
 
     def _greedy(self, aim: TreeAim, reach: Reach, deadline: float) -> Longs | None:
-        """Move the unit that gains most per cost until the aim is met; None if it fails."""
+        """Move the unit with the largest gain per cost until the goal is met; None if that fails."""
         places, shares = reach.places, self.trees.shares
         if not places.units:
             return None
@@ -192,7 +194,7 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Move each unit to its cheapest place that still meets the aim and the rules."""
+        """Move each unit to its cheapest place that still meets the goal and the rules."""
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
             near = places.first[u] + places.units[u].nearness
@@ -204,7 +206,7 @@ class TreeSearch:
 
 
 def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
-    """Keep the places as the answer if they are cheaper."""
+    """Keep the places as the best solution if they are cheaper."""
     cost = places.total(chosen)
     if cost < best.cost:
         row = places.row(chosen)
@@ -212,11 +214,11 @@ def _offer(best: Outcome, places: Places, chosen: Longs) -> None:
         best.cost, best.moves = cost, tuple(zip(feature.tolist(), row[feature].tolist(), strict=True))
 
 
-def _answers(program: TreeProgram, forbidden: list[Rows], deadline: float) -> Iterator[HighsAnswer]:
-    """Ask HiGHS repeatedly; the caller appends forbidden rows between the answers."""
+def _highs_results(program: TreeProgram, forbidden: list[ProgramRows], deadline: float) -> Iterator[HighsResult]:
+    """Run HiGHS repeatedly; the caller appends forbidden rows between the results."""
     n_steps, n_others = program.n_steps, program.n_leaves + program.rules.n_columns
     if n_steps == 0:
-        yield HighsAnswer(0.0, 0, None, nothing_left=True)
+        yield HighsResult(0.0, 0, None, nothing_left=True)
         return
     price_unit = OBJECTIVE_SCALE / max(program.price.max(), 1e-300)
     row_unit = ROW_SCALE / program.gains.max(axis=0).clip(1e-300)
@@ -230,15 +232,15 @@ def _answers(program: TreeProgram, forbidden: list[Rows], deadline: float) -> It
     always = [LinearConstraint(*program.rows), LinearConstraint(score, program.needed * row_unit - ROOM, np.inf)]
     for _ in range(MOST_ATTEMPTS):
         constraints = [*always, *(LinearConstraint(*rows) for rows in forbidden)]
-        answer = ask_highs(settings, constraints, deadline)
+        answer = run_highs(settings, constraints, deadline)
         if answer is None:
             return
         nodes = int(answer.mip_node_count or 0)
         bound = 0.0 if answer.mip_dual_bound is None else max(0.0, answer.mip_dual_bound / price_unit)
         if answer.x is None:
-            yield HighsAnswer(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == NOTHING)
+            yield HighsResult(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == NOTHING)
             return
-        yield HighsAnswer(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
+        yield HighsResult(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
         if answer.status != SOLVED:
             return
 
@@ -261,40 +263,40 @@ def solve_milp(
     time_limit_per_row: float = np.inf,
     progress: Progress | None = None,
 ) -> Answers:
-    """Find the cheapest changes by mixed-integer programming, point by point.
+    """Find the cheapest changes by mixed-integer programs, point by point.
 
     Parameters
     ----------
     model : TreeEnsemble
     cells : Cells
-        The cells between the model's cuts, and between those that rules want, with the training rows observed.
+        The cells between the cuts of model and rules, after they have observed the training rows.
     rows : ndarray of shape (n_rows, n_features)
         Missing values are NaN, in columns of categories too.
     points : ndarray of shape (n_points,)
-        Which rows are asked about.
+        Positions of the rows to change.
     own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes``; a target of -1 is whichever other class is the cheapest.
+        Positions in ``model.classes``; a target of -1 means the cheapest other class.
     margin : ndarray of shape (n_points,)
-        By how much of the score the target must win.
+        Smallest lead of the target's score.
     lambda0, lambda1, lambda2 : float
         Costs per feature moved, per distance and per squared distance.
     limits : Limits, optional
-        Rules, one line per point where they differ from point to point.
+        Compiled rules of these points.
     training : TrainingValues, optional
-        Of the training rows; needed where numbers may be filled in and where columns switch as a group.
+        Needed if missing numbers may be filled in or columns switch as a group.
     time_limit, time_limit_per_row : float
         Seconds for all points and for each.
     progress : callable or None
-        Told the number of points done after each.
+        Called with the number of finished points after each.
 
     Returns
     -------
     Answers
-        The cut of a move is the one crossed last; NaN for categories, fillings and switches of several columns.
+        The cut of a move is the last one crossed; NaN for categories, filled-in values and switches of groups.
     """
     lambdas = (lambda0, lambda1, lambda2)
-    offers = Offers(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
-    search, table = TreeSearch(model, offers), rows[points]
+    finder = PlaceFinder(cells, lambdas, Limits() if limits is None else limits, training or TrainingValues())
+    search, table = TreeSearch(model, finder), rows[points]
 
     def solve(i: int, deadline: float) -> Outcome:
         reach = search.reach(i, table[i]) if time.monotonic() < deadline else None
