@@ -136,10 +136,7 @@ class ThresholdTable:
     def _checked_codes(self) -> tuple[Codes | None, ...]:
         """Codes of every set; raise an error for conditions that do not fit their column."""
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
-            raise InvalidInputError(
-                f"kind and labels must have one entry per condition ({len(self.kind)}, {len(self.labels)} and "
-                f"{len(self.feature)})."
-            )
+            raise InvalidInputError("Every condition needs a kind, and every set its categories.")
         kinds = set(self.kind.tolist())
         if unknown := kinds.difference(KINDS):
             raise InvalidInputError(f"Unknown kind of condition {unknown.pop()!r}. Expected one of {list(KINDS)}.")
@@ -242,7 +239,7 @@ class ThresholdTable:
         conditions = [user_pair(given) for given in conditions]
         unknown = sorted({name for name, _ in conditions} - set(names))
         if unknown:
-            raise InvalidInputError(f"Unknown column {', '.join(map(repr, unknown))}. The columns are {names}.")
+            raise InvalidInputError(f"No column named {', '.join(map(repr, unknown))}. The columns are {names}.")
         feature = [names.index(name) for name, _ in conditions]
         entries = [user_condition(columns, j, *given) for j, given in zip(feature, conditions, strict=True)]
         kind, threshold = [kind for kind, _, _ in entries], [number for _, number, _ in entries]

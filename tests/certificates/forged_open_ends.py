@@ -11,25 +11,25 @@ from certificates.rebuilt import called, rebuilt, rows_of_a_column, without_move
 OF_ALL = {"sample": None, "time_limit": 10.0}
 
 
-@forgery("rows searched", "called feasible or unknown", "without a time limit")
+@forgery("rows searched", "status is feasible or unknown", "without a time limit")
 def a_column_made_to_go_away_by_searches_called_unknown(d):
     called(d, rows_of_a_column(d), "unknown")
     rebuilt(d, case("gb"))
 
 
-@forgery("rows searched", "called feasible or unknown", of="logistic")
+@forgery("rows searched", "status is feasible or unknown", of="logistic")
 def a_column_of_a_linear_model_made_to_go_away(d):
     called(d, rows_of_a_column(d), "unknown")
     rebuilt(d, case("logistic"))
 
 
-@forgery("rows searched", "called feasible or unknown", of="rf")
+@forgery("rows searched", "status is feasible or unknown", of="rf")
 def searches_called_feasible_with_a_bound_of_0(d):
     called(d, rows_of_a_column(d), "feasible")
     rebuilt(d, case("rf"))
 
 
-@forgery("answers", "called unverified, but by the scores its target does not win", of="rf")
+@forgery("answers", "status is unverified, but the score of the target does not lead", of="rf")
 def answers_called_unverified_without_moves(d):
     rows = rows_of_a_column(d)
     called(d, rows, "unverified")
@@ -37,13 +37,13 @@ def answers_called_unverified_without_moves(d):
     rebuilt(d, case("rf"))
 
 
-@forgery("answers", "called unverified, but the black box is flipped", of="rf")
+@forgery("answers", "status is unverified, but the black box is flipped", of="rf")
 def answers_called_unverified_with_their_moves(d):
     called(d, rows_of_a_column(d), "unverified")
     rebuilt(d, case("rf"))
 
 
-@forgery("answers", "called unverified, but by the scores its target does not win", of="rf")
+@forgery("answers", "status is unverified, but the score of the target does not lead", of="rf")
 def an_unverified_one_that_moves_too_little(d):
     found = d["counterfactuals"]
     row = found["row"][7]
@@ -53,7 +53,7 @@ def an_unverified_one_that_moves_too_little(d):
     d["statuses"] = {"optimal": len(found["row"]) - 1, "unverified": 1}
 
 
-@forgery("answers", "no class of the black box", of="rf")
+@forgery("answers", "not a class of the black box", of="rf")
 def an_unverified_one_without_a_target(d):
     row = d["counterfactuals"]["row"][7]
     called(d, {row}, "unverified")
@@ -61,7 +61,7 @@ def an_unverified_one_without_a_target(d):
     d["statuses"] = {"optimal": len(d["counterfactuals"]["row"]) - 1, "unverified": 1}
 
 
-@forgery("costs", "another cost", of="rf")
+@forgery("costs", "the stated cost is", of="rf")
 def an_unverified_one_of_another_cost(d):
     called(d, {d["counterfactuals"]["row"][7]}, "unverified")
     for name in ("cost", "bound"):
@@ -76,7 +76,7 @@ def an_unverified_one_with_a_bound_of_0(d):
     d["statuses"] = {"optimal": len(d["counterfactuals"]["row"]) - 1, "unverified": 1}
 
 
-@forgery("optima", "called unverified, but", of="columns that stay", sample=1)
+@forgery("optima", "status is unverified, but", of="columns that stay", sample=1)
 def answers_that_break_a_rule_called_unverified(d):
     """What is cheapest without the rule; whichever are drawn, these are looked at."""
     free, found = case("rf").classifier.discretizer_.counterfactuals_, d["counterfactuals"]
@@ -98,7 +98,7 @@ def answers_that_break_a_rule_called_unverified(d):
     rebuilt(d, case("columns that stay"))
 
 
-@forgery("optima", "called unverified, but", of="moves between categories", sample=0)
+@forgery("optima", "status is unverified, but", of="moves between categories", sample=0)
 def an_answer_that_breaks_a_rule_at_the_same_cost_called_unverified(d):
     """From one category to another that is forbidden costs as much as to any other."""
     found, X = d["counterfactuals"], case("moves between categories").X
@@ -112,7 +112,7 @@ def an_answer_that_breaks_a_rule_at_the_same_cost_called_unverified(d):
     raise AssertionError("no move of a category alone")
 
 
-@forgery("bounds", "nothing is below any bound", of="searches cut short")
+@forgery("bounds", "status is unknown, but there is no bound", of="searches cut short")
 def an_unknown_one_of_which_everything_is_proven(d):
     at = point_of(d, "feasible")
     called(d, {d["counterfactuals"]["row"][at]}, "unknown")
@@ -120,7 +120,7 @@ def an_unknown_one_of_which_everything_is_proven(d):
     rebuilt(d, case("searches cut short"))
 
 
-@forgery("optima", "a bound of", "there is a change at", of="searches cut short", **OF_ALL)
+@forgery("optima", "the bound is", "but a change costs", of="searches cut short", **OF_ALL)
 def an_unknown_one_with_a_bound_that_nobody_proved(d):
     at = point_of(d, "optimal")
     called(d, {d["counterfactuals"]["row"][at]}, "unknown")

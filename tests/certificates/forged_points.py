@@ -12,22 +12,22 @@ from certificates.forgeries import forgery, move_of, point_of, without
 # --- counterfactuals ------------------------------------------------------------------------------------------------------
 
 
-@forgery("costs", "another cost", "instead of")
+@forgery("costs", "the stated cost is", "but the moves cost")
 def a_cost_lowered(d):
     d["counterfactuals"]["cost"][7] *= 0.9
 
 
-@forgery("bounds", "bound lies above the cost")
+@forgery("bounds", "bound is above the cost")
 def a_bound_raised(d):
     d["counterfactuals"]["bound"][7] += 0.01
 
 
-@forgery("bounds", "called optimal", "below the cost")
+@forgery("bounds", "status is optimal", "below the cost")
 def a_bound_lowered_of_what_is_called_optimal(d):
     d["counterfactuals"]["bound"][7] *= 0.5
 
 
-@forgery("costs", "another cost")
+@forgery("costs", "the stated cost is")
 def cost_and_bound_lowered_together(d):
     for name in ("cost", "bound"):
         d["counterfactuals"][name][7] -= 1e-6
@@ -40,7 +40,7 @@ def a_landing_moved(d):
     found["move_to"][k] += 1e-3 * (found["move_to"][k] - found["move_from"][k])
 
 
-@forgery("costs", "another cost")
+@forgery("costs", "the stated cost is")
 def a_landing_moved_is_a_cost_changed(d):
     a_landing_moved(d)
 
@@ -52,7 +52,7 @@ def a_landing_outside_of_the_data(d):
     found["move_to"][k] = 1e6 if found["move_to"][k] > found["move_from"][k] else -1e6
 
 
-@forgery("answers", "own predict does not answer")
+@forgery("answers", "does not predict the target")
 def a_landing_pulled_back_before_the_cut(d):
     found = d["counterfactuals"]
     k = move_of(d, 7)
@@ -79,7 +79,7 @@ def a_move_of_a_row_without_a_counterfactual(d):
         found[f"move_{name}"].append(value)
 
 
-@forgery("moves", "ends at no other value")
+@forgery("moves", "does not end at another value")
 def a_landing_beyond_all_floats(d):
     d["counterfactuals"]["move_to"][0] = 10**400
 
@@ -93,30 +93,30 @@ def moves_left_out(d):
         found[name] = [found[name][k] for k in kept]
 
 
-@forgery("answers", "the target is the class that the row has already")
+@forgery("answers", "the target is the class of the unchanged row")
 def a_target_changed(d):
     target = d["counterfactuals"]["target"]
     target[7] = 1 - target[7]
 
 
-@forgery("answers", "own predict", of="rf, three classes")
+@forgery("answers", "does not predict the target", of="rf, three classes")
 def a_target_of_three_changed(d):
     target = d["counterfactuals"]["target"]
     others = {"setosa", "versicolor", "virginica"} - {target[7]}
     target[7] = sorted(others)[1]
 
 
-@forgery("answers", "no class")
+@forgery("answers", "not a class")
 def a_target_that_is_no_class(d):
     d["counterfactuals"]["target"][7] = "maybe"
 
 
-@forgery("rows searched", "no counterfactual, but there should be one")
+@forgery("rows searched", "the counterfactual is missing")
 def a_point_dropped(d):
     without(d, 7)
 
 
-@forgery("rows searched", "p0 and p1 leave it out", of="a band")
+@forgery("rows searched", "outside p0 and p1", of="a band")
 def a_point_added(d):
     found = d["counterfactuals"]
     absent = next(row for row in range(d["data"]["rows"]) if row not in found["row"])
@@ -154,12 +154,12 @@ def a_row_number_changed_for_another(d):
     found["move_row"] = [absent if of == row else of for of in found["move_row"]]
 
 
-@forgery("rows searched", "statuses counted")
+@forgery("rows searched", "counterfactuals have the statuses")
 def statuses_miscounted(d):
     d["statuses"]["optimal"] += 1
 
 
-@forgery("bounds", "called optimal", of="searches cut short")
+@forgery("bounds", "status is optimal", of="searches cut short")
 def a_status_flipped_to_optimal(d):
     at = point_of(d, "feasible")
     d["counterfactuals"]["status"][at] = "optimal"
@@ -175,7 +175,7 @@ def an_infeasible_one_called_optimal(d):
     d["statuses"]["optimal"] += 1
 
 
-@forgery("optima", "called infeasible", "flips the black box", sample=None, time_limit=3.0)
+@forgery("optima", "status is infeasible", "flips the black box", sample=None, time_limit=3.0)
 def an_optimal_one_called_infeasible(d):
     found = d["counterfactuals"]
     row = found["row"][7]
@@ -187,7 +187,7 @@ def an_optimal_one_called_infeasible(d):
     d["statuses"]["infeasible"] = 1
 
 
-@forgery("optima", "bound of", "there is a change at", of="searches cut short", sample=None, time_limit=3.0)
+@forgery("optima", "the bound is", "but a change costs", of="searches cut short", sample=None, time_limit=3.0)
 def a_bound_of_an_unfinished_search_raised(d):
     """All that are feasible and not optimal; a bound above the cheapest answer is as wrong as a cost."""
     found = d["counterfactuals"]
@@ -205,37 +205,37 @@ def dearer_cost(d, at):
     return d["counterfactuals"]["cost"][at] + 0.05
 
 
-@forgery("moves", "but moves", of="gb")
+@forgery("moves", "but there are moves", of="gb")
 def an_answer_called_unknown(d):
     d["counterfactuals"]["status"][7] = "unknown"
     d["statuses"]["optimal"] -= 1
     d["statuses"]["unknown"] = 1
 
 
-@forgery("bounds", "no counterfactual by the status, but a cost", of="lgbm, mixed")
+@forgery("bounds", "status is infeasible or unknown, but there is a cost", of="lgbm, mixed")
 def a_cost_of_nothing(d):
     at = point_of(d, "infeasible")
     d["counterfactuals"]["cost"][at] = 0.2
 
 
-@forgery("bounds", "called infeasible", of="lgbm, mixed")
+@forgery("bounds", "status is infeasible", of="lgbm, mixed")
 def a_bound_of_nothing(d):
     d["counterfactuals"]["bound"][point_of(d, "infeasible")] = 0.2
 
 
-@forgery("answers", "but a target", of="lgbm, mixed")
+@forgery("answers", "but there is a target", of="lgbm, mixed")
 def a_target_of_nothing(d):
     d["counterfactuals"]["target"][point_of(d, "infeasible")] = "good"
 
 
-@forgery("moves", "no other value", of="hgb, mixed")
+@forgery("moves", "does not end at another value", of="hgb, mixed")
 def a_category_that_there_is_not(d):
     found = d["counterfactuals"]
     k = next(k for k, value in enumerate(found["move_to"]) if isinstance(value, str))
     found["move_to"][k] = "yacht"
 
 
-@forgery("range and rules", "missing value filled in", of="hgb, mixed")
+@forgery("range and rules", "missing value is filled in", of="hgb, mixed")
 def a_missing_value_filled_in(d):
     found = d["counterfactuals"]
     kept = case("hgb, mixed").X
@@ -267,17 +267,17 @@ def a_rule_on_a_column_that_there_is_not(d):
 # --- parameters -----------------------------------------------------------------------------------------------------------
 
 
-@forgery("costs", "another cost")
+@forgery("costs", "the stated cost is")
 def lambda0_changed(d):
     d["parameters"]["lambda0"] = 0.2
 
 
-@forgery("costs", "another cost")
+@forgery("costs", "the stated cost is")
 def lambda1_changed(d):
     d["parameters"]["lambda1"] = 0.99
 
 
-@forgery("costs", "another cost")
+@forgery("costs", "the stated cost is")
 def lambda2_changed(d):
     d["parameters"]["lambda2"] = 1e-3
 
@@ -287,12 +287,12 @@ def p1_changed(d):
     d["parameters"]["p1"] = 0.9
 
 
-@forgery("rows searched", "there should be one", of="a band")
+@forgery("rows searched", "the counterfactual is missing", of="a band")
 def p0_changed(d):
     d["parameters"]["p0"] = 0.5
 
 
-@forgery("answers", "margin is missed")
+@forgery("answers", "does not lead by the margin")
 def the_margin_raised(d):
     d["parameters"]["margin"] = 0.2
 
@@ -317,17 +317,17 @@ def merging_claimed(d):
     d["parameters"]["merge_tolerance"] = 0.5
 
 
-@forgery("tree", "holds weights", of="thresholds against the target")
+@forgery("tree", "holds the class weights", of="thresholds against the target")
 def the_tree_learned_something_else(d):
     d["parameters"]["fit_to"] = "labels"
 
 
-@forgery("data", "not which rows")
+@forgery("data", "fingerprint of the rows is missing")
 def rows_of_which_nothing_is_said(d):
     d["data"] |= {"fingerprint": None, "rows": None}
 
 
-@forgery("model", "not which black box")
+@forgery("model", "fingerprint of the black box is missing")
 def a_black_box_of_which_nothing_is_said(d):
     d["model"]["fingerprint"] = None
 
@@ -335,19 +335,19 @@ def a_black_box_of_which_nothing_is_said(d):
 # --- what Python takes for the same, and documents do not -----------------------------------------------------------------
 
 
-@forgery("answers", "the target is no class of the black box")
+@forgery("answers", "the target is not a class of the black box")
 def a_target_that_is_true_for_1(d):
     targets = d["counterfactuals"]["target"]
     targets[targets.index(1)] = True
 
 
-@forgery("answers", "the target is no class of the black box")
+@forgery("answers", "the target is not a class of the black box")
 def a_target_with_a_point(d):
     targets = d["counterfactuals"]["target"]
     targets[targets.index(1)] = 1.0
 
 
-@forgery("moves", "no other value", of="categories that are numbers")
+@forgery("moves", "does not end at another value", of="categories that are numbers")
 def a_category_that_is_true_for_1(d):
     found = d["counterfactuals"]
     code = d["data"]["columns"].index("code")
@@ -355,7 +355,7 @@ def a_category_that_is_true_for_1(d):
     found["move_to"][k] = True
 
 
-@forgery("thresholds found", "other categories", of="categories that are numbers")
+@forgery("thresholds found", "categories or missing values", of="categories that are numbers")
 def a_category_of_a_column_that_is_true_for_1(d):
     table = d["thresholds"]["found"]
     code = d["data"]["columns"].index("code")
@@ -384,7 +384,7 @@ def classes_in_another_order_with_their_weights(d):
         node["weight"].reverse()
 
 
-@forgery("parameters", "a class weight is of 'maybe'", of="weights of classes")
+@forgery("parameters", "a class weight names 'maybe'", of="weights of classes")
 def a_weight_of_a_class_that_there_is_not(d):
     d["parameters"]["tree"]["class_weight"][1][0] = "maybe"
 

@@ -22,35 +22,35 @@ def a_count_raised(d):
     conditions(d)[0]["count"] += 1
 
 
-@forgery("thresholds found", "as stated", "which is not stated")
+@forgery("thresholds found", "is stated, but no counterfactual crosses it", "but it is not stated")
 def a_threshold_moved_by_one_float(d):
     condition = conditions(d)[1]
     condition["threshold"] = math.nextafter(condition["threshold"], condition["above"])
 
 
-@forgery("thresholds found", "which is not stated")
+@forgery("thresholds found", "but it is not stated")
 def a_threshold_dropped(d):
     del conditions(d)[2]
     d["thresholds"]["kept"] = d["thresholds"]["kept"][:-1]
 
 
-@forgery("thresholds found", "as stated")
+@forgery("thresholds found", "is stated, but no counterfactual crosses it")
 def a_threshold_added(d):
     conditions(d).append(conditions(d)[-1] | {"threshold": conditions(d)[-1]["above"] * 0.999999})
     d["thresholds"]["kept"].append(len(d["thresholds"]["kept"]))
 
 
-@forgery("thresholds found", "own cuts")
+@forgery("thresholds found", "cuts of the black box")
 def the_models_own_cut_changed(d):
     conditions(d)[0]["cut"] *= 1.01
 
 
-@forgery("thresholds kept", "others are kept")
+@forgery("thresholds kept", "others", "max_thresholds")
 def one_threshold_fewer_kept(d):
     d["thresholds"]["kept"].pop()
 
 
-@forgery("missing values", "said to decide, and does not", of="gb, mixed")
+@forgery("missing values", "but does not decide", of="gb, mixed")
 def a_gap_that_does_not_decide(d):
     found = d["counterfactuals"]
     at = next(row for row in found["row"] if row not in found["gap_row"])
@@ -86,7 +86,7 @@ def a_gap_that_decides_left_out_of_a_linear_model(d):
     rebuilt(d, case("logistic, mixed"))
 
 
-@forgery("missing values", "no missing values")
+@forgery("missing values", "are listed, but the rows have none")
 def gaps_where_there_are_none(d):
     d["counterfactuals"]["gap_row"].append(d["counterfactuals"]["row"][0])
     d["counterfactuals"]["gap_feature"].append(0)
@@ -108,17 +108,17 @@ def a_bound_of_a_selection_lowered(d):
     d["thresholds"]["selection"]["lower_bound"] -= 0.01
 
 
-@forgery("thresholds kept", "none was asked for", of="three thresholds")
+@forgery("thresholds kept", "the parameters have no selection", of="three thresholds")
 def a_selection_denied(d):
     d["parameters"]["selection"] = None
 
 
-@forgery("thresholds kept", "nothing is stated", of="three thresholds")
+@forgery("thresholds kept", "its proof is not stated", of="three thresholds")
 def a_proof_of_a_selection_left_out(d):
     d["thresholds"]["selection"] = None
 
 
-@forgery("thresholds kept", "were asked for", of="three thresholds")
+@forgery("thresholds kept", "n_thresholds is", of="three thresholds")
 def another_number_asked_for(d):
     d["parameters"]["selection"]["n_thresholds"] = 2
 
@@ -147,7 +147,7 @@ def a_bound_of_a_selection_that_nobody_proved(d):
     d["thresholds"]["selection"]["optimal"] = False
 
 
-@forgery("thresholds kept", "search ends without a limit", of="three thresholds")
+@forgery("thresholds kept", "without a limit the search ends with a proof", of="three thresholds")
 def a_selection_that_is_not_called_optimal(d):
     others_kept(d)
     d["thresholds"]["selection"] |= {"optimal": False, "lower_bound": 0.0}
@@ -177,25 +177,25 @@ def a_threshold_left_out_that_had_to_be_kept(d):
     d["parameters"]["selection"]["keep"] = [next(at for at in range(100) if at not in taken)]
 
 
-@forgery("thresholds kept", "may be", of="three thresholds")
+@forgery("thresholds kept", "are allowed", of="three thresholds")
 def more_thresholds_of_a_column_than_allowed(d):
     name = d["data"]["columns"][conditions(d)[d["thresholds"]["kept"][0]]["feature"]]
     d["parameters"]["selection"]["per_feature"] = {name: 0}
 
 
-@forgery("thresholds kept", "columns are kept, but of at most 1", of="three thresholds")
+@forgery("thresholds kept", "columns are kept, but at most 1", of="three thresholds")
 def more_columns_than_allowed(d):
     assert len({conditions(d)[at]["feature"] for at in d["thresholds"]["kept"]}) > 1
     d["parameters"]["selection"]["max_features"] = 1
 
 
-@forgery("thresholds kept", "at most 0.01 was asked for", of="few thresholds of those allowed")
+@forgery("thresholds kept", "above max_inconsistency=0.01", of="few thresholds of those allowed")
 def more_inconsistency_than_allowed(d):
     assert d["thresholds"]["selection"]["inconsistency"] > 0.01
     d["parameters"]["selection"]["max_inconsistency"] = 0.01
 
 
-@forgery("thresholds kept", "no selection can be asked for like that", of="three thresholds")
+@forgery("thresholds kept", "parameters of the selection cannot be used", of="three thresholds")
 def a_selection_of_nothing(d):
     d["parameters"]["selection"]["n_thresholds"] = None
 
@@ -222,7 +222,7 @@ def a_selection_beyond_Q(d):
 # --- tree -----------------------------------------------------------------------------------------------------------------
 
 
-@forgery("tree", "objective is", "leaves make")
+@forgery("tree", "objective is", "leaves give")
 def the_weights_of_a_leaf_swapped(d):
     """Both of two leaves that are sides of one node, so that their sum stays."""
     nodes = d["tree"]["nodes"]
@@ -239,7 +239,7 @@ def the_weights_of_a_leaf_swapped(d):
     raise AssertionError("no two leaves to change")
 
 
-@forgery("tree", "leaf", "holds weights", of="the paper")
+@forgery("tree", "leaf", "holds the class weights", of="the paper")
 def the_class_of_a_leaf_changed(d):
     nodes = d["tree"]["nodes"]
     node = next(
@@ -255,7 +255,7 @@ def the_class_of_a_leaf_changed(d):
         raise AssertionError("the tree is larger than it was thought to be")
 
 
-@forgery("tree", "leaf", "rows, and states")
+@forgery("tree", "leaf", "rows, but states")
 def the_rows_of_two_leaves_changed(d):
     nodes = d["tree"]["nodes"]
     node = next(
@@ -268,20 +268,20 @@ def the_rows_of_two_leaves_changed(d):
     nodes[node["right"]]["rows"] -= 1
 
 
-@forgery("tree", "none of the thresholds kept")
+@forgery("tree", "not one of the thresholds kept")
 def a_condition_of_the_tree_moved(d):
     condition = d["tree"]["conditions"][d["tree"]["nodes"][0]["condition"]]
     condition["threshold"] = math.nextafter(condition["threshold"], math.inf)
 
 
-@forgery("tree", "conditions that the tree was given")
+@forgery("tree", "conditions of the tree differ")
 def a_condition_that_the_tree_did_not_take_moved(d):
     asked = {node["condition"] for node in d["tree"]["nodes"]}
     condition = next(condition for at, condition in enumerate(d["tree"]["conditions"]) if at not in asked)
     condition["count"] += 1
 
 
-@forgery("tree", "made from counterfactuals")
+@forgery("tree", "comes from the counterfactuals")
 def the_statuses_of_the_tree_changed(d):
     d["tree"]["provenance"]["counterfactuals"] = {"optimal": 10_000}
 
@@ -297,12 +297,12 @@ def the_fidelity_changed_where_classes_have_weights(d):
     d["tree"]["provenance"]["fidelity"] = 1.0
 
 
-@forgery("tree", "the tree learned the target", of="gb")
+@forgery("tree", "fit_to='target'", of="gb")
 def a_tree_that_is_said_to_have_learned_something_else(d):
     d["tree"]["provenance"]["fit_to"] = "target"
 
 
-@forgery("parameters", "weights of the classes", of="weights of classes")
+@forgery("parameters", "class weights are below 0", of="weights of classes")
 def classes_without_any_weight(d):
     d["parameters"]["tree"]["class_weight"] = [[0, 0.0], [1, 0.0]]
 
@@ -310,7 +310,7 @@ def classes_without_any_weight(d):
 # --- what the tree takes and refuses --------------------------------------------------------------------------------------
 
 
-@forgery("tree", "column 'purpose' of the tree", "other categories", of="rf, mixed")
+@forgery("tree", "column 'purpose' of the tree", "categories", of="rf, mixed")
 def a_category_that_the_tree_would_take(d):
     column_of(d["tree"], "purpose")["categories"].append("yacht")
 
@@ -320,45 +320,45 @@ def categories_that_the_tree_takes_in_another_order(d):
     column_of(d["tree"], "purpose")["categories"].reverse()
 
 
-@forgery("tree", "takes missing values", of="gb")
+@forgery("tree", "accepts missing values", of="gb")
 def missing_values_that_the_tree_would_take(d):
     d["tree"]["missing_values"] = True
 
 
-@forgery("tree", "column 'worst radius' of the tree", "gaps", of="rf")
+@forgery("tree", "column 'worst radius' of the tree", "missing values", of="rf")
 def missing_values_that_a_column_of_the_tree_would_take(d):
     d["tree"]["missing_values"] = True
     for column in d["tree"]["columns"]:
         column["missing"] = True
 
 
-@forgery("tree", "gaps", of="rf, mixed")
+@forgery("tree", "missing values", of="rf, mixed")
 def a_gap_that_no_row_has(d):
     column_of(d["tree"], "age")["missing"] = True
 
 
-@forgery("tree", "another name", of="columns without names")
+@forgery("tree", "differs from rows and black box in its name", of="columns without names")
 def names_that_nobody_gave(d):
     for j, column in enumerate(d["tree"]["columns"]):
         column["name"] = f"x{j}"
 
 
-@forgery("thresholds found", "no column is called 'height'", of="rf, mixed")
+@forgery("thresholds found", "there is no column named 'height'", of="rf, mixed")
 def a_column_of_the_thresholds_by_another_name(d):
     column_of(d["thresholds"]["found"], "age")["name"] = "height"
 
 
-@forgery("thresholds found", "gaps", of="rf, mixed")
+@forgery("thresholds found", "categories or missing values", of="rf, mixed")
 def a_column_of_the_thresholds_with_gaps(d):
     column_of(d["thresholds"]["found"], "age")["missing"] = True
 
 
-@forgery("thresholds found", "categories or gaps", of="rf, mixed")
+@forgery("thresholds found", "categories or missing values", of="rf, mixed")
 def a_column_of_the_thresholds_that_is_ignored(d):
     column_of(d["thresholds"]["found"], "age")["ignored"] = True
 
 
-@forgery("thresholds found", "no column is called", of="rf, mixed")
+@forgery("thresholds found", "there is no column named", of="rf, mixed")
 def a_column_of_the_thresholds_without_its_name(d):
     column_of(d["thresholds"]["found"], "age")["name"] = None
 
@@ -367,17 +367,17 @@ def column_of(table, name):
     return next(column for column in table["columns"] if column["name"] == name)
 
 
-@forgery("tree", "accuracy of the tree is left out")
+@forgery("tree", "accuracy of the tree is missing")
 def an_accuracy_left_out(d):
     d["tree"]["provenance"]["accuracy"] = None
 
 
-@forgery("tree", "an accuracy is told", of="another tree")
+@forgery("tree", "an accuracy is stated", of="another tree")
 def an_accuracy_of_a_tree_that_did_not_learn_labels(d):
     d["tree"]["provenance"]["accuracy"] = 1.0
 
 
-@forgery("tree", "made from counterfactuals None")
+@forgery("tree", "comes from the counterfactuals None")
 def statuses_of_the_tree_left_out(d):
     d["tree"]["provenance"]["counterfactuals"] = None
 
@@ -387,12 +387,12 @@ def the_classes_of_the_tree_swapped(d):
     d["tree"]["classes"].reverse()
 
 
-@forgery("objective", "another objective")
+@forgery("objective", "objective, bound, gap or optimality of the tree differ")
 def the_objective_lowered_in_one_place(d):
     d["proof"]["objective"] -= 0.01
 
 
-@forgery("objective", "lies above the objective")
+@forgery("objective", "is above the objective")
 def a_lower_bound_raised_in_one_place(d):
     d["proof"]["lower_bound"] += 0.01
 
@@ -407,25 +407,25 @@ def a_gap_changed_in_one_place(d):
     d["proof"]["gap"] = 0.1
 
 
-@forgery("objective", "another objective, bound, gap or optimality")
+@forgery("objective", "objective, bound, gap or optimality of the tree differ")
 def an_optimal_flag_taken_away(d):
     d["proof"]["optimal"] = False
 
 
-@forgery("tree", "objective is", "leaves make")
+@forgery("tree", "objective is", "leaves give")
 def the_objective_lowered(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["objective"] -= 0.01
         claim["lower_bound"] -= 0.01
 
 
-@forgery("tree", "lower bound does not go with its objective")
+@forgery("tree", "lower bound does not fit its objective")
 def the_lower_bound_raised(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["lower_bound"] += 0.01
 
 
-@forgery("tree", "lower bound does not go")
+@forgery("tree", "lower bound does not fit")
 def the_lower_bound_lowered(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["lower_bound"] *= 0.5
@@ -438,7 +438,7 @@ def the_gap_changed(d):
         claim["gap"] = 0.1
 
 
-@forgery("objective", "a leaf costs")
+@forgery("objective", "the regularization is")
 def the_regularization_changed(d):
     d["parameters"]["tree"]["regularization"] = 0.001
 
@@ -454,17 +454,17 @@ def the_regularization_changed_everywhere(d):
         claim["lower_bound"] = claim["objective"]
 
 
-@forgery("objective", "max_depth 2 was asked for")
+@forgery("objective", "max_depth is 2")
 def the_depth_changed(d):
     d["parameters"]["tree"]["max_depth"] = 2
 
 
-@forgery("tree", "trees of 1 levels", of="another tree")
+@forgery("tree", "max_depth of 1", of="another tree")
 def a_depth_that_the_tree_does_not_have(d):
     d["parameters"]["tree"]["max_depth"] = d["tree"]["certificate"]["max_depth"] = 1
 
 
-@forgery("tree", "lower bound does not go", of="a tree cut short")
+@forgery("tree", "lower bound does not fit", of="a tree cut short")
 def an_optimal_flag_set(d):
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["optimal"] = True

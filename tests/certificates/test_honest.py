@@ -37,7 +37,7 @@ def test_every_counterfactual_of_an_honest_certificate_is_proven_again(name):
     result = one.verified(sample=None, time_limit=120.0)
     check_accepted(result)
     n = len(one.classifier.discretizer_.counterfactuals_)
-    assert f"{n:,} of {n:,} counterfactuals proven anew" in result["optima"].words
+    assert f"{n:,} of {n:,} counterfactuals re-proven" in result["optima"].words
 
 
 @pytest.mark.slow
@@ -193,8 +193,8 @@ def test_an_unverified_one_that_moves_nothing_is_accepted():
 def test_rows_in_words_of_searches_that_were_ended():
     result = case("searches cut short").verified()
     words = result["optima"].words
-    assert "which nobody can check" in words
-    assert "missing among the thresholds" in words
+    assert "which cannot be checked" in words
+    assert "thresholds that they would cross are not counted" in words
     assert not result.complete
     assert result.in_words().startswith("Accepted as far as it was checked")
 
@@ -212,8 +212,8 @@ def test_a_time_limit_that_a_forger_states_is_never_taken_for_checked(status, sa
     assert result["optima"].outcome == "not checked"
     assert not result.complete
     if sample is None:
-        assert "which nobody can check" in result["optima"].words
-        assert ("called unknown" in result["optima"].words) == (status == "unknown")
+        assert "which cannot be checked" in result["optima"].words
+        assert ("status unknown is wrong" in result["optima"].words) == (status == "unknown")
 
 
 def test_missing_values_that_a_forger_leaves_out_with_a_time_limit_are_never_taken_for_checked():
@@ -224,10 +224,10 @@ def test_missing_values_that_a_forger_leaves_out_with_a_time_limit_are_never_tak
     rebuilt(document, one)
     result = one.verified(json.dumps(document))
     assert result["missing values"].outcome == "not checked"
-    assert "decides, and is not listed" in result["missing values"].words
+    assert "decides, but is not listed" in result["missing values"].words
 
 
-def test_without_any_counterfactual_proven_anew_it_is_not_complete():
+def test_without_any_counterfactual_re_proven_it_is_not_complete():
     assert not case("rf").verified(sample=0).complete
 
 

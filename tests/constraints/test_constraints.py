@@ -182,7 +182,7 @@ def test_the_order_of_a_sum_does_not_matter():
         ("immutable", "must be a mapping"),
     ],
 )
-def test_what_was_not_written_by_a_rule_is_refused(entries, message):
+def test_a_dictionary_of_no_rule_is_refused(entries, message):
     with pytest.raises(InvalidInputError, match=re.escape(message)):
         Constraint.from_dict(entries)
 
@@ -193,15 +193,15 @@ def test_what_was_not_written_by_a_rule_is_refused(entries, message):
         (lambda: Immutable(), "one or more columns"),
         (lambda: Immutable(3), "names of columns, got 3"),
         (lambda: Increasing(""), "names of columns"),
-        (lambda: Bounds("a"), "bounds nothing"),
+        (lambda: Bounds("a"), "has no bound"),
         (lambda: Bounds("a", 3, 2), "3 is above the upper end 2"),
         (lambda: Bounds("a", by=(3, 2)), "3 is above the upper end 2"),
-        (lambda: Bounds("a", low=1, by=(0, 1)), "either by or low and high"),
+        (lambda: Bounds("a", low=1, by=(0, 1)), "either by, or low and high"),
         (lambda: Bounds("a", by=3), "by must be two numbers"),
         (lambda: Bounds("a", by="ab"), "by must be two numbers"),
         (lambda: Bounds("a", low="x"), "low must be a finite number"),
         (lambda: Bounds("a", high=np.nan), "high must be a finite number"),
-        (lambda: Bounds("a", low=-np.inf), "bounds nothing"),
+        (lambda: Bounds("a", low=-np.inf), "has no bound"),
         (lambda: Grid("a", 0), "step must be above 0"),
         (lambda: Grid("a", 1, np.inf), "origin must be a finite number"),
         (lambda: Cost("a", 0), "above 0"),
@@ -215,25 +215,25 @@ def test_what_was_not_written_by_a_rule_is_refused(entries, message):
         (lambda: MaxChanges(0), "at least 1, got 0"),
         (lambda: MaxChanges(1.5), "at least 1"),
         (lambda: MaxChanges(True), "at least 1"),
-        (lambda: OneHot("a"), "two or more different columns"),
-        (lambda: OneHot("a", "b", "a"), "two or more different columns"),
+        (lambda: OneHot("a"), "two or more distinct columns"),
+        (lambda: OneHot("a", "b", "a"), "two or more distinct columns"),
         (lambda: Linear({}), "from columns to coefficients"),
         (lambda: Linear({"a": 0}), "coefficient of 0"),
         (lambda: Linear({"a": np.inf}), "finite number"),
         (lambda: Linear([("a", 1), ("a", 2)]), "from columns to coefficients"),
         (lambda: Rule(3), "takes a formula"),
-        (lambda: Rule("a"), "compares nothing"),
+        (lambda: Rule("a"), "has no comparison"),
         (lambda: Rule("a < b"), "compares with '<'; use <="),
         (lambda: Rule("a = b"), "compares with '='"),
         (lambda: Rule("a <="), "lacks a column or a number at its end"),
         (lambda: Rule("a + * b <= 1"), "before '*'"),
-        (lambda: Rule("a b <= 1"), "'b' where an operator is expected"),
+        (lambda: Rule("a b <= 1"), "'b' instead of an operator"),
         (lambda: Rule("2a <= 1"), "cannot be read from '2a"),
         (lambda: Rule("a * b <= 1"), "multiplies two columns"),
         (lambda: Rule("1 / a <= 1"), "divides by a column"),
         (lambda: Rule("a / 0 <= 1"), "divides by a column or by 0"),
         (lambda: Rule("(a <= 1"), "closing parenthesis"),
-        (lambda: Rule("(" * 5000 + "a <= 1"), "more than 50 parentheses"),
+        (lambda: Rule("(" * 5000 + "a <= 1"), "more than 50 nested parentheses"),
         (lambda: Rule("a <= a"), "without a column"),
         (lambda: Rule("1 <= 2"), "without a column"),
         (lambda: Rule("a & b <= 1"), "from '& b <= 1' on"),
@@ -361,10 +361,10 @@ def test_the_limits_of_some_points():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ([Immutable("agee")], "Immutable('agee'): there is no column 'agee'. Did you mean 'age'?"),
+        ([Immutable("agee")], "Immutable('agee'): unknown column 'agee'. Did you mean 'age'?"),
         ([Cost("Income", 2)], "Did you mean 'income'?"),
-        ([Fillable("zzz")], "There is 'age', 'income', 'job'"),
-        ([Rule("age <= incomes")], "Rule('age <= incomes'): there is no column 'incomes'. Did you mean 'income'?"),
+        ([Fillable("zzz")], "Expected one of 'age', 'income', 'job'"),
+        ([Rule("age <= incomes")], "Rule('age <= incomes'): unknown column 'incomes'. Did you mean 'income'?"),
         ([Increasing("job")], "Increasing('job'): column 'job' holds categories"),
         ([Bounds("job", 0, 1)], "holds categories"),
         ([Integer("job")], "holds categories"),
@@ -374,14 +374,17 @@ def test_the_limits_of_some_points():
         ([Forbidden("age", [(1, 2)])], "Forbidden('age', [(1, 2)]): column 'age' holds numbers"),
         ([Allowed("age", {1: [2]})], "holds numbers"),
         ([Forbidden("job", [("clerk", "nurze")])], "has no category 'nurze'. Did you mean 'nurse'?"),
-        ([Forbidden("job", [("clerk", "clerk")])], "is no move"),
+        ([Forbidden("job", [("clerk", "clerk")])], "from 'clerk' to 'clerk'"),
         ([Allowed("job", {"clark": ["nurse"]})], "Did you mean 'clerk'?"),
         ([Allowed("job", {"clerk": [None]})], "has no category None"),
-        ([Increasing("age"), Decreasing("age")], "could neither rise nor fall, by Increasing('age'). Use Immutable"),
+        (
+            [Increasing("age"), Decreasing("age")],
+            "contradicts Increasing('age'): column 'age' could neither rise nor fall. Use Immutable",
+        ),
         ([Bounds("age", high=30), Bounds("age", low=31)], "contradicts Bounds('age', high=30)"),
         ([Bounds("age", low=31), Bounds("age", high=30)], "contradicts Bounds('age', low=31)"),
-        ([Bounds("income", low=101)], "the data have 'income' from -10 to 100"),
-        ([Bounds("income", high=-11)], "leave nothing of it"),
+        ([Bounds("income", low=101)], "no value of 'income' in the data, from -10 to 100, is within the bounds"),
+        ([Bounds("income", high=-11)], "Bounds('income', high=-11): no value of 'income'"),
         ([Grid("income", 200, 150)], "no value of the grid is between -10 and 100"),
         ([Integer("income"), Bounds("income", 0.1, 0.9)], "no value of the grid is between 0.1 and 0.9"),
         ([Integer("age"), Grid("age", 2)], "Integer('age') is another grid"),
@@ -397,7 +400,7 @@ def test_the_limits_of_some_points():
         ([Immutable], "write Immutable(…)"),
     ],
 )
-def test_what_cannot_hold_is_refused_by_name(rules, message):
+def test_contradictions_and_unknown_names_are_refused(rules, message):
     with pytest.raises(InvalidInputError, match=re.escape(message)):
         compiled(*rules)
 
@@ -410,7 +413,7 @@ def test_bounds_and_sums_may_contradict_each_other_unless_a_value_that_stays_is_
 
 
 @pytest.mark.parametrize("rules", [3, "Immutable", None])
-def test_what_is_no_list_of_rules_is_refused(rules):
+def test_anything_but_a_list_of_rules_is_refused(rules):
     with pytest.raises(InvalidInputError, match="list of rules"):
         compile_rules(rules, COLUMNS, LOW, HIGH, POINTS)
 

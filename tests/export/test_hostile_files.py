@@ -160,7 +160,7 @@ def test_code_is_refused(tmp_path):
 
 
 def test_other_objects_are_no_estimators(tmp_path):
-    refused(written({"a": 1}), tmp_path, "holds a dict, which is no estimator")
+    refused(written({"a": 1}), tmp_path, "holds a dict, which is not an estimator")
 
 
 # --- what they hold -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from export.documents import chain, damaged
 from export.trees import N_TREES, fitted, hard_rows
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable, __version__
 from fcca.exceptions import InvalidInputError
-from fcca.export import _json, _reading, as_distilled, from_json, load, to_json
+from fcca.export import _from_json, _to_json, as_distilled, from_json, load, to_json
 from mixed_tables import loans
 
 
@@ -118,7 +118,7 @@ def test_a_tree_on_other_thresholds_than_its_own_is_not_written(lender):
 
 
 def test_trees_too_large_to_be_read_are_not_written(monkeypatch, lender):
-    monkeypatch.setattr(_json, "LARGEST", 1000)
+    monkeypatch.setattr(_to_json, "LARGEST", 1000)
     with pytest.raises(InvalidInputError, match=r"Keep fewer conditions"):
         to_json(lender)
 
@@ -234,7 +234,7 @@ def test_two_ways_to_one_node_are_refused_though_all_sums_are_right():
         leaf,
         leaf,
     ]
-    with pytest.raises(InvalidInputError, match="node 1 has 2 for its left"):
+    with pytest.raises(InvalidInputError, match="node 1 has 2 as its left child"):
         from_json(json.dumps(document))
 
 
@@ -280,7 +280,7 @@ def test_a_promise_of_huge_nodes_takes_no_memory(document):
 
 def test_documents_too_large_are_refused_unread(monkeypatch, document):
     text = json.dumps(document)
-    monkeypatch.setattr(_reading, "LARGEST", len(text) - 1)
+    monkeypatch.setattr(_from_json, "LARGEST", len(text) - 1)
     monkeypatch.setattr("fcca.utils._json_documents.json.loads", lambda *args, **kwargs: pytest.fail("it was read"))
     with pytest.raises(InvalidInputError, match="characters"):
         from_json(text)

@@ -17,7 +17,7 @@ from export.onnx_runner import answers_of, session_of
 from export.random_documents import HOSTILE_NAMES, LARGE, good_rows, random_tree
 from export.trees import N_TREES, fitted
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.export import _onnx, as_distilled, from_json, to_onnx
+from fcca.export import _to_onnx, as_distilled, from_json, to_onnx
 from fcca.tables import Column, Columns
 from real_data import imported
 
@@ -202,18 +202,18 @@ def test_the_deepest_tree_can_be_written():
 @pytest.mark.parametrize(
     ("tree", "said"),
     [
-        (stump(["a", 1], ["a", "b"]), "categories of column 'x' are texts and numbers"),
-        (stump(None, ["a", 1]), "classes are texts and numbers"),
+        (stump(["a", 1], ["a", "b"]), "categories of column 'x' are both texts and numbers"),
+        (stump(None, ["a", 1]), "classes are both texts and numbers"),
         (stump(None, [0, 2**63]), "classes have numbers"),
         (stump(None, [0, 10**400]), "classes have numbers"),
         (stump([0.5, 2**60], ["a", "b"]), "categories of column 'x' have numbers"),
         (stump(None, ["a", "b"], name=""), "Column 0 has an empty name"),
-        (stump(None, ["a", "\ud800"]), "no Unicode"),
-        (stump(["a", "\ud800"], ["a", "b"]), "no Unicode"),
-        (stump(None, ["a", "b"], name="\udc00"), "no Unicode"),
+        (stump(None, ["a", "\ud800"]), "not valid Unicode"),
+        (stump(["a", "\ud800"], ["a", "b"]), "not valid Unicode"),
+        (stump(None, ["a", "b"], name="\udc00"), "not valid Unicode"),
     ],
 )
-def test_what_onnx_has_no_place_for_is_refused(tree, said):
+def test_trees_that_onnx_cannot_hold_are_refused(tree, said):
     with pytest.raises(InvalidInputError, match=said):
         to_onnx(tree)
 
@@ -229,7 +229,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
         assert name == "onnx"
         raise ImportError(name)
 
-    monkeypatch.setattr(_onnx, "import_module", no_onnx)
+    monkeypatch.setattr(_to_onnx, "import_module", no_onnx)
     with pytest.raises(UnsupportedModelError, match=r"pip install 'fcca\[onnx\]'"):
         to_onnx(fitted(0)[0])
 

@@ -33,15 +33,15 @@ def validators():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ((["x"],), r"no schema \['x'\]"),
-        ((None,), "no schema None"),
-        (("tree", "1"), "no version '1'"),
-        (("tree", True), "no version True"),
-        (("tree", 1.0), r"no version 1\.0"),
-        (("tree", [1]), r"no version \[1\]"),
+        ((["x"],), r"one of rules, tree, got \['x'\]"),
+        ((None,), "one of rules, tree, got None"),
+        (("tree", "1"), "one of 1, 2, got '1'"),
+        (("tree", True), "one of 1, 2, got True"),
+        (("tree", 1.0), r"one of 1, 2, got 1\.0"),
+        (("tree", [1]), r"one of 1, 2, got \[1\]"),
     ],
 )
-def test_schemas_that_there_are_not_are_told_in_words(asked, words):
+def test_unknown_schemas_are_refused_with_the_known_ones(asked, words):
     with pytest.raises(InvalidInputError, match=words):
         schema(*asked)
 
@@ -67,8 +67,8 @@ def test_a_schema_is_the_callers_own():
 
 
 @pytest.mark.parametrize(("name", "version"), [("sql", None), ("tree", 99), ("tree", 0), ("../rules", 1), ("rules", "1")])
-def test_schemas_that_are_not_there_are_named(name, version):
-    with pytest.raises(InvalidInputError, match="There is no"):
+def test_unknown_schemas_and_versions_are_refused(name, version):
+    with pytest.raises(InvalidInputError, match="must be one of"):
         schema(name, version)
 
 

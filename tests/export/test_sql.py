@@ -353,20 +353,20 @@ def test_the_deepest_tree_can_be_run(engine):
         ({"form": "view"}, "select, case"),
         ({"add": "predictions"}, "prediction, leaf"),
         ({"add": ()}, "prediction, leaf"),
-        ({"form": "case", "add": ("prediction", "leaf")}, "one expression"),
-        ({"form": "case", "add": "bins"}, "one expression"),
-        ({"form": "case", "prefix": "p_"}, "no names of columns"),
-        ({"form": "case", "numbered": True}, "no names of columns"),
+        ({"form": "case", "add": ("prediction", "leaf")}, "can add only the prediction or only the leaf"),
+        ({"form": "case", "add": "bins"}, "can add only the prediction or only the leaf"),
+        ({"form": "case", "prefix": "p_"}, "adds no named columns"),
+        ({"form": "case", "numbered": True}, "adds no named columns"),
         ({"table": ()}, "up to 3 parts"),
         ({"table": ("a", "b", "c", "d")}, "up to 3 parts"),
         ({"table": (1,)}, "up to 3 parts"),
         ({"table": ("a", "")}, "it is empty"),
-        ({"table": 5}, "up to 3 parts of one .* got 5"),
+        ({"table": 5}, "up to 3 parts of a name .* got 5"),
         ({"table": b"x"}, "up to 3 parts"),
-        ({"add": 5}, "What to add must be among .* got 5"),
-        ({"add": None}, "What to add must be among .* got None"),
-        ({"add": [["leaf"]]}, "What to add must be among"),
-        ({"add": ["leaf", None]}, "What to add must be among"),
+        ({"add": 5}, "add must be one or more of .* got 5"),
+        ({"add": None}, "add must be one or more of .* got None"),
+        ({"add": [["leaf"]]}, "add must be one or more of"),
+        ({"add": ["leaf", None]}, "add must be one or more of"),
         ({"prefix": None}, "The prefix must be a text.* got None"),
         ({"prefix": 5}, "The prefix must be a text"),
         ({"form": "case", "prefix": None}, "The prefix must be a text"),
@@ -374,7 +374,7 @@ def test_the_deepest_tree_can_be_run(engine):
         ({"form": None}, "select, case"),
     ],
 )
-def test_what_cannot_be_asked_for_is_said(wrong, said):
+def test_invalid_options_are_refused(wrong, said):
     with pytest.raises(InvalidInputError, match=said):
         to_sql(small_tree(), **wrong)
 

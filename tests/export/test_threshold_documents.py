@@ -65,7 +65,7 @@ DAMAGES = {
     "infinite": (put("conditions", CUT, "cut", to=float("inf")), "Infinity is not a number"),
     "a huge number": (put("conditions", CUT, "count", to=10**400), "'count' of condition 0 is not finite"),
     "a huge column": (put("conditions", CUT, "feature", to=2**40), "is on column"),
-    "a negative column": (put("conditions", CUT, "feature", to=-1), "is on column -1, and there are 4"),
+    "a negative column": (put("conditions", CUT, "feature", to=-1), "is on column -1, but there are 4 columns"),
     "a column that is true": (put("conditions", CUT, "feature", to=True), "no 'feature' of the right kind"),
     "a condition twice": (lambda given: given["conditions"].insert(0, given["conditions"][0]), "occurs twice"),
     "another order": (lambda given: given["conditions"].reverse(), "must be sorted"),
@@ -120,5 +120,5 @@ def test_counts_that_are_not_finite_are_not_written():
 def test_trees_of_labels_take_missing_values():
     tree = json.loads((OLD / "tree-categories.json").read_text(encoding="utf-8"))
     tree |= {"version": 2, "conditions": [], "nodes": tree["nodes"][:1], "missing_values": False}
-    with pytest.raises(InvalidInputError, match="'missing_values' is false, but columns have gaps or categories"):
+    with pytest.raises(InvalidInputError, match="'missing_values' is false, but columns have missing values or categories"):
         from_json(json.dumps(tree))
