@@ -134,7 +134,10 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Codes of every set; raise an error for conditions that do not fit their column."""
+        """Codes of every set.
+
+        Raises an error for conditions that do not fit their column.
+        """
         if len(self.kind) != len(self.feature) or len(self.labels) != len(self.feature):
             raise InvalidInputError("Every condition needs a kind, and every set its categories.")
         kinds = set(self.kind.tolist())
@@ -253,7 +256,10 @@ class ThresholdTable:
     def from_sets(
         cls, feature_names: Sequence[str], asked: Sequence[tuple[int, Sequence[Any] | None]], columns: Columns
     ) -> ThresholdTable:
-        """Make a table of sets, with None for ``is missing``; every count is 1."""
+        """Make a table of sets, with None for ``is missing``.
+
+        Every count is 1.
+        """
         kind = ["missing" if labels is None else "set" for _, labels in asked]
         feature, labels = [j for j, _ in asked], [labels for _, labels in asked]
         nothing, ones = np.full(len(asked), np.nan), np.ones(len(asked))
@@ -265,7 +271,7 @@ class ThresholdTable:
         return replace(self, feature_names=tuple(feature_names))
 
     def with_neighbours(self, cut: Floats, below: Floats, above: Floats) -> ThresholdTable:
-        """Copy the table with the black box's cuts and the training values next to them."""
+        """Copy the table with the given cuts and their neighbouring training values."""
         return replace(self, cut=cut, below=below, above=above)
 
     # --- use ----------------------------------------------------------------------------------------------------------
@@ -323,7 +329,7 @@ class ThresholdTable:
         return binarized(X, self.feature, self.kind, self.threshold, self._codes, n_categories, self.feature_names)
 
     def encoded(self, X: Any) -> Floats:
-        """Encode a table as numbers, with codes for categories and NaN for missing values."""
+        """Encode a table as numbers, with codes for categories."""
         check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
             X = self.columns.for_answers(self.feature.tolist()).encode(X)
@@ -447,7 +453,10 @@ def _sums(group: NDArray[np.int64], values: Floats, n: int) -> Floats:
 def _sorted(
     feature: NDArray[np.int32], kind: NDArray[np.str_], threshold: Floats, codes: Sequence[Codes | None]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Sort conditions; return the order, and a mask of those that differ from the one before."""
+    """Sort conditions.
+
+    Returns the order, and a mask of those that differ from the one before.
+    """
     keys: list[NDArray[Any]] = [feature, threshold]
     if (kind != "cut").any():
         rank = np.select([kind == name for name in KINDS], [0, 1, 2])

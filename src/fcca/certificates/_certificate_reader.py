@@ -92,7 +92,7 @@ class StatedCounterfactuals:
 
 @dataclass(frozen=True)
 class StatedProof:
-    """The claimed proof of a tree, or of a selection by its inconsistency."""
+    """The claimed proof of a tree or of a selection."""
 
     objective: float
     lower_bound: float

@@ -247,7 +247,10 @@ def _optional(kind: type, value: Any) -> Any:
 
 
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """Parameters of a selection, with conditions as positions among those that ``Q`` keeps."""
+    """Parameters of a selection.
+
+    Conditions are positions among those that ``Q`` keeps.
+    """
     selection = discretizer.selection
     if selection is None:
         return None
@@ -272,7 +275,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Columns of counterfactuals, of their moves, and of missing values that alone decide."""
+    """Columns of counterfactuals, moves, and missing values that alone decide."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))

@@ -14,7 +14,10 @@ SINGLE_PRECISION = 1e-6  # rounding tolerance of scores summed in 32 bits, relat
 
 
 def rows_searched(given: Evidence) -> list[str]:
-    """Check that exactly the correctly predicted rows within the band have a counterfactual."""
+    """Check that exactly the expected rows have a counterfactual.
+
+    These are the correctly predicted rows with a confidence from p0 to p1.
+    """
     stated, numbers = given.points.row, given.numbers
     problems = []
     if twice := [row for row, n in Counter(stated.tolist()).items() if n > 1]:
@@ -34,9 +37,9 @@ def rows_searched(given: Evidence) -> list[str]:
 
 
 def moves_start(given: Evidence) -> list[str]:
-    """Check that every move starts at its row's value and ends at another one.
+    """Check that every move starts at its row's value.
 
-    A column of a row moves at most once.
+    It must end at another value, and a column of a row moves at most once.
     """
     points = given.points
     if len(others := np.setdiff1d(points.move_row, points.row)):
@@ -62,7 +65,7 @@ def moves_start(given: Evidence) -> list[str]:
 
 
 def range_and_rules(given: Evidence) -> list[str]:
-    """Check that every change stays in the training range and keeps the rules."""
+    """Check that every change keeps the training range and the rules."""
     problems = []
     feature = given.points.move_feature
     landing = given.landing[0]
@@ -164,14 +167,17 @@ def predictions(given: Evidence) -> list[str]:
 
 
 def _moves_to_values(given: Evidence) -> Bools:
-    """Mask of counterfactuals whose moves all end at a known value; a black box may refuse others."""
+    """Mask of counterfactuals whose moves all end at a known value.
+
+    A black box may refuse others.
+    """
     usable = np.ones(len(given.at), dtype=np.bool_)
     usable[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
     return usable
 
 
 def _lead(given: Evidence, which: Longs) -> Floats:
-    """Lead of the target's score over the next class, plus a rounding tolerance."""
+    """Lead of the target's score, plus a rounding tolerance."""
     model = given.engine.model
     scores = given.engine.scores(given.after[which])
     target = given.target_code[which]

@@ -1,4 +1,4 @@
-"""Check the thresholds: count them again from the moves, and repeat the selection."""
+"""Check the thresholds: count them again, and repeat the selection."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _described(table: ThresholdTable) -> tuple[Any, ...]:
 
 
 def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
-    """Column names that occur neither in the table nor in the black box."""
+    """Column names unknown to both the table and the black box."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
     nobody_named = not any(one.name for one in stated.columns or ())
     return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]

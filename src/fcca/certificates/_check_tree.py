@@ -83,7 +83,10 @@ def tree_on_thresholds(given: Evidence) -> list[str]:
 
 
 def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
-    """Weight of each class in each node; None if the tree has other classes."""
+    """Weight of each class in each node.
+
+    Returns None if the tree has other classes.
+    """
     tree = given.tree
     position = {typed_label(one): k for k, one in enumerate(tree.classes)}
     code = np.array([position.get(typed_label(one), -1) for one in given.training_labels.tolist()], dtype=np.int64)
@@ -108,7 +111,7 @@ def _of_classes(given: Evidence) -> list[str]:
 
 
 def _of_columns(given: Evidence) -> list[str]:
-    """Check that the columns are those of the rows and the black box."""
+    """Check that the columns match the rows and the black box."""
     own, names, tree = given.search.columns, column_names(given.rows.X), given.tree
     plain = Columns.numbers(len(given.stated.columns), names) if own is None else own
     problems = []
@@ -268,7 +271,10 @@ def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def best_tree(given: Evidence) -> list[str] | str:
-    """Search again for the best tree; return problems, or a sentence on what was confirmed."""
+    """Search again for the best tree.
+
+    Returns problems, or a sentence on what was confirmed.
+    """
     stated, proof, time_limit = given.stated, given.stated.proof, given.effort.time_limit
     B = given.kept.binarize(given.table)
     requested = {name: getattr(stated.parameters, name) for name in ("max_depth", *TREE_LIMITS)}

@@ -1,4 +1,4 @@
-"""The evidence of all checks: rows, black box, and the certificate as arrays."""
+"""The evidence of all checks: rows, black box and certificate."""
 
 from __future__ import annotations
 
@@ -53,13 +53,19 @@ def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
 
 
 def typed_label(label: Any) -> tuple[str, Any]:
-    """A label with its type, for comparisons: True differs from 1, but 1.0 does not."""
+    """A label with its type, for comparisons.
+
+    True differs from 1, but 1.0 does not.
+    """
     plain = plain_label(label) if isinstance(label, str | int | float | np.generic) else label
     return type(plain).__name__, plain
 
 
 def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
-    """Positions of rows among known ones; raise NotChecked with the reason for an unknown row."""
+    """Positions of rows among known ones.
+
+    Raises NotChecked with the reason for an unknown row.
+    """
     if not np.isin(rows, known).all():
         raise NotChecked(reason)
     order = np.argsort(known, kind="stable")
@@ -164,7 +170,7 @@ class Evidence:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Rows that the black box predicts correctly with a confidence in the band."""
+        """Rows predicted correctly, with a confidence in the band."""
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
@@ -196,7 +202,7 @@ class Evidence:
 
     @cached_property
     def training_labels(self) -> NDArray[Any]:
-        """Training labels of the tree: the given labels or the black box's predictions."""
+        """Training labels of the tree: given labels or predictions."""
         return self.targets(self.stated.parameters.fit_to)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
@@ -204,7 +210,7 @@ class Evidence:
         return np.asarray(self.rows.y if fit_to == "labels" else self.predictions)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search again for some of the counterfactuals, with the search that found them."""
+        """Search again for some of the counterfactuals."""
         return self.engine.solve(
             self.table,
             self.at[which],
@@ -216,7 +222,7 @@ class Evidence:
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search again as in :meth:`solve`, and mark counterfactuals that break a rule as unverified."""
+        """Search again, and mark counterfactuals that break a rule as unverified."""
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
     # --- claims of the certificate, by positions in the table ---------------------------------------------------------
@@ -247,14 +253,17 @@ class Evidence:
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Per missing value that alone decides the prediction, the counterfactual of its row."""
+        """Per missing value that alone decides, the counterfactual of its row."""
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
         return _positions(rows, self.points.row, "Some moves belong to rows without a counterfactual.")
 
     def codes(self, feature: Longs, values: Sequence[Any]) -> tuple[Floats, Bools]:
-        """Encode values for the black box, NaN for missing ones; also return a mask of unknown ones."""
+        """Encode values for the black box, with NaN for missing values.
+
+        Also returns a mask of unknown values.
+        """
         codes, unknown = np.full(len(values), np.nan), np.zeros(len(values), dtype=np.bool_)
         for k, (j, value) in enumerate(zip(feature.tolist(), values, strict=True)):
             if value is None:
@@ -308,23 +317,23 @@ class Evidence:
 
     @cached_property
     def claims_flip(self) -> Bools:
-        """Counterfactuals with a status that says they flip the black box."""
+        """Counterfactuals with the status optimal or feasible."""
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Counterfactuals with a status that says the black box does not confirm them."""
+        """Counterfactuals with the status unverified."""
         unverified: Bools = self.status == "unverified"
         return unverified
 
     @cached_property
     def without_counterfactual(self) -> Bools:
-        """Rows said to have no counterfactual: infeasible or unknown."""
+        """Rows with the status infeasible or unknown."""
         return np.isin(self.status, WITHOUT_COUNTERFACTUAL)
 
     @cached_property
     def left_open(self) -> Bools:
-        """Counterfactuals with a status that says the search ended before its proof."""
+        """Counterfactuals with the status feasible or unknown."""
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property

@@ -142,7 +142,10 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
 
 
 def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
-    """Add the labels that occur, sorted by their JSON texts, and the position of each row's label."""
+    """Add the labels that occur, and the position of each row's label.
+
+    The labels are sorted by their JSON texts.
+    """
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
     listed = sorted(present, key=lambda at: texts[at])
@@ -153,7 +156,7 @@ def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[n
 
 
 def plain_label(label: Any) -> str | int | float | bool:
-    """A label as a built-in text or number; a whole number as int."""
+    """A label as a built-in text or number; whole numbers as int."""
     plain = python_label(label, "label")
     return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
@@ -195,7 +198,10 @@ def model_fingerprint(model: Model) -> str:
 
 
 def _label_text(label: Any) -> Any:
-    """A category as JSON; the category of all other labels is an object."""
+    """A category as JSON.
+
+    The category of all other labels is an object.
+    """
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 
 

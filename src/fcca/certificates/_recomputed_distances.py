@@ -13,7 +13,7 @@ N_BINS = 1024  # bins of a column's range, part of the definition of category_di
 
 @dataclass
 class NumericColumn:
-    """The present values of a numeric column and the weights of their rows."""
+    """The present values of a numeric column, with their weights."""
 
     values: Floats
     weights: Floats
@@ -39,7 +39,7 @@ class NumericColumn:
         return distinct, (middle - middle[0]) / (middle[-1] - middle[0])
 
     def binned(self) -> tuple[Floats, Floats]:
-        """Positions of equal bins, from 0 to 1, and the weight in each."""
+        """Positions of equal bins in [0, 1], and their weights."""
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)
         weights: Floats = np.bincount(bins, self.weights, minlength=N_BINS).astype(np.float64)
@@ -86,7 +86,10 @@ class RecomputedDistances:
         return distances
 
     def between(self, j: int, origin: float, landing: float) -> float:
-        """Distance of two values of a numeric column; infinite if the column is constant."""
+        """Distance of two values of a numeric column.
+
+        It is infinite if the column is constant.
+        """
         if self.scale == "rank" and self.columns[j].width > 0:
             if j not in self._ranks:
                 self._ranks[j] = self.columns[j].ranks()
@@ -104,7 +107,10 @@ class RecomputedDistances:
         return self.scale.get(j, width) if isinstance(self.scale, dict) else self.columns[j].deviation() or width
 
     def mean_of_pairs(self) -> float:
-        """Mean distance of two rows in a numeric column, to two digits; 1 without numeric columns."""
+        """Mean distance of two rows in a numeric column, to two digits.
+
+        It is 1 without numeric columns.
+        """
         means = [self._mean_of_pairs(j) for j, column in enumerate(self.columns) if column.width > 0]
         return float(f"{np.mean(means):.2g}") if means else 1.0
 
@@ -124,7 +130,10 @@ class RecomputedDistances:
 
 
 def _median(values: Floats, weights: Floats) -> float:
-    """Weighted median; the mean of the two middle values if half of the weight ends between them."""
+    """Weighted median.
+
+    It is the mean of the two middle values if half of the weight ends between them.
+    """
     order = np.argsort(values, kind="stable")
     upto = np.cumsum(weights[order]) / weights.sum()
     lower, upper = np.argmax(upto >= 0.5 - 1e-12), np.argmax(upto > 0.5 + 1e-12)

@@ -55,7 +55,10 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """The sets of a column and their members; the last line is for missing values."""
+    """The sets of a column and their members.
+
+    The last line is for missing values.
+    """
     conditions = np.array([at for at in np.flatnonzero(feature == j).tolist() if codes[at] is not None], dtype=np.intp)
     member = np.zeros((n + 1, len(conditions)), dtype=np.int8)
     for k, at in enumerate(conditions.tolist()):

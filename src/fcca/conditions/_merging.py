@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def leaders(threshold: Floats, count: Floats, tolerance: float) -> NDArray[np.int64]:
-    """Position of the threshold that each threshold of a column is merged into.
+    """Position of the threshold that absorbs each threshold of a column.
 
     The most crossed threshold absorbs all that are closer than the tolerance. Then the most crossed of the rest does so,
     and so on. No two remaining thresholds are closer than the tolerance.

@@ -1,4 +1,4 @@
-"""The text of a condition, and the canonical side of a set of categories."""
+"""Texts of conditions, and codes of sets of categories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Codes = tuple[int, ...]
 
 
 def label_in_words(label: Any) -> str:
-    """Text of a category in a condition: numbers as they are, everything else in quotes."""
+    """Text of a category, in quotes unless it is a number."""
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, Real):
@@ -37,7 +37,10 @@ def condition_in_words(name: str, kind: str, threshold: float, labels: Sequence[
 def negation_in_words(
     name: str, kind: str, threshold: float, labels: Sequence[Any] | None, *, may_be_missing: bool = False
 ) -> str:
-    """Text of the negation of a condition, with "or missing" for numbers that may be missing."""
+    """Text of the negation of a condition.
+
+    For numbers that may be missing, it ends in "or missing".
+    """
     text = _in_words(name, kind, threshold, labels, ("≤", "≠", "not in", "is not missing"))
     return f"{text} or missing" if kind == "cut" and may_be_missing else text
 
@@ -52,9 +55,9 @@ def _in_words(name: str, kind: str, threshold: float, labels: Sequence[Any] | No
 
 
 def smaller_side(codes: Iterable[int], n_categories: int) -> Codes:
-    """The smaller of a set and its complement, sorted; of two equals, the one without 0.
+    """The smaller of a set and its complement, sorted.
 
-    Both make the same split, so one of them represents it.
+    Both make the same split, so one of them represents it. Of two equals, the one without 0 does.
     """
     inside = sorted(set(codes))
     if 2 * len(inside) < n_categories or (2 * len(inside) == n_categories and inside[0] != 0):

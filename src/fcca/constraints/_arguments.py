@@ -17,7 +17,7 @@ def checked_name(rule: str, name: Any) -> str:
 
 
 def checked_number(rule: str, argument: str, value: Any) -> float:
-    """Check that a value is a finite number and return it as float."""
+    """Check that a value is a finite number and return it."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise InvalidInputError(f"{rule}: {argument} must be a finite number, got {value!r}.")
     return float(value)

@@ -1,4 +1,4 @@
-"""Numbers with bounds: fixed, as shares of the row's value, or on the change."""
+"""Numbers with bounds: fixed, relative, or on the change."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bounds(OneColumn):
-    """This number is between ``low`` and ``high`` once it changes; None is an open end.
+    """This number is between ``low`` and ``high`` once it changes.
 
-    With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most 20 % down or up. The
-    value
+    None is an open end. With ``relative=True``, both are shares of the row's absolute value: -0.2 and 0.2 allow at most 20
+    % down or up. The value
     -10 may then move between -12 and -8. ``by=(-5, 5)`` bounds the change instead: at most 5 down or up.
     """
 
@@ -58,7 +58,10 @@ class Bounds(OneColumn):
         self._set(name=name, relative=bool(relative), **ends)
 
     def ends(self, own: Floats) -> tuple[Floats | float, Floats | float]:
-        """Lowest and highest value that each row may move to; NaN if they depend on a missing value."""
+        """Lowest and highest value that each row may move to.
+
+        They are NaN if they depend on a missing value.
+        """
         low, high = (self.low, self.high) if self.by is None else self.by
         start, unit = (own, np.abs(own)) if self.relative else (0.0 if self.by is None else own, 1.0)
         return -np.inf if low is None else start + low * unit, np.inf if high is None else start + high * unit
@@ -75,7 +78,7 @@ class Bounds(OneColumn):
         limits.bound(j, low, high)
 
     def _check_range(self, limits: LimitsBuilder, j: int, low: float, high: float) -> None:
-        """Check that the range of the data and other bounds leave values within these bounds."""
+        """Check the bounds against the data and against other bounds."""
         if low > limits.box_high[j] or high < limits.box_low[j]:
             self.refuse(
                 f"no value of {self.name!r} in the data, from {limits.training_low[j]:g} to {limits.training_high[j]:g}, is "

@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, init=False, repr=False)
 class Forbidden(OneColumn):
-    """This column does not move from one category to another, for each pair ``(from, to)``."""
+    """This column makes none of the moves in the pairs ``(from, to)``."""
 
     pairs: tuple[tuple[Any, Any], ...]
 
@@ -62,7 +62,10 @@ class Forbidden(OneColumn):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Allowed(OneColumn):
-    """This column moves only from a category to those listed for it; other categories stay."""
+    """This column moves only from a category to those listed for it.
+
+    Other categories stay.
+    """
 
     moves: tuple[tuple[Any, tuple[Any, ...]], ...]
 

@@ -23,7 +23,7 @@ def compile_rules(
     *,
     is_binary: Bools | None = None,
 ) -> Limits:
-    """Compile rules into bounds, grids, costs and rows for the points of a table.
+    """Compile rules into limits for the points of a table.
 
     Parameters
     ----------
@@ -99,7 +99,10 @@ class LimitsBuilder:
         self._first: dict[tuple[str, int], Constraint] = {}
 
     def earlier(self, subject: str, j: int, rule: Constraint) -> Constraint | None:
-        """The first rule on a column's subject, such as its grid; None if it is this rule."""
+        """The first rule on a column's subject, such as its grid.
+
+        Returns None if it is this rule.
+        """
         first = self._first.setdefault((subject, j), rule)
         return None if first is rule else first
 

@@ -80,7 +80,7 @@ class Constraint(ABC):
 
     @abstractmethod
     def compile(self, limits: LimitsBuilder) -> None:
-        """Add the rule to the limits of some points, for all points at once.
+        """Add the rule to the limits, for all points at once.
 
         Raises
         ------
@@ -89,10 +89,10 @@ class Constraint(ABC):
         """
 
     def finish(self, limits: LimitsBuilder) -> None:  # noqa: B027, optional
-        """Complete the rule after all rules were compiled, and check it against them."""
+        """Complete and check the rule after all rules were compiled."""
 
     def violations(self, columns: Columns, table: Floats) -> Iterator[Violation]:
-        """Find rows that break the rule by their values alone, changed or not."""
+        """Find rows whose values break the rule, changed or not."""
         yield from ()
 
     def holds(self, change: Change) -> Bools:
@@ -108,7 +108,7 @@ class Constraint(ABC):
     @classmethod
     @abstractmethod
     def from_yaml(cls, node: YamlNode) -> list[Constraint]:
-        """Read the rules that stand under the key ``yaml_key``."""
+        """Read the rules under the key ``yaml_key``."""
 
     # --- used by other rooms ----------------------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class ListOfColumns(Constraint, abstract=True):
 
 
 def check_rules(rules: Iterable[Any]) -> tuple[Constraint, ...]:
-    """Check a list of rules, or a single rule, and return a tuple."""
+    """Check a rule or a list of rules, and return a tuple."""
     if isinstance(rules, Constraint):
         return (rules,)
     if isinstance(rules, str) or not isinstance(rules, Iterable):

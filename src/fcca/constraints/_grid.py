@@ -44,7 +44,7 @@ class _OnGrid(Constraint, abstract=True):
                 self._check_range(low, high, finest)
 
     def _check_range(self, low: float, high: float, finest: float) -> None:
-        """Check that the step is not too fine, and that the grid has a value between two ends."""
+        """Check the step, and find a grid value in the range."""
         if self.step < finest:
             self.refuse(
                 f"a step of {self.step:g} is too fine for this column. Use a step of at least {finest:.1g}, or leave out "
@@ -76,7 +76,7 @@ class Integer(_OnGrid, ListOfColumns):
 
 @dataclass(frozen=True, repr=False)
 class Grid(_OnGrid, OneColumn):
-    """This number is ``origin`` plus a whole multiple of ``step`` once it changes."""
+    """Once it changes, this number is ``origin`` plus a multiple of ``step``."""
 
     step: float = 1.0
     origin: float = 0.0

@@ -28,7 +28,10 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Implies(Constraint):
-    """If one column rises or falls, another must do so too: ``Implies("education rises", "age rises")``."""
+    """If one column rises or falls, another must rise or fall too.
+
+    For example, ``Implies("education rises", "age rises")``.
+    """
 
     condition: str
     consequence: str

@@ -1,4 +1,4 @@
-"""Compiled rules: bounds, grids, costs and rows for the points of a search."""
+"""Compiled rules: bounds, grids, costs and sums for some points."""
 
 from __future__ import annotations
 
@@ -72,7 +72,10 @@ class Limits:
 
     @property
     def has_rules_between(self) -> bool:
-        """True if there are rules between columns; a group does not count as one."""
+        """True if there are rules between columns.
+
+        A group does not count as one.
+        """
         return self.max_changes is not None or bool(self.linear or self.implications)
 
     @property
@@ -105,7 +108,7 @@ class Limits:
 
 
 def limits_for(limits: Limits | None, points: NDArray[np.integer[Any]], frozen: Bools | None = None) -> Limits | None:
-    """Limits of some of the points, in this order, with further values frozen."""
+    """Limits of some of the points, with further values frozen."""
     if limits is None:
         return None if frozen is None else Limits(frozen=frozen)
     mine = limits.of_points(points)

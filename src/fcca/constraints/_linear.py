@@ -1,4 +1,4 @@
-"""Sums of columns with an upper limit, as coefficients or as a formula."""
+"""Sums of columns with an upper limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Sums(Constraint, abstract=True):
         limits.between.append((self, at))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Add the sums, and check that some values within data range and bounds keep them."""
+        """Add the sums, and check that some values can keep them."""
         for linear in self.linear:
             index, factor = linear.positions(limits.columns), np.array([a for _, a in linear.coefficients])
             # A value that does not move may be outside the bounds.
@@ -61,7 +61,10 @@ class _Sums(Constraint, abstract=True):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Linear(_Sums):
-    """The sum of the columns times their coefficients is at most ``upper``, once one of them changes."""
+    """The sum of columns times coefficients is at most ``upper``.
+
+    The rule applies once one of its columns changes.
+    """
 
     coefficients: tuple[tuple[str, float], ...]
     upper: float = 0.0
@@ -97,10 +100,10 @@ class Linear(_Sums):
 
 @dataclass(frozen=True, repr=False)
 class Rule(_Sums):
-    """A formula such as ``"a <= b"`` or ``"x + 2*y <= 10"`` holds, once one of its columns changes.
+    """A formula of columns holds, such as ``"a <= b"`` or ``"x + 2*y <= 10"``.
 
-    The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a name in backticks if it has characters other than
-    letters, digits, ``_`` and ``.``.
+    The rule applies once one of its columns changes. The comparisons are ``<=``, ``>=`` and ``==``, also in chains. Put a
+    name in backticks if it has characters other than letters, digits, ``_`` and ``.``.
     """
 
     text: str
@@ -113,7 +116,10 @@ class Rule(_Sums):
 
     @property
     def linear(self) -> tuple[Linear, ...]:
-        """The formula as sums with an upper limit; an equation is two of them."""
+        """The formula as sums with an upper limit.
+
+        An equation is two of them.
+        """
         return _parsed(self.text)
 
     @property

@@ -1,4 +1,4 @@
-"""Find a name or a category among the known ones, or suggest the closest."""
+"""Find a name or a category, or suggest the closest one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def code_of(label: Any, categories: Sequence[Any]) -> int | None:
-    """The code of a category by its label or the label's text; None without exactly one match."""
+    """The code of a category by its label or the label's text.
+
+    Returns None without exactly one match.
+    """
     found = [code for code, one in enumerate(categories) if _same(one, label)]
     if not found and isinstance(label, str):
         found = [code for code, one in enumerate(categories) if _reads_like(one, label)]
@@ -35,7 +38,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_like(one: Any, text: str) -> bool:
-    """Compare a label that is not a text with a text, because YAML rules hold only texts."""
+    """Compare a number or a boolean with a text from YAML."""
     if isinstance(one, str):
         return False
     if isinstance(one, Real) and not isinstance(one, bool):

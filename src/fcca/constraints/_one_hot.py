@@ -17,9 +17,9 @@ from fcca.tables import Columns
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneHot(ListOfColumns):
-    """Exactly one of these columns of 0 and 1 is 1, once one of them changes.
+    """Exactly one of these columns is 1, and the others are 0.
 
-    A switch counts and costs as one change.
+    The rule applies once one of them changes. A switch counts and costs as one change.
     """
 
     lands_on = "any"
@@ -47,7 +47,7 @@ class OneHot(ListOfColumns):
             limits.groups.append(tuple(members))
 
     def finish(self, limits: LimitsBuilder) -> None:
-        """Freeze the members that may not switch. The searches look at ``frozen`` alone."""
+        """Freeze the members that may not switch."""
         members = self.positions(limits.columns)
         for rule, others in limits.between:
             for j in set(others) & set(members):

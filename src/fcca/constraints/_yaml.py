@@ -1,4 +1,4 @@
-"""Read rules from YAML, with errors that name the key and the line."""
+"""Read rules from YAML, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class YamlNode:
         return parts
 
     def one_or_more(self, expected: str) -> list[YamlNode]:
-        """Parts of a list, or the node itself if it is a text."""
+        """Parts of a list, or the node itself for a text."""
         return [self] if self.is_scalar else self.sequence(expected)
 
     def text(self, expected: str = "a name") -> str:

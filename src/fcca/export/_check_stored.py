@@ -1,4 +1,4 @@
-"""Check loaded objects before they are used, because a file may hold anything."""
+"""Check loaded objects before they are used."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def _require(holds: Any, what: str) -> None:
 
 
 def _array(given: Any, kinds: str, shape: tuple[int, ...], what: str) -> None:
-    """Check the type and shape of an array; NaN and infinity are allowed."""
+    """Check the type and shape of an array.
+
+    NaN and infinity are allowed.
+    """
     _require(isinstance(given, np.ndarray) and given.dtype.kind in kinds and given.shape == shape, f"{what} of a wrong kind")
 
 
@@ -153,7 +156,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:
-    """Check that category codes of moves are in the range of their column."""
+    """Check that category codes of moves are in range."""
     for j, column in enumerate(columns):
         if column.categories is None:
             continue

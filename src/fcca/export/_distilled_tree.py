@@ -276,7 +276,10 @@ class DistilledTree:
 
 
 def as_distilled(tree: Any) -> DistilledTree:
-    """The DistilledTree of a fitted classifier; a DistilledTree is returned as it is."""
+    """The DistilledTree of a fitted classifier.
+
+    A DistilledTree is returned as it is.
+    """
     if isinstance(tree, DistilledTree):
         return tree
     if not isinstance(tree, FCCAClassifier):

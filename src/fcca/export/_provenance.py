@@ -1,4 +1,4 @@
-"""The provenance of a tree: versions, parameters and counts, without dates or paths."""
+"""The provenance of a tree: versions, parameters and counts."""
 
 from __future__ import annotations
 

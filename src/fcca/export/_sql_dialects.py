@@ -25,7 +25,7 @@ NAME_SHOWN = 80
 
 
 class Dialect:
-    """The default dialect: NaN equals NaN, and texts are compared under a collation."""
+    """The default dialect: NaN equals NaN, and texts have a collation."""
 
     name: ClassVar[str]
     longest: ClassVar[int | None] = None  # longest name, in characters
@@ -105,7 +105,7 @@ class Dialect:
     # --- sources -------------------------------------------------------------------------------------------------------
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """A join that computes a value once per row, as a column ``value``.
+        """A join that computes a column ``value`` once per row.
 
         The column belongs to a separate source, so its name cannot collide with a column of the table.
         """
@@ -118,7 +118,7 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """A key that is equal for names that the database does not distinguish."""
+        """A key that is equal for names the database cannot distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
@@ -132,7 +132,7 @@ class Dialect:
         return None
 
     def check_name(self, name: str, what: str, advice: str, *, is_column: bool = True) -> str:
-        """Return the name, or raise an error with the reason why it is not allowed."""
+        """Check a name and return it; the error gives the reason."""
         trouble = self.trouble_with(name, is_column=is_column)
         if trouble:
             shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
@@ -158,7 +158,7 @@ class Postgres(Dialect):
     name = "postgres"
 
     def _one_row(self, value: Expression) -> Expression:
-        """A subquery with an offset, which keeps the planner from repeating the expression."""
+        """A subquery with an offset, so the planner does not repeat it."""
         return super()._one_row(value).this.offset(0).subquery()
 
     def same_name(self, name: str) -> str:
@@ -233,7 +233,7 @@ class BigQuery(Dialect):
 
 
 class WithoutNaN(Dialect):
-    """A database without NaN and booleans: true and false are 1 and 0."""
+    """A database without NaN, and with 1 and 0 for booleans."""
 
     def number(self, column: Expression) -> Expression:
         return self.double(column)
@@ -246,7 +246,7 @@ class WithoutNaN(Dialect):
 
 
 class SQLite(WithoutNaN):
-    """SQLite: a column holds values of any type, and NaN is stored as NULL.
+    """SQLite: columns hold any type, and NaN is stored as NULL.
 
     SQLite may read a number in a statement as the float next to it. Such numbers are written as ratios.
     """
@@ -261,7 +261,10 @@ class SQLite(WithoutNaN):
             yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """A join with a table function, which can use the columns of the table; a subquery cannot."""
+        """A join with a table function.
+
+        Unlike a subquery, it can use the columns of the table.
+        """
         row = exp.Anonymous(this="JSON_ARRAY", expressions=[value])
         function = exp.Anonymous(this="JSON_EACH", expressions=[row])
         return exp.Join(this=exp.Table(this=function, alias=alias_of_source(name)), kind="CROSS")
@@ -280,7 +283,10 @@ class SQLite(WithoutNaN):
 
 
 class TSQL(WithoutNaN):
-    """SQL Server: no NaN, no infinity; comparisons ignore trailing blanks and mostly case."""
+    """SQL Server: no NaN, no infinity.
+
+    Comparisons ignore trailing blanks and mostly case.
+    """
 
     name = "tsql"
     longest = 128
@@ -366,16 +372,19 @@ def shortest(value: float) -> str:
 
 
 def with_exponent(value: float) -> str:
-    """The shortest decimal without a sign and with an exponent, a float in every dialect."""
+    """The absolute value as the shortest decimal with an exponent.
+
+    Every dialect reads it as a float.
+    """
     text = shortest(abs(value)).removesuffix(".0")
     return text if "e" in text else f"{text}e0"
 
 
 def is_read_exactly(value: float) -> bool:
-    """True if any parser that multiplies or divides once reads this float exactly.
+    """True if every parser reads this decimal as the same float.
 
-    Digits and power of ten must themselves be floats. A result that is first rounded to 64 bits, as in the long doubles of
-    some processors, must round to the same float.
+    This covers every parser that multiplies or divides once. Digits and power of ten must themselves be floats. A result
+    that is first rounded to 64 bits, as in the long doubles of some processors, must round to the same float.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:
@@ -391,7 +400,7 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """A float as a whole number times or divided by powers of two, all exact."""
+    """A float as an exact ratio of a whole number and powers of two."""
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:

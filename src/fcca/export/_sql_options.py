@@ -1,4 +1,4 @@
-"""Options of to_sql, without imports, so the command line can list them quickly."""
+"""Options of to_sql; this module imports nothing, to load quickly."""
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark")
 FORMS = ("select", "case")

@@ -53,7 +53,7 @@ class Writer:
         return self._by_leaf(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
-        """The share of a class in the training weight of a row's leaf."""
+        """The share of a class in a row's leaf."""
         share = self.tree.structure.probability
         return self._by_leaf(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
@@ -78,16 +78,20 @@ class Writer:
         return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """1 for rows whose bins are NULL, 0 for others; None if no value is refused.
+        """1 for rows whose bins are NULL, 0 for other rows.
 
         It is computed once per row. If each bin repeated it, the query would grow with the square of the number of columns.
+        Returns None if no value is refused.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
         return _case(refusals, exp.Literal.number(0)) if refusals else None
 
     def _by_leaf(self, write: Callable[[int], Expression]) -> Expression:
-        """The value that ``write`` gives for a row's leaf; NULL for refused rows."""
+        """The value that ``write`` gives for a row's leaf.
+
+        It is NULL for refused rows.
+        """
         *first, (_, last) = _leaves(self.tree)
         whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
         return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
@@ -133,7 +137,10 @@ class Writer:
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """A column as a number; NULL for a missing value unless missing values are refused."""
+        """A column as a number.
+
+        It is NULL for a missing value unless missing values are refused.
+        """
         if self.tree.takes_missing:
             return self.dialect.number(self.column(j))
         return self.dialect.double(self.column(j))
@@ -174,7 +181,7 @@ class Writer:
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """The leaves from right to left, with the conditions that lead to them."""
+    """The leaves from right to left, with their conditions."""
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
@@ -187,7 +194,7 @@ def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
 
 
 def _without_implied(conditions: list[Condition]) -> list[Condition]:
-    """Keep only the highest of several cuts of a column, which implies the others."""
+    """Drop cuts that a higher cut of the column implies."""
     highest: dict[int, float] = {}
     for one in conditions:
         if one.kind == "cut":
@@ -197,7 +204,10 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
 
 
 def kept_conditions(tree: DistilledTree) -> list[Condition]:
-    """All conditions that the tree could choose from, or only those that it tests if the others are unknown."""
+    """All conditions that the tree could choose from.
+
+    For a document of version 1, these are only the conditions that it tests.
+    """
     if tree.thresholds is not None:
         return conditions_in(tree.thresholds)
     tested = {test for test in tree.tests if test is not None}
@@ -240,9 +250,10 @@ def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
 
 
 def laid_out(expression: Expression, dialect: Dialect) -> str:
-    """The text of an expression, indented unless that could change a name or a text.
+    """The text of an expression, indented if that is safe.
 
-    While sqlglot indents, it replaces line breaks in texts by placeholders. Some versions do not do so for names.
+    While sqlglot indents, it replaces line breaks in texts by placeholders. Some versions do not do so for names. Then
+    indentation could change a name or a text.
     """
     names = {str(one.this) for one in expression.find_all(exp.Identifier)}
     texts = {str(one.this) for one in expression.find_all(exp.Literal, exp.National)}

@@ -51,8 +51,8 @@ def to_onnx(classifier: Any) -> bytes:
         number.
 
         The classifier refuses rows with an infinite number, an unknown category, or a missing value if no training row had
-        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty text (``"<refused>"`` if that is a
-        class), or -1 (the smallest int64 that is not a class, if -1 is a class).
+        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty text or -1. If these are classes, it
+        is ``"<refused>"`` or the smallest int64 that is not a class.
 
         The model of a tree with one leaf takes the first column of the table, to count the rows. An output with the name of
         an input gets the suffix ``_``. The metadata describe the model in JSON: ``fcca.inputs`` (name, type, missing
@@ -158,7 +158,7 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """The type of the labels, the classes plus the label for refused rows, and that label."""
+    """Type of the labels, all labels, and the one for refused rows."""
     kind = _kind(classes, "classes")
     if kind == "float64":
         return kind, [*classes, float("nan")], "NaN"
@@ -167,7 +167,7 @@ def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
 
 
 def _kind(labels: Sequence[Label], what: str) -> str:
-    """``string`` for texts, ``int64`` for whole numbers and booleans, ``float64`` for other numbers."""
+    """Type of labels: ``string``, ``int64`` (also for booleans) or ``float64``."""
     numbers = [label for label in labels if not isinstance(label, str)]
     if not numbers:
         return "string"
@@ -204,7 +204,10 @@ def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
 
 
 def _check_unicode(tree: DistilledTree) -> None:
-    """Check that all texts are valid Unicode; JSON and Python allow lone surrogates."""
+    """Check that all texts are valid Unicode.
+
+    JSON and Python allow lone surrogates.
+    """
     asked = [label for j in tree.asked for label in tree.columns[j].categories or ()]
     for text in (tree.fcca_version, *tree.columns.names, *tree.classes, *asked):
         try:
@@ -243,7 +246,10 @@ class _Graph:
         return name
 
     def whole(self, *values: int) -> str:
-        """A constant of a few whole numbers; the same values share one constant."""
+        """A constant of a few whole numbers.
+
+        The same values share one constant.
+        """
         if values not in self.known:
             self.known[values] = self.constant(np.array(values, dtype=np.int64))
         return self.known[values]
@@ -289,7 +295,7 @@ class _Graph:
 
 
 def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
-    """The leaf of every row, and a mask of refused rows or None."""
+    """The leaf of every row, and a mask of refused rows."""
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
     node = graph.add("ConstantOfShape", graph.add("Shape", inputs[0].name), value=zero)
@@ -325,7 +331,7 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 
 
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The nodes that test a numeric column, their conditions, and a mask of refused rows."""
+    """Nodes that test a numeric column, their conditions, and refused rows."""
     nodes = tree.structure
     gaps = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
@@ -340,9 +346,9 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The same as :func:`_numbers` for a column of categories, by a table of conditions per category.
+    """The same as :func:`_numbers`, for a column of categories.
 
-    The last two rows of the table are for a missing value and for an unknown category.
+    A table has the conditions of each category. Its last two rows are for a missing value and for an unknown category.
     """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
     n, last = len(labels), len(tests)
@@ -357,7 +363,10 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """The code of a category; n for a missing value, n + 1 for an unknown category."""
+    """The code of a category.
+
+    It is n for a missing value, and n + 1 for an unknown category.
+    """
     n = len(labels)
     if one.kind == "string":
         keys, codes = [*labels, one.missing], list(range(n + 1))
@@ -379,7 +388,10 @@ def _add_outputs(
     labels: NDArray[Any],
     outputs: dict[str, str],
 ) -> None:
-    """Look up label, probabilities and leaf; the last row is for refused rows."""
+    """Look up label, probabilities and leaf.
+
+    The last row is for refused rows.
+    """
     nodes = tree.structure
     leaves = tree.leaves
     place = np.zeros(len(nodes.feature), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Write a tree as rules in JSON, one per leaf, for other programs."""
+"""Write a tree as rules in JSON, one per leaf."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def to_rules(classifier: Any) -> str:
         categories, or null for numbers; whether values may be missing), ``missing_values`` (whether rows may have missing
         values), ``rules`` and ``certificate``. :func:`fcca.export.schema` returns its JSON Schema.
 
-        A rule has the number of its ``leaf``, its ``conditions``, its ``class``, the ``shares`` and the training ``weight``
-        of all classes, the number of training ``rows``, and its text ``in_words``. A rule holds if all of its conditions
-        hold:
+        A rule has the number of its ``leaf``, its ``conditions``, its ``class`` and its text ``in_words``. It also has the
+        ``shares`` and the training ``weight`` of all classes, and the number of training ``rows``. A rule holds if all of
+        its conditions hold:
 
         - ``{"kind": "cut", "column": 0, "operator": ">", "threshold": 1.5, "missing": false}``, or ``"<="``: compared in
           float64;

@@ -28,7 +28,7 @@ def to_sql(
     prefix: str = "",
     numbered: bool = False,
 ) -> str:
-    """Write the tree as SQL: a query that adds predictions, or an expression.
+    """Write the tree as SQL: a query or an expression.
 
     Predictions equal those of the classifier, also at the thresholds and one float beside them. Numbers are compared as
     64-bit floats, and texts character by character, whatever the collation. NULL and NaN are missing values. If the
@@ -198,7 +198,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
 
 
 def _source_of_refusals(table: str, dialect: Dialect) -> str:
-    """A name for the source that marks refused rows, different from the table's name."""
+    """A name for the source that marks refused rows."""
     name = "refused"
     while dialect.same_name(name) == dialect.same_name(table):
         name += "_"

@@ -1,4 +1,7 @@
-"""Solve small linear programs to the last digits of float64, with a proof independent of the solver."""
+"""Solve small linear programs to the last digits of float64.
+
+The proof of the optimum does not depend on the solver.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def least_sum(cost: Floats, rows: Floats, least: Floats, high: Floats, *, more: 
 
 
 def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: Floats) -> LeastSum:
-    """Solve a program with one row: use columns by rising cost per gain, each as far as needed."""
+    """Solve a program with one row.
+
+    Columns are used by rising cost per gain, each as far as needed.
+    """
     x = np.zeros(len(cost))
     missing, price = least + more, 0.0
     useful = np.flatnonzero(row > 0)
@@ -67,10 +73,10 @@ def _steepest_first(cost: Floats, row: Floats, least: float, more: float, high: 
 
 
 def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floats, slack: Floats) -> LeastSum | None:
-    """Solve a program with several rows by iterative refinement: solve for the magnified residual until it vanishes.
+    """Solve a program with several rows by iterative refinement.
 
-    Any non-negative prices of the rows prove a lower bound: the value of the rows at these prices plus the minimum of the
-    reduced costs over the columns.
+    Each round solves for the magnified residual, until it vanishes. Any non-negative prices of the rows prove a lower bound.
+    It is the value of the rows at these prices plus the minimum of the reduced costs over the columns.
     """
     size = np.abs(rows).max(axis=1)
     rows, least, more, slack = rows / size[:, None], least / size, more / size, slack / size

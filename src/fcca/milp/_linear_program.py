@@ -1,4 +1,4 @@
-"""The mixed-integer program of one point of a linear model: changes, costs and rules.
+"""The mixed-integer program of one point of a linear model.
 
 Every column of the program is part of a change of the row. A binary column opens a change: a number moves, a category is
 entered, a missing number is filled in, or a group switches. A continuous column is the distance of a number from the start
@@ -49,7 +49,7 @@ class Leg(NamedTuple):
 
 @dataclass
 class ChangeColumns:
-    """One change: a number, a missing number, a column of categories or a group."""
+    """A change of a number, a category or a group."""
 
     columns: list[int]
     switches: list[int]  # at most one is 1, and then the change is made; empty for a number that needs no switch
@@ -139,7 +139,7 @@ class LinearProgram:
     def _add_amount(
         self, j: int, sign: int, start: float, border: float, steps: int | None, price: float, switch: int
     ) -> tuple[tuple[int, float], ...]:
-        """Add columns for the amount beyond the start: a distance, or binary digits of steps."""
+        """Add columns for a distance, or for binary digits of steps."""
         slope, unit = self.task.model.coef[:, j] * sign, float(self.task.width[j])
         if steps is None:
             span = abs(border - start) / unit
@@ -202,7 +202,7 @@ class LinearProgram:
         self._open(unit)
 
     def _add_missing(self, j: int) -> None:
-        """Add the change that fills in a missing number, starting near the median."""
+        """Add the change that fills in a missing number."""
         task = self.task
         low, high = float(self.low[j]), float(self.high[j])
         if not task.limits.may_fill(j) or not low <= high:
@@ -260,7 +260,10 @@ class LinearProgram:
         self._open(unit)
 
     def _open(self, unit: ChangeColumns) -> None:
-        """Register a change: its columns are 0 unless it is open, and at most one switch is 1."""
+        """Register a change.
+
+        Its columns are 0 unless it is open, and at most one switch is 1.
+        """
         unit.columns = [*unit.switches, *(column for leg in unit.legs for column, _ in leg.amount)]
         if not unit.columns:
             return
@@ -320,7 +323,10 @@ class LinearProgram:
                     self._rows.append(([*terms, *moved], 0.0, size))
 
     def _add_implication(self, cause: tuple[int, bool], effect: tuple[int, bool]) -> None:
-        """Add an implication between two directions; the second number moves at least to its next training value."""
+        """Add an implication between two directions.
+
+        The second number moves at least to its next training value.
+        """
         moved = self._goes.get(cause, [])
         if not moved:
             return

@@ -1,4 +1,4 @@
-"""Counterfactuals of linear models by a mixed-integer program for each point and class.
+"""Counterfactuals of linear models by mixed-integer programs.
 
 HiGHS satisfies rows and integrality only to 1e-6, so its solutions are not used directly. The choices are rounded to 0 and
 1. With fixed choices, the distances are a small linear program, which is solved to the last digits with its own proof. Then
@@ -34,7 +34,7 @@ MOST_NUDGES = 16
 
 
 class LinearAim:
-    """The goal that one class wins by a margin: ``gains @ x >= needed`` for the columns x."""
+    """The goal that a class wins by a margin: ``gains @ x >= needed``."""
 
     def __init__(self, program: LinearProgram, scores: Floats, target: int, margin: float, boundary: float) -> None:
         self.program, model = program, program.task.model
@@ -95,7 +95,10 @@ class LinearAim:
             yield spent, gained
 
     def finished(self, choices: Floats) -> tuple[Floats | None, float]:
-        """Complete the choices to all columns at the least cost, with a bound; infinite if impossible."""
+        """Complete the choices to all columns at the least cost.
+
+        Also returns a lower bound, which is infinite if the choices cannot be completed.
+        """
         program = self.program
         x = np.where(program.integral, choices, 0.0)
         fixed = float(program.cost @ x)
@@ -169,7 +172,7 @@ class LinearSearch:
         self.task, self.boundary = task, boundary
 
     def solve(self, i: int, row: Floats, own_class: int, target: int, margin: float, deadline: float) -> Outcome:
-        """Find the cheapest change of a row to the target, or to any other class."""
+        """Find the cheapest change to the target, or to any other class."""
         program = LinearProgram(self.task, i, row)
         scores = self.task.model.scores(row[None, :])[0]
 
@@ -179,7 +182,10 @@ class LinearSearch:
         return cheapest_class(scores, own_class, target, towards)
 
     def _towards(self, aim: LinearAim, cutoff: float, deadline: float) -> Outcome:
-        """Find the cheapest change to one class; infeasible if every change costs more than ``cutoff``."""
+        """Find the cheapest change to one class.
+
+        The outcome is infeasible if every change costs more than ``cutoff``.
+        """
         program, best = aim.program, Outcome()
         if aim.is_met:
             return Outcome(OPTIMAL, 0.0)
@@ -231,7 +237,7 @@ class LinearSearch:
         return OBJECTIVE_SCALE / dearest if dearest > 0 else 1.0
 
     def _constraints(self, aim: LinearAim, cutoff: float) -> list[LinearConstraint]:
-        """The rows, scaled up so that the tolerances of HiGHS are relatively small."""
+        """The rows, scaled to sizes far above the tolerances of HiGHS."""
         program = aim.program
         found = []
         if len(program.openings):
@@ -254,9 +260,9 @@ class LinearSearch:
         return LinearConstraint(row[None, :], -np.inf, np.count_nonzero(taken) - 1)
 
     def _moves(self, program: LinearProgram, x: Floats) -> tuple[tuple[int, float], ...] | None:
-        """Landings of the moves; sums that exceed a limit by rounding are reduced by a few floats.
+        """Landings of the moves.
 
-        None if no value of such a sum can be reduced.
+        Sums that exceed a limit by rounding are reduced by a few floats. Returns None if no value can be reduced.
         """
         landings = dict(program.landings(x))
         numbers = {

@@ -1,4 +1,4 @@
-"""Results of a search: one outcome per point while it runs, arrays at the end."""
+"""Outcomes of searches, one per point or as arrays."""
 
 from __future__ import annotations
 
@@ -129,7 +129,10 @@ def solve_each(
 
 
 class Answers(NamedTuple):
-    """Outcomes as arrays, with one entry per point or per move, in the format of the core."""
+    """Outcomes as arrays, in the format of the core.
+
+    The arrays have one entry per point or per move.
+    """
 
     cost: Floats
     bound: Floats
@@ -144,7 +147,10 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome], cuts: Callable[[Longs, Codes, Floats], Floats]) -> Answers:
-        """Convert outcomes to arrays; ``cuts`` maps point, feature and landing of every move to its cut."""
+        """Convert outcomes to arrays.
+
+        ``cuts`` maps point, feature and landing of every move to its cut.
+        """
         moves = [move for outcome in outcomes for move in outcome.moves]
         n_moves = [len(outcome.moves) for outcome in outcomes]
         feature = np.array([j for j, _ in moves], dtype=np.int32)
@@ -182,7 +188,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[NDArray[np.intp], Answers]]) -> Answers:
-        """Concatenate parts, each with the positions of its points, and sort them by position."""
+        """Concatenate parts, and sort them by the given positions of their points."""
         if len(parts) == 1:
             return parts[0][1]
         values = [np.concatenate(arrays) for arrays in zip(*(answers for _, answers in parts), strict=True)]

@@ -1,4 +1,4 @@
-"""Places that a point can move to, and their costs, computed without the core.
+"""Places that a point can move to, and their costs.
 
 The cells provide the smallest and largest training value of each cell and the counts of categories. Landings and costs are
 recomputed here in numpy, so the programs are independent of the core.
@@ -25,7 +25,7 @@ GRID_ROUNDING = np.arange(-2.0, 3.0)  # quotients round: try these many steps ar
 
 
 class Unit(NamedTuple):
-    """A column, or a group of columns that switch together, with its places."""
+    """A column or a one-hot group, with its places."""
 
     columns: tuple[int, ...]
     values: Floats  # (places, columns); NaN: missing
@@ -74,7 +74,7 @@ class Places:
 
     @cached_property
     def unit_of(self) -> dict[int, tuple[int, int]]:
-        """Unit of every column that can move, and the column's position in it."""
+        """Unit of every movable column, and the column's position in it."""
         return {j: (u, at) for u, unit in enumerate(self.units) for at, j in enumerate(unit.columns)}
 
     def span(self, u: int) -> slice:
@@ -82,7 +82,10 @@ class Places:
         return slice(int(self.first[u]), int(self.first[u + 1]))
 
     def held(self, j: int) -> tuple[Floats, slice | None]:
-        """Values of a column at the places of its unit, and these places; None if it cannot move."""
+        """Values of a column at its unit's places, and these places.
+
+        For a column that cannot move, the second value is None.
+        """
         if j not in self.unit_of:
             return self.x0[j : j + 1], None
         u, at = self.unit_of[j]
@@ -177,7 +180,7 @@ class PlaceFinder:
         return Unit((j,), landing[:, None], cost, own, in_order=True).among(reached)
 
     def landings(self, i: int, j: int, x0: float) -> Floats:
-        """Landings of a number in each of its cells; NaN for unreachable cells.
+        """Landings of a number in its cells; NaN for unreachable cells.
 
         A number lands on the training value nearest to x0. In a cell without training values it lands on the middle of the
         part within box and bounds. If bounds exclude the nearest value, it lands on the bound beyond that value, or else on
@@ -213,7 +216,7 @@ class PlaceFinder:
     # --- categories and groups --------------------------------------------------------------------------------------------
 
     def _categories(self, j: int, x0: float) -> Unit:
-        """Places of a category: all that occur in training rows and that no rule forbids."""
+        """Places of a category: allowed categories that occur in training rows."""
         count = self.cells.code_count[j][:-1]  # the last entry counts missing values
         code = np.flatnonzero(count > 0)
         factor = np.ones(len(code))
@@ -238,7 +241,7 @@ class PlaceFinder:
         return found
 
     def _switches(self, group: tuple[int, ...], held: Floats, stays: Booleans) -> Unit:
-        """Places of a group, except those that change a fixed or missing column."""
+        """Places of a group, without changes of fixed or missing columns."""
         patterns = np.eye(len(group))
         changes = patterns != held
         barred = (changes & (stays | np.isnan(held))).any(axis=1)
@@ -248,7 +251,10 @@ class PlaceFinder:
 
 
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
-    """Grid value of each cell nearest to a value, the lower one of a tie; NaN without one."""
+    """Grid value of each cell nearest to a value.
+
+    The lower value wins a tie. NaN for a cell without grid values.
+    """
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)
         values = origin + (nearest[:, None] + GRID_ROUNDING) * step

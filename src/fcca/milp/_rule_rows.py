@@ -56,7 +56,10 @@ class RulesBetween:
         return self.limits.columns_between
 
     def broken(self, x0: Floats, x: Floats, n_changes: int) -> tuple[int, ...] | None:
-        """Columns of the first broken rule, all moved columns for MaxChanges; None if all rules hold."""
+        """Columns of the first broken rule, or None.
+
+        For MaxChanges, these are all moved columns.
+        """
         moved = ~((x == x0) | (np.isnan(x) & np.isnan(x0)))
         limits = self.limits
         if limits.max_changes is not None and n_changes > limits.max_changes:
@@ -113,7 +116,10 @@ class RulesBetween:
 
 
 def _goes(before: float, after: float, rises: bool) -> bool:
-    """True if a value moves in a direction; a missing value does not."""
+    """True if a value moves in a direction.
+
+    A missing value does not move.
+    """
     return bool(after > before if rises else after < before)
 
 

@@ -1,4 +1,4 @@
-"""A tree ensemble as a mixed-integer program in terms of places, without a big M.
+"""A tree ensemble as a mixed-integer program without a big M.
 
 A unit is at one of its places. Ordered places have one binary per step between two neighbours: 1 if the point has moved that
 far from its current place. Other places have one binary each, except the current one. The indicator of a place is a sum of
@@ -81,7 +81,10 @@ class Trees:
         return scores
 
     def reach(self, places: Places) -> Reach | None:
-        """Find the leaves that a point can reach; None if they are too many for a program."""
+        """Find the leaves that a point can reach.
+
+        Returns None if they are too many for a program.
+        """
         if np.count_nonzero(~self.is_inner) * int(places.first[-1]) > MOST_ENTRIES:
             return None
         node = self.model.roots.astype(np.int64)
@@ -121,7 +124,7 @@ class Trees:
 
 @dataclass(frozen=True)
 class Reach:
-    """The places of one point and the leaves it can reach, by tree."""
+    """The places of one point and the leaves it can reach."""
 
     places: Places
     leaf: Longs
@@ -143,7 +146,10 @@ class Reach:
         return Reach(self.places, self.leaf[wanted], self.tree[wanted], self.mask[wanted])
 
     def without_doubles(self, kept: frozenset[int]) -> Reach:
-        """Keep the cheapest of places that no leaf distinguishes, except for units with columns in ``kept``."""
+        """Keep the cheapest of places that no leaf distinguishes.
+
+        Units with columns in ``kept`` keep all places.
+        """
         wanted = np.ones(len(self.places.cost), dtype=bool)
         for u, unit in enumerate(self.places.units):
             if kept.isdisjoint(unit.columns):
@@ -185,7 +191,10 @@ class ProgramRows(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram:
-    """Minimise ``price @ steps``; the columns are steps, leaves and extra columns of rules, all between 0 and 1."""
+    """Minimise ``price @ steps``.
+
+    The columns are steps, leaves and extra columns of rules, all between 0 and 1.
+    """
 
     reach: Reach
     gains: Floats  # (leaves, rivals); gains.T @ leaves >= needed, in units of the score
@@ -251,7 +260,7 @@ class TreeProgram:
         return ProgramRows(matrix, np.ones(len(trees)), np.ones(len(trees)))
 
     def _leaves_at_places(self) -> ProgramRows:
-        """Rows that let leaves inside a set of places be entered only if the unit is in the set."""
+        """Rows that allow leaves only at places of their units."""
         places, mask = self.reach.places, self.reach.mask
         set_row, set_place, leaf_row, leaf_column, n_rows = [], [], [], [], 0
         for leaves in np.split(np.arange(self.n_leaves), np.flatnonzero(np.diff(self.reach.tree)) + 1):
@@ -278,14 +287,17 @@ class TreeProgram:
         return self.about_places(matrix, np.full(len(most), -np.inf), most, others)
 
     def not_all_of(self, wanted: Booleans, units: Longs) -> ProgramRows:
-        """Row that forbids all of these units to be in this set of places at once."""
+        """Row that keeps one of these units out of the set."""
         inside = wanted & np.isin(self.reach.places.owner, units)
         least, most = np.array([-np.inf]), np.array([len(units) - 1.0])
         return self.about_places(csr_array(inside[None, :].astype(np.float64)), least, most)
 
 
 def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
-    """Indicators of places: a row of steps each, and a constant that is 1 for the current place."""
+    """Indicators of places as sums of steps and a constant.
+
+    The constant is 1 for the current place.
+    """
     row, column, value, constant = [], [], [], []
     n_rows = n_columns = 0
     for unit in units:
@@ -311,14 +323,20 @@ def _places_by_steps(units: tuple[Unit, ...]) -> tuple[csr_array, Floats]:
 
 
 def _alike(mask: Booleans, in_order: bool) -> Longs:
-    """Number the places of a unit; places that no leaf distinguishes get the same number."""
+    """Number the places of a unit.
+
+    Places that no leaf distinguishes get the same number.
+    """
     if in_order:  # then equal places are neighbours
         return np.append(0, np.cumsum((mask[:, 1:] != mask[:, :-1]).any(axis=0)))
     return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
 
 
 def _bounding_sets(inside: Booleans, in_order: bool) -> Booleans:
-    """Sets of places of one unit whose intersections are the places of each leaf of a tree."""
+    """Sets of one unit's places that bound the leaves of a tree.
+
+    The places of each leaf are an intersection of these sets.
+    """
     if not in_order:
         sets = np.unique(inside, axis=0)
         return sets[~sets.all(axis=1)]

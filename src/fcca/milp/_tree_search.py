@@ -1,4 +1,4 @@
-"""Counterfactuals of tree ensembles by mixed-integer programs on HiGHS, independent of the core.
+"""Counterfactuals of tree ensembles by mixed-integer programs, without the core.
 
 HiGHS accepts rows violated by 1e-6 and integers that are off by 1e-6, and it stops at a gap of 1e-6, all absolute. So rows
 and objective are scaled up. That alone proves nothing. Therefore every solution is rounded to places, and its score, its
@@ -72,7 +72,10 @@ class TreeAim:
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
     def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
-        """Build the program for this goal; None if it is out of reach."""
+        """Build the program for this goal.
+
+        Returns None if it is out of reach.
+        """
         needed = self.margin + self.weights.sum(axis=1) * self.boundary
         return program_for(self.trees, reach, self.weights, needed, rules)
 
@@ -86,7 +89,10 @@ class TreeSearch:
         self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Places and leaves that the i-th point can reach; None if they are too many for a program."""
+        """Places and leaves that the i-th point can reach.
+
+        Returns None if they are too many for a program.
+        """
         reach = self.trees.reach(self.finder.of(i, row))
         return None if reach is None else reach.without_doubles(self.rules.columns)
 
@@ -101,7 +107,10 @@ class TreeSearch:
         )
 
     def _towards(self, aim: TreeAim, reach: Reach, cutoff: float, deadline: float) -> Outcome:
-        """Find the cheapest change to one class; infeasible if every change costs more than ``cutoff``."""
+        """Find the cheapest change to one class.
+
+        The outcome is infeasible if every change costs more than ``cutoff``.
+        """
         best = Outcome()
         if aim.is_met(reach.places.x0):
             return Outcome(OPTIMAL, 0.0)
@@ -125,7 +134,7 @@ class TreeSearch:
     # --- solutions of HiGHS -----------------------------------------------------------------------------------------------
 
     def _improve(self, best: Outcome, program: TreeProgram, aim: TreeAim, deadline: float) -> None:
-        """Run HiGHS until its bound reaches the cheapest solution, or time is up."""
+        """Run HiGHS until its bound reaches the cheapest solution."""
         places, n_good = program.reach.places, 0
         forbidden: list[ProgramRows] = []
         for answer in _highs_results(program, forbidden, deadline):
@@ -145,7 +154,10 @@ class TreeSearch:
                 return
 
     def _judged(self, program: TreeProgram, aim: TreeAim, chosen: Longs) -> tuple[Longs | None, ProgramRows]:
-        """Check a solution; return the cheapest valid one settled with it or None, and a row that forbids all of these."""
+        """Check a solution, together with those that it settles.
+
+        Returns the cheapest valid one or None, and a row that forbids all of them.
+        """
         places, alike = program.reach.places, program.reach.same_leaves(chosen)
         row = places.row(chosen)
         if not aim.is_met(row):
@@ -172,7 +184,7 @@ class TreeSearch:
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------
 
     def _greedy(self, aim: TreeAim, reach: Reach, deadline: float) -> Longs | None:
-        """Move the unit with the largest gain per cost until the goal is met; None if that fails."""
+        """Find a solution by greedy moves; None if that fails."""
         places, shares = reach.places, self.trees.shares
         if not places.units:
             return None
@@ -194,7 +206,7 @@ class TreeSearch:
         return self._pulled_back(aim, places, chosen)
 
     def _pulled_back(self, aim: TreeAim, places: Places, chosen: Longs) -> Longs:
-        """Move each unit to its cheapest place that still meets the goal and the rules."""
+        """Move each unit to its cheapest place within goal and rules."""
         chosen = chosen.copy()
         for u in np.flatnonzero(chosen != places.own):
             near = places.first[u] + places.units[u].nearness
