@@ -1,4 +1,4 @@
-"""Honest certificates of many kinds, each with what it is to be checked against."""
+"""Honest certificates of many kinds, each with its rows and its black box."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def mixed(n: int = 150, classes: int = 2) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def switches(n: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
-    """Numbers, and three columns exactly one of which is 1."""
+    """Numbers, and three one-hot columns."""
     rng = np.random.default_rng(5)
     kind = rng.integers(0, 3, n)
     X = pd.DataFrame({"rent": rng.integers(2, 20, n), "income": rng.integers(5, 40, n), "years": rng.integers(0, 12, n)})

@@ -1,4 +1,4 @@
-"""Forgeries of what a distance of 1 is."""
+"""Forgeries of the units of distance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from certificates.forgeries import forgery
 
 
 def _asked(document, scale=None, category_distance=None):
-    """Change what was asked for, here and in the tree's provenance."""
+    """Change the parameters, also in the tree's provenance."""
     for name, value in {"scale": scale, "category_distance": category_distance}.items():
         if value is not None:
             document["parameters"][name] = value

@@ -1,4 +1,4 @@
-"""Forgeries of counterfactuals that are said not to be proven: by them thresholds could be made to go away."""
+"""Forgeries that call counterfactuals unproven, which would hide thresholds."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def an_unverified_one_with_a_bound_of_0(d):
 
 @forgery("optima", "status is unverified, but", of="columns that stay", sample=1)
 def answers_that_break_a_rule_called_unverified(d):
-    """What is cheapest without the rule; whichever are drawn, these are looked at."""
+    """The cheapest changes without the rule; every sample includes them."""
     free, found = case("rf").classifier.discretizer_.counterfactuals_, d["counterfactuals"]
     columns = d["data"]["columns"]
     for at, row in enumerate(found["row"]):
@@ -100,7 +100,7 @@ def answers_that_break_a_rule_called_unverified(d):
 
 @forgery("optima", "status is unverified, but", of="moves between categories", sample=0)
 def an_answer_that_breaks_a_rule_at_the_same_cost_called_unverified(d):
-    """From one category to another that is forbidden costs as much as to any other."""
+    """A forbidden move between categories costs as much as any other."""
     found, X = d["counterfactuals"], case("moves between categories").X
     for k, (row, j, origin) in enumerate(zip(found["move_row"], found["move_feature"], found["move_from"], strict=True)):
         if d["data"]["columns"][j] == "purpose" and origin != "car" and found["move_row"].count(row) == 1:

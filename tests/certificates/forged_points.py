@@ -1,4 +1,4 @@
-"""Forgeries of counterfactuals and of what was asked for."""
+"""Forgeries of counterfactuals and of parameters."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def an_optimal_one_called_infeasible(d):
 
 @forgery("optima", "the bound is", "but a change costs", of="searches cut short", sample=None, time_limit=3.0)
 def a_bound_of_an_unfinished_search_raised(d):
-    """All that are feasible and not optimal; a bound above the cheapest answer is as wrong as a cost."""
+    """All feasible ones; a bound above the cheapest cost is wrong too."""
     found = d["counterfactuals"]
     for at, status in enumerate(found["status"]):
         if status == "optimal":  # as if its search had been cut short, with a bound that nobody proved

@@ -1,4 +1,4 @@
-"""Forgeries of what a tree is said to come from."""
+"""Forgeries of the provenance of a tree."""
 
 from __future__ import annotations
 

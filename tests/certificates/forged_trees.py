@@ -124,7 +124,7 @@ def another_number_asked_for(d):
 
 
 def others_kept(d):
-    """The first thresholds instead of the best, with what is true of them."""
+    """The first thresholds instead of the best, with consistent figures."""
     table = ThresholdTable.from_json(json.dumps(d["thresholds"]["found"]))
     one = case("three thresholds")
     n = len(d["thresholds"]["kept"])
@@ -201,7 +201,7 @@ def a_selection_of_nothing(d):
 
 
 def positions_among_frequent(d):
-    """Where the thresholds kept stand among those that Q keeps."""
+    """Positions of the thresholds kept among those that Q keeps."""
     table = ThresholdTable.from_json(json.dumps(d["thresholds"]["found"]))
     frequent = np.flatnonzero(most_frequent(table, d["parameters"]["Q"])).tolist()
     return [frequent.index(at) for at in d["thresholds"]["kept"]]
@@ -224,7 +224,7 @@ def a_selection_beyond_Q(d):
 
 @forgery("tree", "objective is", "leaves give")
 def the_weights_of_a_leaf_swapped(d):
-    """Both of two leaves that are sides of one node, so that their sum stays."""
+    """Two leaves of one node, so that their sum does not change."""
     nodes = d["tree"]["nodes"]
     for node in nodes:
         sides = [nodes[node[side]] for side in ("left", "right")] if node.get("condition") is not None else []
@@ -484,6 +484,6 @@ def a_bound_of_an_unfinished_tree_raised(d):
 
 @forgery("objective", "without a limit")
 def another_tree_that_is_not_called_optimal(d):
-    """A worse one, with what is true of it: nothing was to keep the search from the best."""
+    """A worse tree with consistent figures, without a limit that would explain it."""
     for claim in (d["proof"], d["tree"]["certificate"]):
         claim["optimal"], claim["lower_bound"], claim["gap"] = False, 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Forged certificates: changes of a document, each with the check that has to find it and words that it has to say."""
+"""Forged certificates: changes of a document, each with the check and the words that must report it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ FORGERIES = {}
 
 
 def forgery(check, *words, of="gb", **options):
-    """Registers a change of a document, with the check that has to fail and words that it has to say."""
+    """Register a change of a document, with the check that must fail and words of its message."""
 
     def registered(change):
         FORGERIES[change.__name__.replace("_", " ")] = (of, change, check, words, options)
@@ -25,7 +25,7 @@ def move_of(document, at):
 
 
 def without(document, at):
-    """The document without a point, its moves and its status."""
+    """Remove a counterfactual, its moves and its status."""
     found = document["counterfactuals"]
     row = found["row"][at]
     document["statuses"][found["status"][at]] -= 1

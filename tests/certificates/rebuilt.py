@@ -1,4 +1,4 @@
-"""What a careful forger does: everything that follows from changed counterfactuals is made anew, and is true of them."""
+"""A careful forgery: everything that depends on changed counterfactuals is recomputed, so it is consistent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fcca.tables import weighted_rows
 
 
 def called(document: dict[str, Any], rows: set[int], status: str) -> None:
-    """These rows are given another status, and lose their answers where it goes without one."""
+    """Give rows another status; remove their counterfactuals if the status has none."""
     found = document["counterfactuals"]
     for at, row in enumerate(found["row"]):
         if row in rows:
@@ -41,14 +41,14 @@ def without_moves(document: dict[str, Any], rows: set[int]) -> None:
 
 
 def rows_of_a_column(document: dict[str, Any]) -> set[int]:
-    """The rows of which the column that the first move is of moves."""
+    """The rows that move the column of the first move."""
     found = document["counterfactuals"]
     feature = found["move_feature"][0]
     return {row for row, j in zip(found["move_row"], found["move_feature"], strict=True) if j == feature}
 
 
 def rebuilt(document: dict[str, Any], one: Case) -> None:
-    """Statuses, thresholds, tree and proof from the counterfactuals as they stand there."""
+    """Recompute statuses, thresholds, tree and proof from the counterfactuals in the document."""
     document["statuses"] = dict(Counter(document["counterfactuals"]["status"]))
     rows = weighted_rows(one.X, one.y, one.weight)
     given = Evidence(read_certificate(json.dumps(document)), rows, rows.rows, one.model)

@@ -1,4 +1,4 @@
-"""Fingerprints: anybody can compute them, what they stand for is kept in any form, and anything else changes them."""
+"""Fingerprints are reproducible, independent of the form of the data, and change with any value."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_model_has_the_same_fingerprint_from_any_file(tmp_path, kind, data):
     assert fingerprint(as_classifier(load_model(tmp_path / "m.skops")), X) == expected
 
 
-def test_models_that_answer_otherwise_have_another_fingerprint():
+def test_models_with_other_predictions_have_another_fingerprint():
     X, y = numbers()
     flowers, kinds = load_iris(return_X_y=True)
     models = [
@@ -180,7 +180,7 @@ def test_models_that_answer_otherwise_have_another_fingerprint():
     assert fingerprint(rf().fit(X, y), X) == found[0]
 
 
-def test_a_model_of_no_kind_has_none():
+def test_an_unknown_kind_of_model_has_no_fingerprint():
     model = read_model(rf().fit(*numbers()))
     with pytest.raises(InvalidInputError, match="no fingerprint"):
         model_fingerprint(Model(classes=model.classes, n_features=1, link=model.link))

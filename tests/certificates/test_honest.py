@@ -41,7 +41,7 @@ def test_every_counterfactual_of_an_honest_certificate_is_proven_again(name):
 
 
 @pytest.mark.slow
-def test_some_of_the_honest_ones_have_what_they_are_there_for():
+def test_honest_certificates_cover_the_special_cases():
     statuses = {name: case(name).classifier.discretizer_.statuses_ for name in CASES}
     assert statuses["searches cut short"]["feasible"] > 0
     assert statuses["lgbm, mixed"]["infeasible"] > 0
@@ -70,28 +70,28 @@ def test_a_classifier_that_was_loaded_is_given_its_rows_again():
     assert certificate(loaded, one.X, one.y, one.weight) == one.document
 
 
-def test_how_the_same_values_are_kept_does_not_matter():
+def test_the_type_of_equal_values_does_not_matter():
     one = case("rf")
     narrow = one.X.astype({name: np.float32 for name in one.X if (one.X[name] == one.X[name].astype(np.float32)).all()})
     for X in (narrow, one.X.convert_dtypes(), pd.DataFrame(np.asfortranarray(one.X), columns=one.X.columns)):
         check_accepted(verify(one.document, X, one.y.astype(np.int8), one.model, sample=1))
 
 
-def test_rows_may_be_called_by_other_numbers():
+def test_rows_may_have_other_numbers():
     one = case("rf")
     X, y = one.X.iloc[::-1], one.y[::-1]
     check_accepted(verify(one.document, X, y, one.model, rows=np.arange(len(y))[::-1], sample=1))
     assert verify(one.document, X, y, one.model, sample=1).failed == ("data",)
 
 
-def test_the_model_may_be_another_object_with_the_same_answers():
+def test_the_model_may_be_another_object_with_the_same_predictions():
     from sklearn.base import clone
 
     one = case("rf")
     check_accepted(verify(one.document, one.X, one.y, clone(rf()).fit(one.X, one.y), sample=1))
 
 
-def test_where_to_decide_is_in_the_certificate():
+def test_the_decision_threshold_is_in_the_certificate():
     one = case("deciding elsewhere")
     inner = one.model.estimator.estimator
     assert json.loads(one.document)["model"]["decision_threshold"] == 0.3
@@ -128,7 +128,7 @@ def test_rows_in_pieces_have_counts_only_and_the_rest_is_checked():
     assert verify(json.dumps(forged), X, y, model).failed == ("objective", "best tree")
 
 
-def test_only_what_has_counterfactuals_has_a_certificate():
+def test_a_certificate_needs_counterfactuals():
     from fcca import GTREDiscretizer
 
     X, y = numbers()
@@ -138,8 +138,8 @@ def test_only_what_has_counterfactuals_has_a_certificate():
         certificate(FCCAClassifier(GTREDiscretizer(rf())).fit(X, y))
 
 
-def test_unverified_answers_are_accepted_where_they_are_said_to_be(monkeypatch):
-    """A model whose predict does not agree with its scores for some rows."""
+def test_unverified_counterfactuals_are_accepted_if_declared(monkeypatch):
+    """A model whose predict contradicts its scores for some rows."""
     X, y = numbers(100, 4)
     model = rf().fit(X, y)
 
@@ -168,8 +168,8 @@ def test_unverified_answers_are_accepted_where_they_are_said_to_be(monkeypatch):
 
 
 @pytest.mark.slow
-def test_an_unverified_one_that_moves_nothing_is_accepted():
-    """By its scores the model answers with the other class already, so no change is needed."""
+def test_an_unverified_counterfactual_without_moves_is_accepted():
+    """By its scores the model already predicts the other class, so no change is needed."""
     from sklearn.frozen import FrozenEstimator
 
     X, y = numbers(100, 4)
@@ -190,7 +190,7 @@ def test_an_unverified_one_that_moves_nothing_is_accepted():
     assert result.complete
 
 
-def test_rows_in_words_of_searches_that_were_ended():
+def test_unproven_searches_are_named():
     result = case("searches cut short").verified()
     words = result["optima"].words
     assert "which cannot be checked" in words
@@ -202,7 +202,7 @@ def test_rows_in_words_of_searches_that_were_ended():
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", [0, 3, None])
 @pytest.mark.parametrize("status", ["unknown", "feasible"])
-def test_a_time_limit_that_a_forger_states_is_never_taken_for_checked(status, sample):
+def test_a_forged_time_limit_never_counts_as_checked(status, sample):
     one = case("gb")
     document = json.loads(one.document)
     document["parameters"]["time_limit"] = 60.0
@@ -216,7 +216,7 @@ def test_a_time_limit_that_a_forger_states_is_never_taken_for_checked(status, sa
         assert ("status unknown is wrong" in result["optima"].words) == (status == "unknown")
 
 
-def test_missing_values_that_a_forger_leaves_out_with_a_time_limit_are_never_taken_for_checked():
+def test_missing_values_left_out_under_a_time_limit_never_count_as_checked():
     one = case("gb, mixed")
     document = json.loads(one.document)
     document["parameters"]["time_limit_per_row"] = 60.0
@@ -227,11 +227,11 @@ def test_missing_values_that_a_forger_leaves_out_with_a_time_limit_are_never_tak
     assert "decides, but is not listed" in result["missing values"].words
 
 
-def test_without_any_counterfactual_re_proven_it_is_not_complete():
+def test_an_empty_sample_is_not_complete():
     assert not case("rf").verified(sample=0).complete
 
 
-def test_time_that_runs_out_is_said_and_nothing_is_rejected_for_it():
+def test_a_timeout_is_reported_and_does_not_reject():
     one = fitted(numbers(120, 10), rf(40, 5))
     result = one.verified(time_limit=0.0, sample=3)
     check_accepted(result)
@@ -244,8 +244,8 @@ def test_time_that_runs_out_is_said_and_nothing_is_rejected_for_it():
     assert "time limit" in gaps["missing values"].words
 
 
-def test_a_choice_of_thresholds_that_is_not_proven_in_time_is_not_called_checked(monkeypatch):
-    """Also where the search ends before it has any choice that is good enough."""
+def test_a_selection_not_proven_in_time_is_not_checked(monkeypatch):
+    """Also if the search ends before it has found an admissible selection."""
     best = OptimalSelection(8, max_features=2)
     table = fitted(numbers(150, 10), rf(10)).classifier.discretizer_.all_thresholds_
     few = OptimalSelection(max_inconsistency=best.select(table, *numbers(150, 10)).inconsistency, max_features=2)

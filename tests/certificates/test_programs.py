@@ -1,4 +1,4 @@
-"""Trees on categories, missing values and rules: optima are proven anew by a program that shares nothing with the search.
+"""Optima of trees on categories, missing values and rules are re-proven by a program independent of the search.
 
 The search is taken away here, so that it can be nothing else that proves or rejects.
 """
@@ -42,7 +42,7 @@ def no_search(monkeypatch):
 
 
 def verified_with(name, change, at):
-    """The check of optima, of a sample with the counterfactual of this number, after a change of the document."""
+    """The check of optima after a change of the document, on a sample that includes this counterfactual."""
     one = case(name)
     document = json.loads(one.document)
     n = len(document["counterfactuals"]["row"])
@@ -81,7 +81,7 @@ def called_infeasible(document, at):
 
 
 def called_optimal(document, at):
-    """What is infeasible gets the answer of another row."""
+    """An infeasible row gets the counterfactual of another row."""
     found = document["counterfactuals"]
     other = found["status"].index("optimal")
     for name in ("status", "target", "cost", "bound"):
@@ -89,28 +89,28 @@ def called_optimal(document, at):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_optima_are_proven_anew_by_the_program(name):
+def test_the_program_re_proves_optima(name):
     optima = case(name).verified(sample=SAMPLE, time_limit=None)["optima"]
     assert optima.outcome == "passed", optima.words
     assert optima.words.endswith(f"{SAMPLE} by a mixed-integer program on HiGHS.")
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_dearer_answer_is_rejected_by_the_program(name):
+def test_the_program_rejects_a_cost_that_is_too_high(name):
     assert_rejected(*verified_with(name, changed_cost(1e-6), one_with(name)), "not optimal", "cheaper than")
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_cheaper_answer_than_there_is_is_rejected_by_the_program(name):
+def test_the_program_rejects_a_cost_that_is_too_low(name):
     assert_rejected(*verified_with(name, changed_cost(-1e-6), one_with(name)), "proven that nothing is below")
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_answer_that_is_denied_is_found_by_the_program(name):
+def test_the_program_finds_a_denied_counterfactual(name):
     assert_rejected(*verified_with(name, called_infeasible, one_with(name)), "called infeasible", "flips the black box")
 
 
 @pytest.mark.parametrize("name", ["lgbm, mixed", "catboost, mixed", "moves between categories", "sums and implications"])
-def test_an_answer_where_there_is_none_is_rejected_by_the_program(name):
+def test_the_program_rejects_a_counterfactual_of_an_infeasible_row(name):
     found = verified_with(name, called_optimal, one_with(name, "infeasible"))
     assert_rejected(*found, "proven that nothing is below inf")

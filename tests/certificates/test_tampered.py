@@ -1,4 +1,4 @@
-"""Every forged certificate is rejected, by the check that it is for and in words that say what is wrong.
+"""Every forged certificate is rejected by the check for it, with a message that names the problem.
 
 The documents have no digest of themselves: what is changed here is only ever found because it is computed anew.
 """
@@ -108,7 +108,7 @@ def test_a_coefficient_changed_by_one_float_is_another_model(name):
 
 
 def lying_search(monkeypatch):
-    """An engine that gives a row another answer than the cheapest, and calls it optimal: everything after it is honest.
+    """An engine that returns a counterfactual that is not the cheapest as optimal; everything after it is honest.
 
     Returns the list that the row is put into.
     """
@@ -158,7 +158,7 @@ LYING = {
 
 
 @pytest.mark.parametrize("name", LYING)
-def test_a_dearer_answer_with_all_that_follows_from_it_is_found_by_proving_again(monkeypatch, name):
+def test_re_proving_finds_a_cost_that_is_too_high_in_a_consistent_forgery(monkeypatch, name):
     data, estimator, *rules = LYING[name]
     with monkeypatch.context() as lying:
         rows = lying_search(lying)
@@ -273,19 +273,19 @@ def documents():
 
 
 @pytest.mark.parametrize("name", documents())
-def test_what_is_no_certificate_is_refused(name):
+def test_other_documents_are_refused(name):
     one = case("three thresholds")
     with pytest.raises(InvalidInputError):
         verify(documents()[name], one.X, one.y, one.model)
 
 
-def test_a_version_that_is_long_is_cut_in_the_message():
+def test_a_long_version_is_cut_in_the_message():
     with pytest.raises(InvalidInputError) as error:
         read_certificate(json.dumps({"format": "fcca-certificate", "version": "9" * 10_000}))
     assert len(str(error.value)) < 200
 
 
-def test_certificates_from_before_distances_could_be_chosen_are_read():
+def test_old_certificates_without_distances_are_read():
     one = case("the paper's distances, mixed")
     document = json.loads(one.document)
     for name in ("scale", "category_distance"):
@@ -294,7 +294,7 @@ def test_certificates_from_before_distances_could_be_chosen_are_read():
     assert one.verified(json.dumps(document)).accepted
 
 
-def test_certificates_from_before_trees_had_a_number_of_branches_are_read():
+def test_old_certificates_without_max_nodes_are_read():
     one = case("gb")
     document = json.loads(one.document)
     del document["parameters"]["tree"]["max_nodes"]

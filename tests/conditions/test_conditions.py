@@ -1,4 +1,4 @@
-"""Conditions on categories and missing values: what a ThresholdTable says, joins, writes and applies."""
+"""Conditions on categories and missing values in a ThresholdTable."""
 
 import json
 import pickle
@@ -41,7 +41,7 @@ def table(loans):
     )
 
 
-def test_conditions_stand_by_column_then_cuts_sets_missing(table):
+def test_conditions_are_sorted_by_column_and_kind(table):
     assert table.names() == [
         "income > 2",
         "income is missing",
@@ -57,7 +57,7 @@ def test_conditions_stand_by_column_then_cuts_sets_missing(table):
         assert np.isnan(getattr(table, name)[table.kind != "cut"]).all()
 
 
-def test_a_missing_value_makes_every_condition_false_but_is_missing(table, loans):
+def test_only_is_missing_holds_for_a_missing_value(table, loans):
     expected = [
         [1, 0, 1, 0, 0, 1],
         [0, 1, 1, 1, 0, 0],
@@ -71,7 +71,7 @@ def test_a_missing_value_makes_every_condition_false_but_is_missing(table, loans
     assert table.binarize(loans).dtype == np.int8
 
 
-def test_many_rows_are_answered_as_pandas_would(table, loans):
+def test_many_rows_are_binarized_as_in_pandas(table, loans):
     rng = np.random.default_rng(0)
     many = loans.iloc[rng.integers(len(loans), size=10_000)].reset_index(drop=True)
     answers = table.binarize(many)
@@ -95,7 +95,7 @@ def test_many_rows_are_answered_as_pandas_would(table, loans):
         ([4, 0], 5, (0, 4)),
     ],
 )
-def test_the_smaller_side_of_a_split_stands_for_it(codes, n, kept):
+def test_the_smaller_side_represents_a_split(codes, n, kept):
     assert smaller_side(codes, n) == kept
     assert smaller_side(set(range(n)) - set(codes), n) == kept
 
@@ -123,7 +123,7 @@ def test_addition_joins_conditions_of_all_kinds(table):
     assert twice.select(twice.kind == "set").names() == ['purpose in {"car", "tv"}', 'purpose = "tv"', "grade = 3"]
 
 
-def test_addition_takes_gaps_of_either_and_refuses_other_categories():
+def test_addition_joins_missing_values_and_refuses_other_categories():
     one = ThresholdTable.from_list([("income", 2.0)], Columns((Column("income", missing=True), Column("g", (1, 2)))))
     two = ThresholdTable.from_list([("g", 2)], Columns((Column("income"), Column("g", (1, 2), missing=True))))
     assert [column.missing for column in (one + two).columns] == [True, True]
@@ -133,7 +133,7 @@ def test_addition_takes_gaps_of_either_and_refuses_other_categories():
         one + three
 
 
-def test_rounding_and_merging_leave_sets_and_gaps_alone(table):
+def test_rounding_and_merging_keep_sets_and_missing_values(table):
     table = table.with_neighbours(
         table.cut, np.where(table.kind == "cut", 1.96, NAN), np.where(table.kind == "cut", 2.3, NAN)
     )
@@ -218,7 +218,7 @@ def test_labels_are_quoted_as_json_and_numbers_are_not():
         ("missing", None, "x is not missing", "x is not missing"),
     ],
 )
-def test_what_holds_where_a_condition_does_not(kind, labels, words, otherwise):
+def test_the_negation_of_a_condition(kind, labels, words, otherwise):
     assert negation_in_words("x", kind, 2.0, labels) == words
     assert negation_in_words("x", kind, 2.0, labels, may_be_missing=True) == otherwise
 
@@ -245,7 +245,7 @@ def test_unseen_categories_are_named(table, loans):
         (("wages", 2.0), "No column named 'wages'"),
     ],
 )
-def test_a_persons_mistakes_are_named(loans, condition, words):
+def test_mistakes_in_a_list_are_named(loans, condition, words):
     with pytest.raises(InvalidInputError, match=words):
         ThresholdTable.from_list([condition], loans)
 

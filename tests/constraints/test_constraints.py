@@ -1,4 +1,4 @@
-"""What rules are as data, what is refused before any search, and what they come to for some points."""
+"""Rules as data, refused rules, and compiled limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def compiled(*rules, points=POINTS, **settings):
 
 
 @every_rule
-def test_a_rule_is_what_it_says(case):
+def test_a_rule_survives_repr_and_json(case):
     rule = case.rule
     names = {kind.__name__: kind for kind in Constraint.kinds.values()}
     assert eval(repr(rule), names) == rule
@@ -73,7 +73,7 @@ def test_every_kind_of_rule_is_tried_and_public():
 
 
 @every_rule
-def test_yaml_says_the_same(case):
+def test_yaml_gives_the_same_rule(case):
     assert (case.yaml is None) == (type(case.rule).yaml_key is None)
     if case.yaml is not None:
         assert rules_from_yaml(case.yaml) == (case.rule,)
@@ -81,7 +81,7 @@ def test_yaml_says_the_same(case):
 
 
 @every_rule
-def test_what_other_rooms_ask_fits_the_columns(case):
+def test_properties_for_other_rooms_fit_the_columns(case):
     rule = case.rule
     assert rule.lands_on in ("nearest", "limits", "any")
     assert rule.needs_all_rows(is_linear=False) >= rule.needs_all_rows(is_linear=True)
@@ -101,7 +101,7 @@ def test_a_change_keeps_or_breaks_the_rule(case):
 
 @every_rule
 def test_limits_allow_exactly_the_changes_that_keep_the_rule(case):
-    """On random changes within the box, of single rules and of pairs that go together."""
+    """On random changes within the box, for single rules and compatible pairs."""
     rng = np.random.default_rng(len(repr(case.rule)))
     points = np.repeat(POINTS, 100, axis=0)
     seen = set()
@@ -131,7 +131,7 @@ def random_changes(rng, points, rules):
 
 
 def within(limits, before, after):
-    """Which changes the limits allow, row by row."""
+    """Mask of the changes that the limits allow."""
     return np.array([_is_within(limits, i, x0, x) for i, (x0, x) in enumerate(zip(before, after, strict=True))])
 
 
@@ -291,7 +291,7 @@ def test_bounds_are_those_of_the_point():
     np.testing.assert_array_equal(found.frozen, np.arange(7) == np.where([[0], [1], [0]], INCOME, -1))  # -5 is above -6
 
 
-def test_directions_bound_by_the_own_value():
+def test_directions_are_bounded_by_the_current_value():
     found = compiled(Increasing("age", "income"))
     np.testing.assert_array_equal(found.low[:, :2], [[30, 50], [40.5, -8], [95, -np.inf]])
     assert np.isinf(found.high).all()
@@ -319,7 +319,7 @@ def test_moves_between_categories_are_forbidden_or_allowed():
 
 
 @pytest.mark.parametrize(("label", "code"), [(1, 0), (2.5, 1), (True, 2), ("x", 3), ("1", 0), ("2.50", 1), ("true", 2)])
-def test_labels_that_are_no_texts_are_found_by_value_and_by_text(label, code):
+def test_other_labels_are_found_by_value_and_by_text(label, code):
     other = 3 if code != 3 else 0
     moves = compiled(Forbidden("level", [(label, "x" if code != 3 else 1)])).moves[LEVEL]
     np.testing.assert_array_equal(np.argwhere(np.isinf(moves)), [[code, other]])
@@ -418,7 +418,7 @@ def test_anything_but_a_list_of_rules_is_refused(rules):
         compile_rules(rules, COLUMNS, LOW, HIGH, POINTS)
 
 
-def test_one_rule_is_a_list_of_one():
+def test_a_single_rule_is_accepted():
     assert compile_rules(MaxChanges(2), COLUMNS, LOW, HIGH, POINTS).max_changes == 2
 
 
@@ -436,11 +436,11 @@ def test_one_rule_is_a_list_of_one():
     ],
     ids=repr,
 )
-def test_rules_that_go_together_are_taken(rules):
+def test_compatible_rules_are_accepted(rules):
     assert isinstance(compiled(*rules), Limits)
 
 
-def test_a_column_that_is_known_not_to_be_binary_makes_no_group():
+def test_a_column_that_is_not_binary_is_refused_in_a_group():
     binary = np.ones(7, dtype=bool)
     binary[GREEN] = False
     with pytest.raises(InvalidInputError, match="'green' has other values"):

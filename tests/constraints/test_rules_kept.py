@@ -1,4 +1,4 @@
-"""Whether changed rows keep rules, and which rules rows break as they are."""
+"""Check changed rows against rules, and list the rules that unchanged rows break."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ from rule_columns import AGE, COLUMNS, GREEN, INCOME, JOB, POINTS, RED
         ([Cost("age", 2), Fillable("age")], {AGE: 31}, True),
     ],
 )
-def test_changed_rows_are_judged(rules, changes, kept):
+def test_changed_rows_are_checked(rules, changes, kept):
     before = POINTS[[0, 0]]
     after = before.copy()
     for j, value in changes.items():
@@ -86,7 +86,7 @@ def test_changed_rows_are_judged(rules, changes, kept):
     assert holds(rules, COLUMNS, before, after).tolist() == [kept, True]
 
 
-def test_only_what_is_fillable_is_filled_in():
+def test_only_fillable_columns_are_filled_in():
     before, after = POINTS[[2]], POINTS[[2]].copy()
     after[0, INCOME] = 3
     assert not holds([], COLUMNS, before, after)[0]
@@ -102,7 +102,7 @@ def test_only_what_is_fillable_is_filled_in():
     assert holds([Fillable("job"), Allowed("job", {"clerk": ["nurse"]}), Rule("age <= income")], COLUMNS, before, after)[0]
 
 
-def test_what_rows_break_before_anything_changes_is_told():
+def test_rules_broken_before_a_change_are_listed():
     found = broken_by(
         [
             Bounds("age", 35, 90),
@@ -131,7 +131,7 @@ def test_what_rows_break_before_anything_changes_is_told():
     assert len(broken_by([], COLUMNS, POINTS)) == 0
 
 
-def test_compiled_bounds_and_the_judge_agree_to_the_last_bit():
+def test_compiled_bounds_and_the_check_agree_to_the_last_bit():
     rng = np.random.default_rng(0)
     own = np.concatenate([rng.normal(size=500) * 10.0 ** rng.integers(-5, 6, 500), [0.0, -0.0]])
     columns, table = Columns.numbers(1, ["x"]), own[:, None]

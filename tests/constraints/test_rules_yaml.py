@@ -1,4 +1,4 @@
-"""Files of rules: what is read from them, and what is said about those that cannot be read."""
+"""Files of rules are read, and errors name the problem."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ implies: ["education rises -> age rises", my debt falls → income rises]
 """
 
 
-def test_everything_that_can_be_said_is_read():
+def test_every_key_is_read():
     assert list(rules_from_yaml(EVERYTHING)) == [
         Immutable("age", "sex"),
         Increasing("education"),
@@ -91,12 +91,12 @@ def test_everything_that_can_be_said_is_read():
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "immutable:\n", "immutable: []\nbounds: {}\nmax_changes: ~"])
-def test_no_rules_are_none(text):
+def test_empty_texts_have_no_rules(text):
     assert rules_from_yaml(text) == ()
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (0, 1), ("No", "Yes"), (1.5, "1.5 ")])
-def test_yes_and_no_are_the_labels_they_are_written_as(labels):
+def test_yes_and_no_stay_texts(labels):
     columns = Columns((Column("insured", categories=labels),))
     rules = rules_from_yaml(f"forbidden: {{insured: [[{labels[0]}, '{labels[1]}']]}}")
     limits = compile_rules(rules, columns, np.zeros(1), np.ones(1), np.zeros((1, 1)))

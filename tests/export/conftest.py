@@ -6,7 +6,7 @@ from real_data import imported
 
 @pytest.fixture(scope="session", params=ENGINES)
 def engine(request):
-    """A database that runs SQL for real; nothing may happen to the table that was there before."""
+    """A database that runs SQL; an existing table must not change."""
     imported("sqlglot")
     started = ENGINES[request.param]()
     started.name = request.param

@@ -7,7 +7,7 @@ import json
 
 
 def chain(depth: int) -> str:
-    """A tree that asks the same column again and again."""
+    """A tree that tests the same column at every node."""
     nodes, rows = [], depth + 1
     for level in range(depth):
         nodes.append({"condition": level, "left": 2 * level + 1, "right": 2 * level + 2, "weight": [rows - level, 0]})
@@ -30,7 +30,7 @@ def chain(depth: int) -> str:
 
 
 def damaged(document: dict) -> dict[str, dict]:
-    """Documents that differ from a good one in one place, by what is wrong with them."""
+    """Documents with one error each, by the name of the error."""
     found = {}
 
     def change(what: str, *path, to=None, drop: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""ONNX models in ONNX Runtime: columns of a frame in, answers out."""
+"""Run ONNX models in ONNX Runtime on the columns of a frame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def session_of(model: bytes):
 
 
 def answers_of(model: bytes, X: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Label, probabilities and leaf of every row, by nothing but the model and what its metadata say."""
+    """Label, probabilities and leaf of every row, from the model and its metadata only."""
     session = session_of(model)
     said = session.get_modelmeta().custom_metadata_map
     feed = {}

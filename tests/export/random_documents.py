@@ -1,4 +1,4 @@
-"""Random trees as no fit would give them: any names, any categories, any shape; and rows that try them, good and bad."""
+"""Random trees with any names, categories and shapes, and rows that they predict or refuse."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def random_tree(seed: int, *, hostile: bool = False, depth: int = 5) -> Distille
 
 
 def good_rows(tree: DistilledTree, n: int, seed: int) -> pd.DataFrame:
-    """Rows that the tree answers: numbers on its cuts, one float beside, and what 32-bit floats make of them; gaps."""
+    """Rows that the tree predicts: numbers on its cuts, one float beside, rounded to 32 bits; missing values."""
     rng = np.random.default_rng(seed)
     nodes, columns = tree.structure, {}
     for j, name in enumerate(tree.columns.names):
@@ -147,7 +147,7 @@ def good_rows(tree: DistilledTree, n: int, seed: int) -> pd.DataFrame:
 
 
 def bad_values(tree: DistilledTree, j: int) -> list[object]:
-    """What the tree refuses in a column that it asks for."""
+    """A refused value for a tested column."""
     categories = tree.columns[j].categories
     gap = [] if tree.takes_missing else [None]
     if categories is None:
@@ -159,7 +159,7 @@ def bad_values(tree: DistilledTree, j: int) -> list[object]:
 def with_bad_values(
     tree: DistilledTree, rows: pd.DataFrame, seed: int, share: float = 0.1
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The same rows, some values of some columns made bad; and which rows have one."""
+    """The same rows with some refused values, and a mask of these rows."""
     rng = np.random.default_rng(seed)
     rows, bad = rows.copy(), np.zeros(len(rows), dtype=bool)
     for j in tree.asked:

@@ -1,4 +1,4 @@
-"""Rules of a document, applied without fcca: nothing but the document and the rows."""
+"""Apply the rules of a document to rows, without fcca."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def holds(condition: dict, values: pd.Series) -> np.ndarray:
 
 
 def refused(document: dict, X: pd.DataFrame, names: list[str]) -> np.ndarray:
-    """Rows that have, in a column of some rule, infinity, an unknown category, or no value where there must be one."""
+    """Rows with infinity, an unknown category or a forbidden missing value in a column of a rule."""
     found = np.zeros(len(X), dtype=bool)
     asked = {condition["column"] for rule in document["rules"] for condition in rule["conditions"]}
     for j in asked:
@@ -40,7 +40,7 @@ def refused(document: dict, X: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 
 def apply_rules(text: str, X: pd.DataFrame) -> tuple[list[dict | None], np.ndarray]:
-    """The one rule that holds of each row, None for rows that are refused; and which those are.
+    """The rule that holds for each row, None for refused rows; and a mask of refused rows.
 
     Raises an AssertionError where more than one rule holds of a row, or none.
     """

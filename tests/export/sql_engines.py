@@ -1,4 +1,4 @@
-"""Databases that run exported SQL for real: DuckDB, SQLite, and a PostgreSQL server of their own.
+"""Databases that run exported SQL: DuckDB, SQLite, and a PostgreSQL server for the tests.
 
 Tables come as Arrow tables, which tell NULL from NaN. Names are quoted here by hand, so that what fcca writes is not judged
 by itself.
@@ -29,7 +29,7 @@ def quoted(name: str) -> str:
 
 
 class Engine:
-    """A database with a table that nothing may happen to."""
+    """A database with a table that must not change."""
 
     #: Types of columns, by those of Arrow.
     types: ClassVar[dict[pa.DataType, str]]
@@ -39,11 +39,11 @@ class Engine:
         raise NotImplementedError
 
     def fill(self, name: str, table: pa.Table) -> None:
-        """Put rows into a table that is there."""
+        """Put rows into an existing table."""
         raise NotImplementedError
 
     def load(self, table: pa.Table, name: str = "data", schema: str | None = None) -> None:
-        """Make a table, in the place of the one before it, with a column at the end that numbers the rows."""
+        """Replace the table, with a last column of row numbers."""
         where = quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
         table = table.append_column(NUMBER, pa.array(range(len(table)), pa.int64()))
         columns = ", ".join(f"{quoted(field.name)} {self.types[field.type]}" for field in table.schema)
@@ -52,7 +52,7 @@ class Engine:
         self.fill(where, table)
 
     def change(self, statement: str) -> None:
-        """Run a statement that answers nothing."""
+        """Run a statement without a result."""
         raise NotImplementedError
 
     def answers(self, statement: str) -> dict[str, list]:
@@ -72,7 +72,7 @@ class Engine:
         return self.run(f"SELECT * FROM {CANARY}") == (["alive"], [(1,)])
 
     def tables(self) -> set[str]:
-        """Names of all tables and views there are."""
+        """Names of all tables and views."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class SQLite(Engine):
 
 
 class Postgres(Engine):
-    """On a server that is started in a folder of its own, and stopped and removed at the end."""
+    """A server in a temporary folder, stopped and removed at the end."""
 
     types: ClassVar = {
         pa.float64(): "float8", pa.float32(): "float4", pa.int64(): "int8", pa.int32(): "int4", pa.int8(): "int2",
@@ -213,7 +213,7 @@ def _programs() -> Path:
 
 
 def _owner() -> pwd.struct_passwd | None:
-    """Whom the server runs as; PostgreSQL refuses to be run by root."""
+    """The user that runs the server, because PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A reader of SQL's names and texts, by what the manuals say of each dialect; sqlglot has no part in it.
+"""A reader of names and texts in SQL, by the manuals of the dialects and without sqlglot.
 
 Outside of names and texts a statement has only keywords, numbers and signs: whatever gets out of its quotes is seen.
 """

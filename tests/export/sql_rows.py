@@ -1,4 +1,4 @@
-"""Rows for databases: what classifiers answer, and what they refuse, in columns of several types."""
+"""Rows for databases that classifiers predict or refuse, in columns of several types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fcca.export import DistilledTree, as_distilled
 
 @dataclass
 class Rows:
-    """A table for a database, and the answers to its rows.
+    """A table for a database, and the predictions for its rows.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Rows:
     on_cuts: int
 
     def refused(self, columns) -> NDArray[np.bool_]:
-        """Rows that are refused by whoever asks for these columns."""
+        """Rows with a refused value in one of these columns."""
         return self.bad[:, list(columns)].any(axis=1)
 
 
@@ -66,7 +66,7 @@ def table_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) -
 
 
 def _numbers(given, good, gap, tree, j, rng):
-    """Numbers, whether they are infinite, and the same with NULL and NaN in the gaps."""
+    """Numbers, a mask of infinite ones, and the same with NULL and NaN for missing values."""
     values = np.where(gap, 0.0, given.to_numpy(dtype=float))
     kind = ("float64", "float64", "float32", "int64", "int32")[rng.integers(5)]
     n = len(values)
@@ -87,7 +87,7 @@ def _numbers(given, good, gap, tree, j, rng):
 
 
 def _labels(given, good, gap, tree, j, rng):
-    """Categories, whether they are unknown, and the same with NULL in the gaps."""
+    """Categories, a mask of unknown ones, and the same with NULL for missing values."""
     known = tree.columns[j].categories
     unseen = (rng.random(len(given)) < 0.05) & ~gap
     if isinstance(known[0], str):

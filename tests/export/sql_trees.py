@@ -1,4 +1,4 @@
-"""A small tree of any names, categories and classes, and what it answers."""
+"""A small tree with any names, categories and classes, and its predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS = [None, float("nan"), 1.0, 1.5, np.nextafter(1.5, 2), float("inf"), flo
 
 
 def small_tree(*, number="x", category="c", labels=("car", "tv"), classes=("no", "yes"), gaps=True, cut=1.5):
-    """Asks whether a number is missing, then for the first category, then for the number; every class has a leaf."""
+    """Tests for a missing number, then for the first category, then for the number; every class has a leaf."""
     count = [{"condition": None, "weight": [3, 1], "rows": 4}, {"condition": None, "weight": [1, 3], "rows": 4}]
     inner = {"weight": [4, 4], "rows": 8}
     document = {
@@ -47,7 +47,7 @@ def small_tree(*, number="x", category="c", labels=("car", "tv"), classes=("no",
 
 
 def class_of(x, c, tree):
-    """What the small tree answers, or None where it refuses; written down by hand."""
+    """Predictions of the small tree, None for refused rows; written by hand."""
     labels, gaps = tree.columns[1].categories, tree.takes_missing
     x = None if x is None or x != x else x
     if (c is not None and c not in labels) or (x is not None and abs(x) == np.inf) or (not gaps and None in (x, c)):

@@ -1,4 +1,4 @@
-"""What was fitted, in files and back: the same answers, and nothing but what fcca would have made itself."""
+"""Save and load: the same predictions, and only objects that fcca could have made."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("name", BLACK_BOXES)
-def test_a_loaded_classifier_does_all_that_it_did(name, tmp_path):
+def test_a_loaded_classifier_has_all_methods(name, tmp_path):
     imported("skops.io")
     classifier, X, y = fitted(name)
     save(classifier, tmp_path / "classifier.skops")
@@ -153,7 +153,7 @@ def clone_of(discretizer):
 
 
 @pytest.mark.parametrize("name", ["boosting", "boosting of labels"])
-def test_a_loaded_classifier_is_shown_and_fitted_anew(name, tmp_path):
+def test_a_loaded_classifier_can_be_shown_and_fitted_again(name, tmp_path):
     imported("skops.io")
     classifier, X, y = fitted(name)
     save(classifier, tmp_path / "classifier.skops")
@@ -238,7 +238,7 @@ def test_a_table_of_thresholds_in_skops(tmp_path):
     assert not loaded.count.flags.writeable
 
 
-def test_what_a_file_is_called_does_not_matter(tmp_path):
+def test_the_name_of_a_file_does_not_matter(tmp_path):
     imported("skops.io")
     classifier, *_ = fitted("boosting")
     save(classifier, tmp_path / "a.skops")
@@ -260,7 +260,7 @@ def test_skops_itself_loads_with_the_trusted_types(tmp_path):
 
 @pytest.mark.parametrize("dump", [pickle.dump, joblib.dump], ids=["pickle", "joblib"])
 @pytest.mark.parametrize("name", ["c.pkl", "c.skops", "c.json"])
-def test_pickles_are_refused_unopened(dump, name, tmp_path):
+def test_pickles_are_refused_without_opening_them(dump, name, tmp_path):
     class Bomb:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "exploded"),)
@@ -319,8 +319,8 @@ def test_pipes_and_devices_are_not_waited_for(read, tmp_path):
 
 
 @READERS
-def test_what_becomes_a_pipe_while_it_is_opened_is_not_waited_for(read, tmp_path, monkeypatch):
-    """The kind of what was opened counts, not of what was there before."""
+def test_a_file_replaced_by_a_pipe_is_not_waited_for(read, tmp_path, monkeypatch):
+    """The type of the opened file counts, not of the file that was there before."""
     if not hasattr(os, "mkfifo"):
         pytest.skip("pipes of POSIX")
     (tmp_path / "a.json").write_text("{}")
@@ -338,7 +338,7 @@ def test_what_becomes_a_pipe_while_it_is_opened_is_not_waited_for(read, tmp_path
 
 
 @READERS
-def test_files_too_large_are_refused_unread(read, tmp_path):
+def test_large_files_are_refused_before_reading(read, tmp_path):
     with open(tmp_path / "large.json", "wb") as file:
         file.truncate(4 * 2**30 + 1)  # takes no place on the disk
     with pytest.raises(InvalidInputError, match=r"large\.json has 4,294,967,297 bytes; files of at most 4,294,967,296"):
@@ -365,7 +365,7 @@ def test_a_compressed_document_is_called_compressed(read, pack, tmp_path):
     assert "is a pickle" not in str(refused.value)
 
 
-def test_names_of_files_may_be_long_and_no_longer(tmp_path):
+def test_the_length_of_file_names_is_limited(tmp_path):
     tree = from_json(to_json(random_tree(1)[0]))
     path = tmp_path / ("x" * 245 + ".json")
     for _ in range(2):
@@ -383,7 +383,7 @@ def test_names_of_files_may_be_long_and_no_longer(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_names_that_no_utf_8_can_hold_are_not_written(tmp_path):
+def test_names_that_utf_8_cannot_encode_are_refused(tmp_path):
     table = ThresholdTable.from_list([("a\ud800", 1.0)], ["a\ud800"])
     with pytest.raises(InvalidInputError, match="UTF-8 cannot encode"):
         save(table, tmp_path / "table.json")
@@ -415,7 +415,7 @@ class OwnBoosting(GradientBoostingClassifier):
     """A type that only this module knows."""
 
 
-def test_types_of_ones_own_are_refused_when_they_are_saved(tmp_path):
+def test_unknown_types_are_refused_when_saving(tmp_path):
     imported("skops.io")
     X, y = table(False)
     mine = FCCAClassifier(FCCADiscretizer(OwnBoosting(n_estimators=3, random_state=0))).fit(X, y)
@@ -430,7 +430,7 @@ def test_types_of_ones_own_are_refused_when_they_are_saved(tmp_path):
     holding.opened_.close()
 
 
-def test_without_skops_it_is_said_what_to_install(tmp_path, monkeypatch):
+def test_without_skops_the_error_names_the_extra(tmp_path, monkeypatch):
     from fcca.models.files import _skops
 
     def absent(name):

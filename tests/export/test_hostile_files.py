@@ -1,4 +1,4 @@
-"""skops files that somebody has tampered with: refused in words, before any of it is used; some would end the process."""
+"""skops files that were tampered with are refused before use; some would crash the process."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def states(schema, **wanted):
 # --- how objects are made -----------------------------------------------------------------------------------------------
 
 
-def test_what_was_not_tampered_with_is_loaded(tmp_path):
+def test_an_unchanged_file_is_loaded(tmp_path):
     (tmp_path / "good.skops").write_bytes(written(saved()))
     assert to_json(load(tmp_path / "good.skops")) == to_json(saved())
 
@@ -107,7 +107,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("loader", CALLS)
-def test_trusted_types_are_not_called_with_what_stands_in_a_file(loader, tmp_path, monkeypatch):
+def test_trusted_types_are_not_called_with_arguments_from_a_file(loader, tmp_path, monkeypatch):
     xgboost = imported("xgboost")
 
     class CalledError(Exception):
@@ -134,7 +134,7 @@ def test_keys_are_texts_or_numbers(tmp_path):
     refused(with_schema(written(saved()), change), tmp_path, "keys are neither texts nor numbers")
 
 
-def test_a_table_of_thresholds_is_made_by_itself(tmp_path):
+def test_a_threshold_table_is_built_by_its_constructor(tmp_path):
     def change(schema):
         state = next(states(schema, **{"class": "ThresholdTable"}))
         state |= {"__loader__": "ObjectNode", "content": {**TEXT, "content": "{}"}}
@@ -159,7 +159,7 @@ def test_code_is_refused(tmp_path):
     refused(with_schema(written(saved()), change), tmp_path, r"not known to be harmless: os\.system")
 
 
-def test_other_objects_are_no_estimators(tmp_path):
+def test_other_objects_are_refused(tmp_path):
     refused(written({"a": 1}), tmp_path, "holds a dict, which is not an estimator")
 
 
@@ -167,7 +167,7 @@ def test_other_objects_are_no_estimators(tmp_path):
 
 
 def tampered(changes=None):
-    """A saved classifier in which the parts at the ends of these ways are others."""
+    """A saved classifier with the parts at these paths replaced."""
     classifier = pickle.loads(pickle.dumps(saved()))
     for way, new in (changes or {}).items():
         *path, last = way.split(".")
@@ -279,7 +279,7 @@ def test_parts_that_do_not_fit_are_refused(name):
         check_stored(classifier)
 
 
-def test_what_was_not_tampered_with_fits(tmp_path):
+def test_an_unchanged_estimator_passes(tmp_path):
     classifier = tampered()
     check_stored(classifier)
     (tmp_path / "whole.skops").write_bytes(written(classifier))
@@ -292,7 +292,7 @@ def test_files_with_parts_that_do_not_fit_are_refused(name, tmp_path):
     refused(written(tampered(DAMAGES[name])), tmp_path, "cannot be loaded")
 
 
-def test_what_columns_have_computed_is_computed_again(tmp_path):
+def test_cached_values_of_columns_are_computed_again(tmp_path):
     classifier = tampered()
     columns = classifier.discretizer_.thresholds_.columns
     vars(columns)["_codes"] = (None,) * len(columns)

@@ -1,4 +1,4 @@
-"""The JSON document: complete, and judged wholly before anything is made of it."""
+"""The JSON document is complete, and is checked completely before a tree is built."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_document_says_all_of_the_tree(lender, document):
     assert document["certificate"]["objective"] == lender.tree_.objective_
 
 
-def test_a_tree_survives_the_way_there_and_back():
+def test_a_tree_survives_a_round_trip():
     for seed in range(N_TREES):
         classifier, _ = fitted(seed)
         text = to_json(classifier)
@@ -137,7 +137,7 @@ def test_names_twice_in_one_object_are_refused(document):
         from_json(text.replace('"classes":', '"classes": ["a", "b"], "classes":', 1))
 
 
-def test_columns_without_names_are_told_by_their_places():
+def test_columns_without_names_are_matched_by_position():
     X, y = load_iris(return_X_y=True)
     classifier = FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0))).fit(X, y)
     tree = from_json(to_json(classifier))
@@ -160,7 +160,7 @@ def test_other_columns_are_refused(lender):
         tree.classes = ()
 
 
-def test_sparse_tables_are_refused_in_words():
+def test_sparse_tables_are_refused():
     tree = from_json(chain(1))
     with pytest.raises(InvalidInputError, match="Sparse data was passed"):
         tree.predict(csr_matrix(np.zeros((2, 1))))
@@ -185,7 +185,7 @@ def test_documents_are_utf_8_with_or_without_a_mark_and_nothing_else(read, tmp_p
         read(half)
 
 
-def test_a_document_in_a_file_is_as_long_as_one_that_is_given(monkeypatch, tmp_path):
+def test_the_limit_of_length_also_applies_to_files(monkeypatch, tmp_path):
     (tmp_path / "tree.json").write_text(chain(3))
     monkeypatch.setattr("fcca.export._save_and_load.LARGEST_TREE", 100)
     with pytest.raises(InvalidInputError, match="a tree has at most 100"):
@@ -200,7 +200,7 @@ def test_a_document_in_a_file_is_parsed_once(monkeypatch, tmp_path):
     assert len(calls) == 1
 
 
-def test_values_of_columns_that_nothing_asks_for_do_not_matter():
+def test_columns_without_a_test_may_hold_any_value():
     X, y = loans()
     tree = OptimalTreeClassifier(max_depth=1)
     classifier = FCCAClassifier(FCCADiscretizer(RandomForestClassifier(5, max_depth=2, random_state=0)), tree).fit(X, y)
@@ -225,7 +225,7 @@ def test_every_damage_is_a_typed_error(document):
     assert unnoticed == []
 
 
-def test_two_ways_to_one_node_are_refused_though_all_sums_are_right():
+def test_a_node_with_two_parents_is_refused():
     document = json.loads(chain(2))
     leaf = {"condition": None, "weight": [1, 0], "rows": 1}
     document["nodes"] = [
@@ -255,7 +255,7 @@ def test_two_ways_to_one_node_are_refused_though_all_sums_are_right():
     ],
     ids=lambda text: repr(text[:12]),
 )
-def test_what_is_no_document_is_a_typed_error(text):
+def test_other_texts_are_a_typed_error(text):
     with pytest.raises(InvalidInputError):
         from_json(text)
 
@@ -267,7 +267,7 @@ def test_numbers_that_json_does_not_have_are_refused(document):
         from_json(text)
 
 
-def test_labels_beyond_all_numbers_are_refused(document):
+def test_labels_that_are_not_finite_are_refused(document):
     text = json.dumps(document | {"classes": [0, 7.5]}).replace("7.5", "1e400", 1)
     with pytest.raises(InvalidInputError, match="finite"):
         from_json(text)

@@ -1,4 +1,4 @@
-"""Damaged documents: an error of fcca's own, or exactly what the document still says. Nothing else, whatever the damage."""
+"""Damaged documents raise an error of fcca, or are read exactly as they are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUES = [
 
 
 def places(document):
-    """The way to every value of a document."""
+    """The path to every value of a document."""
     found, pending = [], [((), document)]
     while pending:
         path, value = pending.pop()
@@ -104,7 +104,7 @@ def documents():
 
 
 def read(kind, content):
-    """What a document is read as, written again; and asked, where it is a tree."""
+    """Read a document and write it again; a tree also predicts."""
     if kind == "table":
         table = ThresholdTable.from_json(content)
         assert len(table.names()) == len(table)
@@ -117,7 +117,7 @@ def read(kind, content):
 
 
 def says_the_same(given, read_again):
-    """Whether all that was read is in the document as it was given, entry by entry; true is not 1, but 1 is 1.0."""
+    """True if every entry that was read is in the given document; true differs from 1, but 1 equals 1.0."""
     if isinstance(read_again, dict):
         return isinstance(given, dict) and all(says_the_same(given.get(key), value) for key, value in read_again.items())
     if isinstance(read_again, list):
@@ -129,7 +129,7 @@ def says_the_same(given, read_again):
 
 
 def content_of(text):
-    """A document without the numbers of conditions where only nodes have them; plain tables are of any version."""
+    """Normalize a document: plain tables may have any version."""
     document = json.loads(text)
     if document["format"] == "fcca.thresholds":
         return {key: value for key, value in document.items() if key != "version"}

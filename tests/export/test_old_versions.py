@@ -1,4 +1,4 @@
-"""Documents that earlier versions wrote are read, and answer as they did when they were written."""
+"""Documents of earlier versions are read, and predict the same as before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLES = sorted(name for name in RECORDED if name.startswith("thresholds-"))
 
 
 def rows_of(name, columns):
-    """The rows that were answered, with the types that the columns had."""
+    """The recorded rows, with the types of their columns."""
     rows = pd.DataFrame(RECORDED[name]["rows"], columns=[column["name"] for column in columns], dtype=object)
     for column in columns:
         if column["categories"] is None:
@@ -35,7 +35,7 @@ def test_all_stored_documents_are_tried():
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_trees_of_version_1_answer_as_recorded(name):
+def test_trees_of_version_1_predict_as_recorded(name):
     text = (OLD / name).read_text(encoding="utf-8")
     document, recorded = json.loads(text), RECORDED[name]
     assert document["version"] == 1
@@ -56,7 +56,7 @@ def test_trees_of_version_1_answer_as_recorded(name):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_what_version_1_has_not_kept_is_said(name):
+def test_version_1_has_no_binary_columns(name):
     tree = from_json((OLD / name).read_bytes())
     for ask in (lambda: tree.transform([[1.0]]), tree.get_feature_names_out):
         with pytest.raises(InvalidInputError, match="only those that it tests: it comes from a document of version 1"):
@@ -65,14 +65,14 @@ def test_what_version_1_has_not_kept_is_said(name):
 
 @pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize("form", ["json", "markdown", "python", "text"])
-def test_every_form_can_be_made_of_version_1(name, form, tmp_path):
+def test_version_1_can_be_exported_to_every_form(name, form, tmp_path):
     result = run("export", OLD / name, "--to", form, "--out", tmp_path / "tree")
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "tree").read_text(encoding="utf-8") == EXPORTERS[form].write(load(OLD / name))
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_of_thresholds_answer_as_recorded(name):
+def test_threshold_tables_binarize_as_recorded(name):
     text, recorded = (OLD / name).read_text(encoding="utf-8"), RECORDED[name]
     table = load(OLD / name)
     assert isinstance(table, ThresholdTable)

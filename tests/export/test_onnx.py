@@ -29,7 +29,7 @@ def onnx():
 
 
 def stump(categories: list | None, classes: list, *, missing: bool = True, name: str = "x"):
-    """A tree that asks whether x is the first category, or greater than 0."""
+    """A tree that tests whether x is the first category, or greater than 0."""
     condition = {"kind": "cut", "column": 0, "threshold": 0.0}
     if categories is not None:
         condition = {"kind": "set", "column": 0, "categories": categories[:1]}
@@ -62,7 +62,7 @@ def test_models_are_well_formed(onnx):
         assert len(set(names)) == len(names)
 
 
-def test_every_column_that_is_asked_for_is_an_input_and_no_other():
+def test_exactly_the_tested_columns_are_inputs():
     for seed in range(30):
         tree = random_tree(seed)
         inputs = {one.name for one in session_of(to_onnx(tree)).get_inputs()}
@@ -85,7 +85,7 @@ def test_the_leaf_is_the_classifiers():
         assert answers_of(to_onnx(classifier), X)[2].tolist() == classifier.apply(X).tolist()
 
 
-def test_the_metadata_say_what_it_is():
+def test_the_metadata_describe_the_model():
     classifier, _ = fitted(1)
     tree = as_distilled(classifier)
     said = session_of(to_onnx(classifier)).get_modelmeta().custom_metadata_map
@@ -96,7 +96,7 @@ def test_the_metadata_say_what_it_is():
     assert [one["name"] for one in json.loads(said["fcca.inputs"])] == [tree.columns.names[j] for j in tree.asked]
 
 
-def test_outputs_step_aside_for_columns_of_their_names():
+def test_outputs_are_renamed_if_a_column_has_their_name():
     for name in ("label", "leaf"):
         session = session_of(to_onnx(stump(None, ["a", "b"], name=name)))
         said = session.get_modelmeta().custom_metadata_map
@@ -108,7 +108,7 @@ def test_outputs_step_aside_for_columns_of_their_names():
 @pytest.mark.parametrize(
     "like", [*HOSTILE_NAMES, "rows", "fcca", "node_0", "constant_1", "value_0", "value_0_", "ai.onnx.ml"]
 )
-def test_no_name_of_a_column_meets_one_of_the_model(like):
+def test_column_names_never_clash_with_names_of_the_graph(like):
     model = to_onnx(stump(None, ["a", "b"], name=like))
     assert run(model, np.array([0.0, 5e-324, np.nan]))[0].tolist() == ["a", "b", "a"]
 
@@ -128,7 +128,7 @@ def test_no_name_of_a_column_meets_one_of_the_model(like):
         ([1, 2.5], "tensor(double)", "NaN"),
     ],
 )
-def test_labels_keep_their_values_and_what_is_refused_has_one_of_its_own(classes, kind, refused):
+def test_labels_keep_their_values_and_refused_rows_have_another(classes, kind, refused):
     model = to_onnx(stump(None, classes))
     label, probabilities, leaf = run(model, np.array([-1.0, 1.0, np.inf, np.nan, -np.inf]))
     session = session_of(model)
@@ -156,7 +156,7 @@ def test_labels_keep_their_values_and_what_is_refused_has_one_of_its_own(classes
     ],
 )
 @pytest.mark.parametrize("takes_missing", [True, False])
-def test_categories_come_as_what_they_are(categories, kind, missing, unseen, takes_missing):
+def test_categories_keep_their_type(categories, kind, missing, unseen, takes_missing):
     model = to_onnx(stump(categories, ["others", "first"], missing=takes_missing))
     said = json.loads(session_of(model).get_modelmeta().custom_metadata_map["fcca.inputs"])
     assert said == [{"name": "x", "type": kind, "missing": missing}]
@@ -168,7 +168,7 @@ def test_categories_come_as_what_they_are(categories, kind, missing, unseen, tak
     assert label.tolist()[:2] == ["first", "others"]
 
 
-def test_no_rows_have_no_answers():
+def test_an_empty_table_has_no_predictions():
     for seed in range(30):
         tree = random_tree(seed)
         label, probabilities, leaf = answers_of(to_onnx(tree), good_rows(tree, 0, seed))
@@ -188,7 +188,7 @@ def test_a_tree_of_one_leaf_counts_the_rows_of_the_first_column(categories):
     assert leaf.tolist() == [0, 0]
 
 
-def test_columns_without_names_are_inputs_by_their_places():
+def test_columns_without_names_are_inputs_by_position():
     tree = replace(random_tree(3), columns=Columns(tuple(replace(one, name=None) for one in random_tree(3).columns)))
     assert {one.name for one in session_of(to_onnx(tree)).get_inputs()} == {f"x{j}" for j in tree.asked}
 
@@ -218,13 +218,13 @@ def test_trees_that_onnx_cannot_hold_are_refused(tree, said):
         to_onnx(tree)
 
 
-def test_mixed_categories_of_a_column_that_nothing_asks_for_do_not_matter():
+def test_mixed_categories_of_an_untested_column_do_not_matter():
     tree = stump(None, ["a", "b"])
     other = replace(tree, columns=Columns((*tree.columns, Column("y", ("a", 1)))))
     assert [one.name for one in session_of(to_onnx(other)).get_inputs()] == ["x"]
 
 
-def test_without_the_library_it_says_what_to_install(monkeypatch):
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
     def no_onnx(name: str):
         assert name == "onnx"
         raise ImportError(name)
@@ -234,7 +234,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
         to_onnx(fitted(0)[0])
 
 
-def test_the_library_is_imported_when_it_is_needed():
+def test_onnx_is_imported_only_when_needed():
     code = "import sys, fcca.export; fcca.export.to_onnx; print('onnx' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

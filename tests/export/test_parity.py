@@ -1,4 +1,4 @@
-"""Every exporter whose text can be run or read back answers as the classifier does, to the last bit."""
+"""Every exporter whose output can be run or read back predicts exactly the same as the classifier."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def name(request) -> str:
     return request.param
 
 
-def test_every_exporter_that_answers_has_a_runner():
+def test_every_exporter_that_predicts_has_a_runner():
     assert set(RUNNERS) == {name for name, exporter in EXPORTERS.items() if exporter.answers}
 
 
 @pytest.mark.parametrize("name", RUNNERS, indirect=True)
-def test_no_row_is_answered_otherwise(name):
+def test_all_predictions_are_equal(name):
     kinds = {"cut": 0, "set": 0, "missing": 0, "leaf": 0}
     on_cuts = 0
     for seed in range(N_TREES):
@@ -89,7 +89,7 @@ def test_no_row_is_answered_otherwise(name):
 
 
 @pytest.mark.parametrize("name", EXPORTERS, indirect=True)
-def test_a_tree_that_was_read_back_is_written_alike(name):
+def test_a_tree_read_back_is_written_identically(name):
     for seed in range(12):
         classifier, _ = fitted(seed)
         tree = from_json(EXPORTERS["json"].write(classifier))

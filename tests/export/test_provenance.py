@@ -1,4 +1,4 @@
-"""Where a tree comes from: plain, short, the same in every process, and without a date or a path."""
+"""The provenance of a tree is plain, short, the same in every process, and has no dates or paths."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def boosting(**parameters):
     return GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0, **parameters)
 
 
-def test_it_says_what_was_fitted_with_what(table):
+def test_it_names_all_parts_with_their_parameters(table):
     X, y = table
     model = make_pipeline(StandardScaler(), boosting())
     discretizer = FCCADiscretizer(model, Q=0.2, constraints=[Immutable("age"), MaxChanges(1)])
@@ -57,7 +57,7 @@ def test_it_says_what_was_fitted_with_what(table):
     assert found.accuracy == pytest.approx(classifier.score(X, y))
 
 
-def test_what_is_not_known_is_none(table):
+def test_unknown_entries_are_none(table):
     X, y = table
     for classifier in (
         FCCAClassifier(GTREDiscretizer(boosting()), fit_to="target"),
@@ -69,7 +69,7 @@ def test_what_is_not_known_is_none(table):
         assert (found.statuses is None) == isinstance(classifier.discretizer, GTREDiscretizer)
 
 
-def test_what_has_no_say_in_the_tree_is_not_told(table):
+def test_parameters_without_effect_are_left_out(table):
     X, y = table
     plain = FCCAClassifier(FCCADiscretizer(boosting()), OptimalTreeClassifier(max_depth=2)).fit(X, y)
     tree = OptimalTreeClassifier(max_depth=2, time_limit=600)
@@ -142,7 +142,7 @@ def test_hostile_and_huge_values_become_short_texts():
     assert _in_text(np.int64(3)) == "3"
 
 
-def test_many_parameters_are_told_up_to_a_number():
+def test_the_number_of_parameters_is_limited():
     part = _part(Odd(), {f"{n:04}": n for n in range(1000)} | {"p" * 999: 1})
     assert list(part.parameters) == [f"{n:04}" for n in range(MOST_ENTRIES)]
 
@@ -159,7 +159,7 @@ def test_documents_with_hostile_parameters_are_read(table):
     assert len(text) < 40_000
 
 
-def test_random_forests_of_any_seed_object_are_told(table):
+def test_seed_objects_are_described(table):
     X, y = table
     model = RandomForestClassifier(3, max_depth=2, random_state=np.random.RandomState(0))
     found = provenance_of(FCCAClassifier(FCCADiscretizer(model)).fit(X, y)).black_box.parameters["random_state"]

@@ -1,4 +1,4 @@
-"""The module of plain Python: what it refuses, and that nothing of a name becomes code."""
+"""The module of plain Python refuses invalid values, and names never become code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plain():
     return FCCAClassifier(FCCADiscretizer(GradientBoostingClassifier(n_estimators=10, max_depth=1))).fit(X, y)
 
 
-def test_what_the_classifier_refuses_is_a_value_error(lender):
+def test_refused_values_raise_a_value_error(lender):
     predict = module_of(lender)["predict"]
     good = {"income": 3.0, "purpose": "car", "age": 30, "grade": "top"}
     assert predict(good) == lender.predict(pd.DataFrame([good]))[0]
@@ -70,14 +70,14 @@ def test_numbers_of_other_types_are_numbers(lender):
     assert predict(good | {"purpose": np.str_("car")}) == predict(good)
 
 
-def test_a_row_without_a_column_that_is_asked_for_is_refused(lender):
+def test_a_row_without_a_tested_column_is_refused(lender):
     predict = module_of(lender)["predict"]
     for row in ({}, {"Income": 3.0, "purpose": "car", "age": 30, "grade": "top"}):
         with pytest.raises(ValueError, match="The row has no column '"):
             predict(row)
 
 
-def test_a_tree_of_rows_without_gaps_refuses_them_as_the_classifier_does(plain):
+def test_missing_values_are_refused_if_no_training_row_had_one(plain):
     predict = module_of(plain)["predict"]
     for row in ({"income": None, "age": 30}, {"income": float("nan"), "age": 30}, {"age": 30}):
         with pytest.raises(ValueError, match="income"):
@@ -119,7 +119,7 @@ def test_a_hostile_version_in_a_file_stays_a_text(plain):
     assert not any(isinstance(node, ast.Import) for node in ast.walk(parsed))
 
 
-def test_the_module_needs_nothing(plain, tmp_path):
+def test_the_module_has_no_dependencies(plain, tmp_path):
     (tmp_path / "tree.py").write_text(to_python(plain), encoding="utf-8")
     code = "import tree; print(tree.predict({'income': 3.0, 'age': 30}))"
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"]
@@ -127,7 +127,7 @@ def test_the_module_needs_nothing(plain, tmp_path):
     assert result.stdout.strip() == plain.predict(pd.DataFrame({"income": [3.0], "age": [30.0]}))[0]
 
 
-def test_what_is_no_tree_is_refused():
+def test_other_objects_are_refused():
     for wrong in (None, "tree", RandomForestClassifier()):
         with pytest.raises(InvalidInputError, match=type(wrong).__name__):
             to_python(wrong)

@@ -67,7 +67,7 @@ def test_names_cannot_break_a_line_or_a_cell():
         assert "\u202e" not in text + markdown
 
 
-def test_a_tree_of_one_leaf_is_said():
+def test_a_tree_of_one_leaf_is_written():
     tree = next(fitted(seed)[0] for seed in range(N_TREES) if fitted(seed)[0].structure_.n_leaves == 1)
     assert to_text(tree).splitlines()[0].startswith("Decision tree, depth 0, 1 leaf, ")
     assert "| always |" in to_markdown(tree)
@@ -79,7 +79,7 @@ def test_the_deepest_tree_can_be_written():
     assert to_markdown(tree).count("\n") == 201 + 4
 
 
-def test_a_tree_without_proof_says_how_far_it_may_be_off(lender):
+def test_a_tree_without_proof_states_its_gap(lender):
     from dataclasses import replace
 
     tree = from_json(EXPORTERS["json"].write(lender[0]))

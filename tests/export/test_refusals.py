@@ -58,7 +58,7 @@ RUNNERS = {"onnx": run_onnx, "python": run_python, "rules": run_rules}
 
 @cache
 def fitted_without_gaps(seed: int) -> FCCAClassifier:
-    """Unlike a forest, boosting that has seen no gaps takes none; some of its columns are 32-bit floats."""
+    """Unlike a forest, boosting fitted without missing values refuses them; some columns are 32-bit floats."""
     rng = np.random.default_rng(seed)
     X = random_table(rng, 150, gaps=False, categories=False)
     X = X.astype(dict.fromkeys(X.columns[::2], np.float32))
@@ -68,7 +68,7 @@ def fitted_without_gaps(seed: int) -> FCCAClassifier:
 
 
 def random_trees(n: int) -> list:
-    """Of classifiers, with and without gaps, and trees of any shape, names and categories."""
+    """Trees of classifiers, with and without missing values, and random trees."""
     found = []
     for seed in range(n):
         kind = seed % 4
@@ -80,7 +80,7 @@ def random_trees(n: int) -> list:
 
 
 def check(name: str, tree, n_rows: int, seed: int) -> tuple[int, int]:
-    """Rows that are answered and refused; all as the tree itself does."""
+    """Count predicted and refused rows; all must equal the tree's."""
     distilled = as_distilled(tree)
     rows, bad = with_bad_values(distilled, good_rows(distilled, n_rows, seed), seed)
     answers, shares, no_answer = RUNNERS[name](tree, rows)
@@ -92,14 +92,14 @@ def check(name: str, tree, n_rows: int, seed: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("n_trees", "n_rows"), SIZES)
 @pytest.mark.parametrize("name", RUNNERS)
-def test_no_row_is_answered_or_refused_otherwise(name, n_trees, n_rows):
+def test_all_predictions_and_refusals_are_equal(name, n_trees, n_rows):
     done = [check(name, tree, n_rows, seed) for seed, tree in enumerate(random_trees(n_trees))]
     answered, refused = map(sum, zip(*done, strict=True))
     assert answered + refused == n_trees * n_rows
     assert refused > 0.05 * n_trees * n_rows
 
 
-def test_what_counts_as_refused_here_is_what_the_tree_refuses():
+def test_the_tree_refuses_the_same_rows():
     n_values = 0
     for tree in random_trees(30):
         distilled = as_distilled(tree)

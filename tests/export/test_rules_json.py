@@ -113,7 +113,7 @@ MISSING = {"kind": "missing"}
 
 
 @pytest.mark.parametrize("missing_values", [True, False])
-def test_of_several_cuts_the_tightest_are_left(missing_values):
+def test_several_cuts_become_the_tightest_ones(missing_values):
     spec = (above(9.0), (above(3.0), (above(5.0), None, None), (above(5.0), None, None)), (above(11.0), None, None))
     assert conditions_of(tree_of(NUMBERS, spec, missing_values=missing_values)) == [
         [cut("<=", 3.0, missing_values)],
@@ -125,7 +125,7 @@ def test_of_several_cuts_the_tightest_are_left(missing_values):
     ]
 
 
-def test_questions_for_gaps_become_part_of_the_cuts():
+def test_tests_for_missing_values_become_part_of_the_cuts():
     spec = (MISSING, (above(1.0), None, (MISSING, None, None)), (above(1.0), (MISSING, None, None), None))
     assert conditions_of(tree_of(NUMBERS, spec)) == [
         [cut("<=", 1.0, False)],
@@ -139,7 +139,7 @@ def test_questions_for_gaps_become_part_of_the_cuts():
 
 
 @pytest.mark.parametrize("missing_values", [True, False])
-def test_of_several_sets_what_is_in_all_is_left_said_shortly(missing_values):
+def test_several_sets_become_one_short_list(missing_values):
     spec = (
         among("red", "green"),
         (among("blue"), (among("grey", "pink"), None, None), None),

@@ -1,4 +1,4 @@
-"""The JSON Schemas: all that is written fits them, and what is damaged does not, or is refused by from_json."""
+"""JSON Schemas accept every written document; damaged ones fail the schema or from_json."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_unknown_schemas_are_refused_with_the_known_ones(asked, words):
         schema(*asked)
 
 
-def test_schemas_are_schemas_and_say_whose_they_are(validators):
+def test_schemas_are_valid_and_name_their_document(validators):
     for (name, version), validator in validators.items():
         validator.check_schema(validator.schema)
         assert validator.schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -55,13 +55,13 @@ def test_schemas_are_schemas_and_say_whose_they_are(validators):
         assert validator.schema["properties"]["version"]["const"] == version
 
 
-def test_without_a_version_it_is_the_one_that_is_written():
+def test_the_default_version_is_the_current_one():
     classifier, _ = fitted(1)
     assert schema("tree") == schema("tree", json.loads(to_json(classifier))["version"])
     assert schema("rules") == schema("rules", json.loads(to_rules(classifier))["version"])
 
 
-def test_a_schema_is_the_callers_own():
+def test_a_schema_is_a_copy():
     schema("rules").clear()
     assert schema("rules")
 
@@ -88,7 +88,7 @@ def test_every_document_fits_its_schema(validators, n_trees):
 
 
 def document_with_all_kinds() -> dict:
-    """A document of version 1 with cuts, sets and questions for gaps."""
+    """A document of version 1 with cuts, sets and tests for missing values."""
     for seed in range(100):
         document = random_document(seed)
         kinds = {one["kind"] for one in document["conditions"]}

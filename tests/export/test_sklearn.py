@@ -1,4 +1,4 @@
-"""scikit-learn's own tree: no training row goes to the wrong side that 32-bit floats can tell from those that do."""
+"""scikit-learn's tree: every training row that 32-bit floats can separate goes to the right side."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_training_rows_of_known_tables_end_in_their_leaves(load):
         assert theirs.apply(X).tolist() == classifier.apply(X).tolist()
 
 
-def test_it_is_the_classifiers_with_or_without_categories_and_gaps():
+def test_predictions_are_equal_with_categories_and_missing_values():
     on_conditions = 0
     for seed in range(N_TREES):
         classifier, X = fitted(seed)
@@ -140,7 +140,7 @@ def test_it_is_the_classifiers_with_or_without_categories_and_gaps():
     assert 0 < on_conditions < N_TREES
 
 
-def test_columns_without_names_stay_without():
+def test_columns_without_names_stay_unnamed():
     X, y = load_iris(return_X_y=True)
     classifier = FCCAClassifier(FCCADiscretizer(GradientBoostingClassifier(n_estimators=5))).fit(X, y)
     theirs = to_sklearn(classifier)
@@ -148,7 +148,7 @@ def test_columns_without_names_stay_without():
     assert theirs.predict(X).tolist() == classifier.predict(X).tolist()
 
 
-def test_what_cannot_be_written_is_refused():
+def test_other_objects_and_old_documents_are_refused():
     with pytest.raises(InvalidInputError, match="version 1"):
         to_sklearn(next(tree for seed in range(50) if not (tree := random_tree(seed)).structure.has_cuts_only))
     with pytest.raises(InvalidInputError, match="str"):

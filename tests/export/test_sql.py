@@ -1,4 +1,4 @@
-"""SQL that is run for real answers as the classifier does, in DuckDB, SQLite and PostgreSQL."""
+"""SQL predicts the same as the classifier in DuckDB, SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def check_parity(engine, n_trees, n_rows):
     print(engine.name, counted)
 
 
-def test_no_row_is_answered_otherwise(engine):
+def test_all_predictions_are_equal(engine):
     check_parity(engine, 12, 1000)
 
 
 @pytest.mark.verify
-def test_no_row_of_many_is_answered_otherwise(engine):
+def test_all_predictions_of_many_rows_are_equal(engine):
     check_parity(engine, 108, 10_000)
 
 
@@ -110,12 +110,12 @@ def check_literals(engine, n):
         ]
 
 
-def test_every_number_is_read_as_it_is_meant(engine):
+def test_every_number_is_read_exactly(engine):
     check_literals(engine, 400)
 
 
 @pytest.mark.verify
-def test_every_number_of_many_is_read_as_it_is_meant(engine):
+def test_many_numbers_are_read_exactly(engine):
     check_literals(engine, 20_000)
 
 
@@ -240,7 +240,7 @@ def test_values_of_another_type_are_refused_by_sqlite(engine):
     engine.change("DROP TABLE numbers")
 
 
-def test_what_is_neither_true_nor_false_is_refused_by_sqlite(engine):
+def test_sqlite_refuses_values_that_are_not_boolean(engine):
     if engine.name != "sqlite":
         return
     values = [True, False, None, 1.0, "true", "True", "x", "1", b"1", b"", 2, 0.5, float("inf")]
@@ -258,7 +258,7 @@ def test_what_is_neither_true_nor_false_is_refused_by_sqlite(engine):
     engine.change("DROP TABLE flags")
 
 
-def test_what_is_no_number_is_no_category_of_numbers_to_sqlite(engine):
+def test_sqlite_refuses_texts_among_numeric_categories(engine):
     if engine.name != "sqlite":
         return
     values = [3, 1.0, None, "3", "3.0", "x", b"3", b"", 2, float("inf")]
@@ -275,7 +275,7 @@ def test_what_is_no_number_is_no_category_of_numbers_to_sqlite(engine):
 # --- what can be asked for -----------------------------------------------------------------------------------------------
 
 
-def test_bins_of_a_tree_that_has_kept_none_are_its_conditions(engine):
+def test_bins_of_a_tree_of_version_1_are_its_conditions(engine):
     tree = small_tree()
     assert tree.thresholds is None
     check_small(engine, tree, [None, "car", "tv", "boat"], pa.string())
@@ -297,7 +297,7 @@ def of_many_columns(n):
     return replace(from_json(chain(1)), columns=Columns.numbers(n, names), thresholds=table)
 
 
-def test_bins_of_many_columns_are_a_query_of_their_length(engine):
+def test_the_query_grows_linearly_with_the_bins(engine):
     few, many = (len(to_sql(of_many_columns(n), dialect=engine.name, add="bins", numbered=True)) for n in (100, 700))
     assert many < 7.5 * few
     values = np.array([[0.0] * 700, [1.0] * 700, [1.0] * 699 + [np.inf]])
@@ -308,7 +308,7 @@ def test_bins_of_many_columns_are_a_query_of_their_length(engine):
     engine.change("DROP TABLE data")
 
 
-def test_bins_are_named_by_their_conditions_where_names_can_say_them():
+def test_bins_have_the_names_of_their_conditions_if_possible():
     tree = from_json(to_json(fitted(3)[0]))
     text = to_sql(tree, add="bins")
     assert all(f'AS "{words.replace(chr(34), chr(34) * 2)}"' in text for words in tree.get_feature_names_out())
@@ -401,13 +401,13 @@ def test_labels_that_no_column_can_hold_are_refused():
         ("spark", "CAST(`c` AS STRING) = 'true'", "TRUE"),
     ],
 )
-def test_booleans_are_what_a_dialect_has_for_them(dialect, asked, answered):
+def test_booleans_follow_the_dialect(dialect, asked, answered):
     text = to_sql(small_tree(labels=[True, False], classes=[False, True]), dialect=dialect, form="case")
     assert asked in text
     assert f"THEN {answered}\n" in text
 
 
-def test_without_sqlglot_it_is_said_what_to_install(monkeypatch):
+def test_without_sqlglot_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(UnsupportedModelError, match=r"pip install 'fcca\[sql\]'"):
         to_sql(small_tree())
@@ -442,7 +442,7 @@ def test_the_command_writes_what_the_function_does(stored, tmp_path):
     assert (tmp_path / "tree.sql").read_text(encoding="utf-8") == to_sql(tree, dialect="spark")
 
 
-def test_options_that_do_not_go_together_are_refused(stored):
+def test_contradicting_options_are_refused(stored):
     check_refused(run("export", stored, "--dialect", "postgres"), "--dialect", "text", "--to sql")
     check_refused(run("export", stored, "--to", "python", "--table", "a", "--numbered"), "--table and --numbered", "python")
     for more in (["--prefix", "p_"], ["--numbered"], ["--add", "bins"], ["--add", "leaf", "--add", "prediction"]):

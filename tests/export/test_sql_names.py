@@ -57,7 +57,7 @@ CONSTANTS = {"nan", "inf", "integer", "real", "null", "text", "utf8", "", ".", "
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_written_as_they_are_meant(dialect, name):
+def test_hostile_names_are_quoted(dialect, name):
     sqlglot = imported("sqlglot")
     from export.sql_reading import Statement
 
@@ -94,7 +94,7 @@ def test_hostile_names_are_written_as_they_are_meant(dialect, name):
 
 
 @pytest.mark.parametrize("table", ["refused", "REFUSED", "refused_", "value"])
-def test_whether_rows_are_refused_is_told_apart_from_all_that_a_table_has(engine, table):
+def test_the_source_of_refusals_never_clashes_with_the_table(engine, table):
     """The table, its columns and what is added may be called like the source of refusals and its column."""
     tree = small_tree(number="value", category="refused")
     check_small(engine, tree, [None, "car", "tv", "boat"], pa.string(), table)
@@ -106,7 +106,7 @@ def test_whether_rows_are_refused_is_told_apart_from_all_that_a_table_has(engine
     engine.change(f'DROP TABLE "{table}"')
 
 
-def test_columns_of_the_table_that_are_called_like_added_ones_change_nothing(engine):
+def test_table_columns_with_names_of_added_ones_change_nothing(engine):
     tree = small_tree()
     engine.change('CREATE TABLE again (x REAL, c VARCHAR(9), "refused" INT, "value" INT, "bin_0" INT, "row number" INT)')
     for at, c in enumerate(["car", "boat"]):
@@ -117,7 +117,7 @@ def test_columns_of_the_table_that_are_called_like_added_ones_change_nothing(eng
     engine.change("DROP TABLE again")
 
 
-def test_a_statement_that_lets_something_out_is_noticed():
+def test_the_reader_notices_unquoted_text():
     from export.sql_reading import Statement
 
     for text in ("SELECT 'a' ; DROP TABLE x", "SELECT 'a''' b", "SELECT 1 -- x", 'SELECT "a', "SELECT 'it's'"):
@@ -127,7 +127,7 @@ def test_a_statement_that_lets_something_out_is_noticed():
     assert Statement("SELECT 'a\\\\' || '\\'\\n\\001' FROM `x``y`", "spark").texts == {"a\\'\n\x01"}
 
 
-def test_the_parts_of_a_table_are_names_of_their_own(engine):
+def test_the_parts_of_a_table_are_separate_names(engine):
     if engine.name == "sqlite":
         engine.change("ATTACH ':memory:' AS \"a.b\"")
     else:
@@ -160,7 +160,7 @@ def test_names_that_a_database_cannot_hold_are_refused(dialect):
             to_sql(small_tree(number="n" * (longest + 1)), dialect=dialect)
 
 
-def test_names_that_a_database_does_not_tell_apart_are_refused():
+def test_names_that_a_database_does_not_distinguish_are_refused():
     for dialect in DIALECTS:
         same = dialect not in ("postgres", "snowflake")
         for tree in (small_tree(number="Income", category="income"), small_tree(number="Prediction")):

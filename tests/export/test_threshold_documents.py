@@ -1,4 +1,4 @@
-"""Documents of threshold tables: judged as those of trees are."""
+"""Documents of threshold tables are checked like those of trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def document(name="gaps"):
     return json.loads((OLD / f"thresholds-{name}.json").read_text(encoding="utf-8"))
 
 
-def test_what_was_stored_is_read():
+def test_stored_documents_are_read():
     for name in ("cuts", "categories", "gaps"):
         text = json.dumps(document(name))
         assert ThresholdTable.from_json(text) == ThresholdTable.from_json(text.encode())
@@ -39,7 +39,7 @@ def test_what_was_stored_is_read():
     ],
     ids=lambda given: str(given)[:20],
 )
-def test_what_is_no_document_is_a_typed_error(text, words):
+def test_other_texts_are_a_typed_error(text, words):
     with pytest.raises(InvalidInputError, match=words):
         ThresholdTable.from_json(text)
 
@@ -90,7 +90,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_every_damage_says_what_is_wrong(name):
+def test_every_damage_is_named(name):
     change, words = DAMAGES[name]
     with pytest.raises(InvalidInputError, match=words):
         ThresholdTable.from_json(changed(change))
@@ -117,7 +117,7 @@ def test_counts_that_are_not_finite_are_not_written():
         table.to_json()
 
 
-def test_trees_of_labels_take_missing_values():
+def test_trees_with_categories_take_missing_values():
     tree = json.loads((OLD / "tree-categories.json").read_text(encoding="utf-8"))
     tree |= {"version": 2, "conditions": [], "nodes": tree["nodes"][:1], "missing_values": False}
     with pytest.raises(InvalidInputError, match="'missing_values' is false, but columns have missing values or categories"):

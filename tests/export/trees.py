@@ -1,4 +1,4 @@
-"""Random classifiers for the exporters, and rows that try them hard: on the cuts, one float beside, with gaps."""
+"""Random classifiers for the exporters, and difficult rows: on the cuts, one float beside, with missing values."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def hard_rows(classifier: FCCAClassifier, X: pd.DataFrame, n: int, seed: int) ->
 
 
 def as_dictionaries(X: pd.DataFrame, seed: int = 0) -> list[dict[str, object]]:
-    """Rows as a program has them; a gap is None or NaN."""
+    """Rows as dictionaries; a missing value is None or NaN."""
     rng = np.random.default_rng(seed)
     rows = []
     for values in X.astype(object).itertuples(index=False, name=None):

@@ -1,4 +1,4 @@
-"""The mixed-integer program: where it lands, what it returns, and what it claims when HiGHS is not exact."""
+"""The mixed-integer program: its landings, its results, and its claims when HiGHS is not exact."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -65,7 +65,7 @@ def ensemble(trees, n_features, boundary=0.0):
 
 
 def ask(model, x0, *, margin=1e-4, lambdas=(0.1, 1.0, 0.0), X_train=None, **settings):
-    """One question to a model by hand, about x0 or some rows, on the box from 0 to 1."""
+    """Solve for x0 or some rows of a model by hand, on the box from 0 to 1."""
     rows = np.atleast_2d(np.asarray(x0, dtype=np.float64))
     X_train = np.repeat(np.linspace(0, 1, 101)[:, None], model.n_features, axis=1) if X_train is None else X_train
     own = (model.scores(rows)[:, 0] > model.boundary).astype(np.int32)
@@ -85,7 +85,7 @@ def ask(model, x0, *, margin=1e-4, lambdas=(0.1, 1.0, 0.0), X_train=None, **sett
     return SimpleNamespace(**dict(zip(names, solve_milp(**question | settings), strict=True)))
 
 
-def test_lands_where_the_contract_says():
+def test_landings_follow_the_contract():
     rng = np.random.default_rng(0)
     for _ in range(200):
         column = hostile_column(rng, 12)
@@ -178,7 +178,7 @@ def test_frozen_may_come_as_bytes(boosting):
 
 
 def with_categories():
-    """The first column has the codes 0, 1, 2, of which a test sends 1 to the right; the second is a number."""
+    """The first column has the codes 0, 1, 2, and a test sends 1 to the right; the second is a number."""
     model = ensemble([(0, np.nan, -1.0, 1.0), (1, 0.5, 0.0, 0.5)], 2)
     missing_left = np.array([False, False, False, False, False, False])
     return replace(model, categories={0: np.array([0, 2])}, missing_left=missing_left)
@@ -232,7 +232,7 @@ def test_plausibility_is_refused(boosting):
         )
 
 
-def test_a_sum_says_nothing_while_a_value_is_missing_and_counts_once_it_is_filled_in():
+def test_a_sum_applies_once_a_missing_value_is_filled_in():
     values = np.repeat(np.linspace(0, 1, 101)[:, None], 2, axis=1)
     cells = Cells.from_cuts([values[:-1, 0], values[:-1, 1]]).observe(values)
     settings = {"cells": cells, "training": TrainingValues([values])}
@@ -253,7 +253,7 @@ def test_a_sum_says_nothing_while_a_value_is_missing_and_counts_once_it_is_fille
     assert asked(ensemble([(0, 0.5, -1.0, 1.0)], 2), 0.505).status == INFEASIBLE
 
 
-def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, boosting):
+def test_programs_that_are_too_large_are_unknown(monkeypatch, boosting):
     X, estimator = boosting
     monkeypatch.setattr(_tree_program, "MOST_ENTRIES", 1000)
     cost, bound, status, target, *_ = ensemble_milp.solve(estimator, X, X[:2], CounterfactualProblem())
@@ -263,8 +263,8 @@ def test_of_programs_too_large_for_any_solver_nothing_is_claimed(monkeypatch, bo
     assert np.all(target == -1)
 
 
-def test_a_sum_that_is_kept_by_less_than_the_solver_sees_is_kept():
-    """Its presolve would call this infeasible: the values that sum up to the limit leave it no room."""
+def test_a_sum_kept_within_the_solvers_tolerance_is_kept():
+    """Presolve would call this infeasible, because the values sum exactly to the limit."""
     values = np.column_stack([np.arange(-8, 9) / 10, np.arange(-8, 9) * 1000.0])
     model = ensemble([(1, -4500.0, -1.0, 1.0)], 2)
     cells = Cells.from_cuts([values[:-1, 0], values[:-1, 1]]).observe(values)
@@ -276,7 +276,7 @@ def test_a_sum_that_is_kept_by_less_than_the_solver_sees_is_kept():
         np.testing.assert_array_equal(found.landing, [0.5, -4000.0])
 
 
-def test_a_split_that_everything_passes_is_none():
+def test_a_split_with_one_reachable_side_is_ignored():
     model = ensemble([(0, np.inf, (0, 0.5, -1.0, 1.0), 99.0), (0, -np.inf, 99.0, (0, -1e308, 99.0, 0.0))], 1)
     found = ask(model, [0.2])
     assert found.status == OPTIMAL
@@ -322,18 +322,18 @@ def test_the_scale_of_scores_and_costs_does_not_matter(unit):
 
 
 def nearly_enough(shortfall):
-    """Feature 0 is the cheap move and gains too little by the shortfall; feature 1 is dear and gains enough."""
+    """Feature 0 is cheap but gains too little by the shortfall; feature 1 is expensive and gains enough."""
     return ensemble([(0, 0.3, -1.0, -shortfall), (1, 0.8, 0.0, 1.0)], 2)
 
 
 @pytest.mark.parametrize("shortfall", [1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
-def test_a_margin_missed_by_less_than_the_solver_sees_is_missed(shortfall):
+def test_a_margin_missed_within_the_solvers_tolerance_is_missed(shortfall):
     found = ask(nearly_enough(shortfall), [0.25, 0.1], margin=1e-300)
     assert found.status == OPTIMAL
     np.testing.assert_array_equal(found.feature, [0, 1])
 
 
-def test_what_cannot_be_settled_is_not_claimed(monkeypatch):
+def test_unsettled_searches_are_not_called_optimal(monkeypatch):
     model = nearly_enough(1e-12)
     monkeypatch.setattr(_tree_search, "MOST_ATTEMPTS", 1)
     monkeypatch.setattr(_tree_search.TreeSearch, "_greedy", lambda *_: None)
@@ -345,8 +345,8 @@ def test_what_cannot_be_settled_is_not_claimed(monkeypatch):
     assert found.cost == np.inf
 
 
-def test_a_bound_that_stays_short_of_the_cost_is_closed_by_looking_at_what_is_left(monkeypatch, boosting):
-    """HiGHS may take a cut for crossed that is crossed to all but a millionth, and bound the cost by as much less."""
+def test_a_bound_below_the_cost_is_closed_by_further_runs(monkeypatch, boosting):
+    """HiGHS may accept a cut as crossed within a millionth, so its bound may be too low by as much."""
     X, estimator = boosting
     exact, calls = _highs.solve_program, []
 
@@ -365,7 +365,7 @@ def test_a_bound_that_stays_short_of_the_cost_is_closed_by_looking_at_what_is_le
     assert cost == bound == expected[0]
 
 
-def test_a_solver_that_fails_leaves_the_greedy_answer_unproven(monkeypatch, boosting):
+def test_a_failing_solver_leaves_the_greedy_solution_unproven(monkeypatch, boosting):
     X, estimator = boosting
     settings = []
 

@@ -1,4 +1,4 @@
-"""ThresholdTable: what it adds, merges, rounds and writes."""
+"""ThresholdTable: addition, merging, rounding and JSON."""
 
 import json
 import pickle
@@ -110,7 +110,7 @@ def test_damaged_json_is_a_typed_error(text):
         ThresholdTable.from_json(text)
 
 
-def test_a_persons_own_list():
+def test_a_list_of_the_user():
     mine = ThresholdTable.from_list([("b", 2.0), ("a", 1.0), ("b", 2.0)], ["a", "b"])
     assert mine.names() == ["a > 1", "b > 2"]
     with pytest.raises(InvalidInputError, match="'c'"):
@@ -139,7 +139,7 @@ def test_is_immutable(copied):
         (("age", "old"), "age"),
     ],
 )
-def test_entries_of_a_list_that_are_no_conditions_are_refused_in_words(entry, words):
+def test_invalid_entries_of_a_list_are_refused(entry, words):
     table = pd.DataFrame({"age": [20.0, 30.0], "kind": ["a", "b"]})
     with pytest.raises(InvalidInputError, match=words):
         ThresholdTable.from_list([entry], table)
