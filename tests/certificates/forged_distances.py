@@ -14,27 +14,27 @@ def _asked(document, scale=None, category_distance=None):
             told[name] = repr(value) if isinstance(value, dict) else value
 
 
-@forgery("costs", "another cost", of="ranks, mixed")
+@forgery("costs", "the stated cost is", of="ranks, mixed")
 def ranks_called_ranges(d):
     _asked(d, scale="range")
 
 
-@forgery("costs", "another cost", of="gb")
+@forgery("costs", "the stated cost is", of="gb")
 def ranges_called_ranks(d):
     _asked(d, scale="rank")
 
 
-@forgery("costs", "another cost", of="deviations, mixed")
+@forgery("costs", "the stated cost is", of="deviations, mixed")
 def deviations_called_ranges(d):
     _asked(d, scale="range")
 
 
-@forgery("costs", "another cost", of="units, mixed")
+@forgery("costs", "the stated cost is", of="units, mixed")
 def another_unit(d):
     _asked(d, scale={"income": 0.5, "age": 10.000001})
 
 
-@forgery("costs", "another cost", of="units, mixed")
+@forgery("costs", "the stated cost is", of="units, mixed")
 def a_unit_left_out(d):
     _asked(d, scale={"income": 0.5})
 
@@ -54,17 +54,17 @@ def ranks_of_a_linear_model(d):
     _asked(d, scale="rank")
 
 
-@forgery("costs", "another cost", of="gb, mixed")
+@forgery("costs", "the stated cost is", of="gb, mixed")
 def the_distance_of_the_data_called_a_full_range(d):
     _asked(d, category_distance=1.0)
 
 
-@forgery("costs", "another cost", of="the paper's distances, mixed")
+@forgery("costs", "the stated cost is", of="the paper's distances, mixed")
 def a_full_range_called_the_distance_of_the_data(d):
     _asked(d, category_distance="auto")
 
 
-@forgery("costs", "another cost", of="units, mixed")
+@forgery("costs", "the stated cost is", of="units, mixed")
 def another_category_distance(d):
     _asked(d, category_distance=2.4999)
 
@@ -79,7 +79,7 @@ def a_category_distance_changed_in_the_tree_alone(d):
     d["tree"]["provenance"]["discretizer"]["parameters"]["category_distance"] = 0.5
 
 
-@forgery("costs", "another cost", of="gb, mixed")
+@forgery("costs", "the stated cost is", of="gb, mixed")
 def distances_left_out_are_the_papers(d):
     for name in ("scale", "category_distance"):
         del d["parameters"][name]

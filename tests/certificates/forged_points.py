@@ -389,16 +389,16 @@ def a_weight_of_a_class_that_there_is_not(d):
     d["parameters"]["tree"]["class_weight"][1][0] = "maybe"
 
 
-@forgery("parameters", "a class weight is of True", of="weights of classes")
+@forgery("parameters", "a class weight names True", of="weights of classes")
 def a_weight_of_a_class_that_is_a_boolean(d):
     d["parameters"]["tree"]["class_weight"][1][0] = True
 
 
-@forgery("model", "told to decide at 0.3", "says 0.7", of="deciding elsewhere")
+@forgery("model", "decision threshold of the black box is 0.3", "states 0.7", of="deciding elsewhere")
 def a_decision_elsewhere(d):
     d["model"]["decision_threshold"] = 0.7
 
 
-@forgery("model", "told to decide at 0.3", "nothing of it", of="deciding elsewhere")
+@forgery("model", "decision threshold of the black box is 0.3", "states none", of="deciding elsewhere")
 def a_decision_that_is_not_told(d):
     d["model"]["decision_threshold"] = None

@@ -102,15 +102,15 @@ def test_the_program_rejects_a_cost_that_is_too_high(name):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_program_rejects_a_cost_that_is_too_low(name):
-    assert_rejected(*verified_with(name, changed_cost(-1e-6), one_with(name)), "proven that nothing is below")
+    assert_rejected(*verified_with(name, changed_cost(-1e-6), one_with(name)), "no change costs less than")
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_program_finds_a_denied_counterfactual(name):
-    assert_rejected(*verified_with(name, called_infeasible, one_with(name)), "called infeasible", "flips the black box")
+    assert_rejected(*verified_with(name, called_infeasible, one_with(name)), "status is infeasible", "flips the black box")
 
 
 @pytest.mark.parametrize("name", ["lgbm, mixed", "catboost, mixed", "moves between categories", "sums and implications"])
 def test_the_program_rejects_a_counterfactual_of_an_infeasible_row(name):
     found = verified_with(name, called_optimal, one_with(name, "infeasible"))
-    assert_rejected(*found, "proven that nothing is below inf")
+    assert_rejected(*found, "no change flips the black box")

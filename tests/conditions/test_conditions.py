@@ -229,7 +229,7 @@ def test_unseen_categories_are_named(table, loans):
     coded = table.columns.encode(loans)
     for code in (4.0, -1.0, 0.5, np.inf):
         coded[0, 1] = code
-        with pytest.raises(InvalidInputError, match="'purpose' holds categories"):
+        with pytest.raises(InvalidInputError, match=f"'purpose' has 4 categories, got the code {code:g}"):
             table.binarize(coded)
 
 

@@ -102,7 +102,11 @@ def _contradictions(given: Evidence, chosen: Longs, proofs: Proofs) -> list[str]
     problems = []
     for wrong, words in (
         (cheaper, "not optimal, because a change costs {proven:.12g}, cheaper than {cost:.12g}"),
-        (dearer, "the stated cost is {cost:.12g}, but no change costs less than {proven_bound:.12g}"),
+        (
+            dearer & np.isfinite(proofs.bound),
+            "the stated cost is {cost:.12g}, but no change costs less than {proven_bound:.12g}",
+        ),
+        (dearer & np.isinf(proofs.bound), "the stated cost is {cost:.12g}, but no change flips the black box"),
         (flips, "the status is infeasible, but a change that costs {proven:.12g} flips the black box"),
         (beyond, above_bound),
         (beyond_open, above_bound),
