@@ -382,10 +382,10 @@ class ThresholdTable:
         threshold = np.full(len(self), np.nan)
         order = np.lexsort((self.threshold, -self.count))
         for i in order[self.kind[order] == "cut"].tolist():
-            gap = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
-            if gap not in shortest:
-                shortest[gap] = shortest_decimal(float(self.threshold[i]), gap[1], gap[2])
-            threshold[i] = shortest[gap]
+            interval = (int(self.feature[i]), float(self.below[i]), float(self.above[i]))
+            if interval not in shortest:
+                shortest[interval] = shortest_decimal(float(self.threshold[i]), interval[1], interval[2])
+            threshold[i] = shortest[interval]
         return _combine_equal(self.feature_names, columns | {"threshold": threshold}, self.labels, self.columns)
 
     # --- output and JSON ----------------------------------------------------------------------------------------------

@@ -39,10 +39,10 @@ def deciding_missing_values(given: Evidence) -> list[str]:
     def solve(which: Longs, limits: Limits) -> Counterfactuals:
         return given.solve_and_check(which, limits, max(0.0, ends - monotonic()))
 
-    gaps: DecidingValues = find_deciding_values(given.table, found, given.limits, solve)
-    if gaps.n_unfinished:
-        raise NotChecked(f"The time limit ended {gaps.n_unfinished} of {gaps.n_searches} searches.")
-    true = set(zip(points.row[gaps.point].tolist(), gaps.feature.tolist(), strict=True))
+    deciding: DecidingValues = find_deciding_values(given.table, found, given.limits, solve)
+    if deciding.n_unfinished:
+        raise NotChecked(f"The time limit ended {deciding.n_unfinished} of {deciding.n_searches} searches.")
+    true = set(zip(points.row[deciding.point].tolist(), deciding.feature.tolist(), strict=True))
     problems = []
     if wrong := sorted(stated - true):
         problems.append(f"{named_rows([row for row, _ in wrong])}: a missing value is listed, but does not decide")
@@ -61,8 +61,8 @@ def thresholds_found(given: Evidence) -> list[str]:
     """Count, merge and round the conditions that the moves cross, and compare."""
     counterfactuals = given.as_found()
     points = given.points
-    gaps = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
-    crossed = crossings(given.engine, counterfactuals, given.search.columns, gaps)
+    deciding = DecidingValues(given.gap_point, points.gap_feature.astype(np.int32), len(points.gap_row), 0)
+    crossed = crossings(given.engine, counterfactuals, given.search.columns, deciding)
     weight = given.weight[counterfactuals.rows[crossed.point]]
     table, _ = crossed.table(list(given.stated.columns), weight, given.search.columns)
     counts = CrossingCounts(table, counterfactuals.counts(), len(given.table), 1, 0.0, 1.0)

@@ -173,7 +173,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
     rows = np.zeros(n, dtype=np.int64)
     sets: dict[int, tuple[int, ...]] = {}
-    gaps: set[int] = set()
+    missing: set[int] = set()
     parent = [-1] * n
     for node, entry in enumerate(given):
         where = f"node {node}"
@@ -192,7 +192,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         elif kind == "set":
             sets[node] = codes
         else:
-            gaps.add(node)
+            missing.add(node)
         for side, children in (("left", left), ("right", right)):
             child = TREE.entry(entry, side, int, where)
             if not node < child < n or parent[child] >= 0:  # only later nodes, so there are no cycles
@@ -210,7 +210,7 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         raise TREE.damaged("the rows of two children do not add up to those of their node")
     if not np.allclose(weight[inner], weight[left[inner]] + weight[right[inner]], rtol=SAME_WEIGHT, atol=0):
         raise TREE.damaged("the weights of two children do not add up to those of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(gaps))
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing))
 
 
 def _weights(entry: Any, n_classes: int, node: int) -> list[float]:

@@ -333,16 +333,16 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
     """Nodes that test a numeric column, their conditions, and refused rows."""
     nodes = tree.structure
-    gaps = [node for node in tests if node in nodes.asks_missing]
+    missing_tests = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
     is_missing = graph.add("IsNaN", value)
     # NaN is never greater, so a missing value makes every cut false.
     parts = [graph.add("Greater", value, graph.constant(nodes.threshold[cuts][None, :]))] if cuts else []
-    parts += [is_missing] * len(gaps)
+    parts += [is_missing] * len(missing_tests)
     is_refused = graph.add("IsInf", value)
     if not tree.takes_missing:
         is_refused = graph.add("Or", is_refused, is_missing)
-    return cuts + gaps, graph.add("Concat", *parts, axis=1), is_refused
+    return cuts + missing_tests, graph.add("Concat", *parts, axis=1), is_refused
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:

@@ -90,13 +90,13 @@ def _rule(tree: DistilledTree, leaf: int) -> dict[str, Any]:
 def _conditions(tree: DistilledTree, j: int, tests: list[tuple[int, bool]]) -> list[dict[str, Any]]:
     """Combine all tests of one column on a path."""
     nodes = tree.structure
-    gaps = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
+    missing_tests = [goes_right for node, goes_right in tests if node in nodes.asks_missing]
     others = [(node, goes_right) for node, goes_right in tests if node not in nodes.asks_missing]
     # A missing value goes left at cuts and sets, and right at "is missing".
-    may_be_missing = tree.takes_missing and all(gaps) and not any(goes_right for _, goes_right in others)
+    may_be_missing = tree.takes_missing and all(missing_tests) and not any(goes_right for _, goes_right in others)
     is_missing = [{"kind": "missing", "column": j, "operator": "is"}]
     is_present = [{"kind": "missing", "column": j, "operator": "is not"}]
-    if any(gaps):
+    if any(missing_tests):
         return is_missing if may_be_missing else is_missing + is_present  # a contradiction: no row takes this path
     if not others:
         return is_present

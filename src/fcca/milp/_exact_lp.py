@@ -85,7 +85,7 @@ def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floa
     zoom = cost_zoom = 1.0
     best, best_bound = None, 0.0
     for _ in range(MOST_ROUNDS):
-        answer = linprog(
+        result = linprog(
             cost_zoom * (cost - rows.T @ price),
             A_ub=-rows,
             b_ub=-zoom * (aim - rows @ x),
@@ -93,12 +93,12 @@ def _refined(cost: Floats, rows: Floats, least: Floats, more: Floats, high: Floa
             method="highs-ds",
             options=SOLVER,
         )
-        if answer.x is None:
-            if answer.status == INFEASIBLE and best is None:
+        if result.x is None:
+            if result.status == INFEASIBLE and best is None:
                 return None
             break
-        x = np.clip(x + answer.x / zoom, 0, high)
-        price = np.maximum(0.0, price - answer.ineqlin.marginals / cost_zoom)
+        x = np.clip(x + result.x / zoom, 0, high)
+        price = np.maximum(0.0, price - result.ineqlin.marginals / cost_zoom)
         left = cost - rows.T @ price
         best_bound = max(best_bound, float(price @ least + np.minimum(left, 0) @ high))
         spent = float(cost @ x)

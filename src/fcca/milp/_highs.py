@@ -53,7 +53,7 @@ def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float,
     confirmed : bool, default=True
         Whether to solve an infeasible program again without presolve, because presolve may lose solutions.
     """
-    answer = None
+    result = None
     for presolve in (True, False):  # HiGHS sometimes fails after presolve
         options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": presolve}
         left = deadline - time.monotonic()
@@ -61,7 +61,7 @@ def run_highs(settings: dict[str, Any], constraints: list[Any], deadline: float,
             return None
         if left < np.inf:
             options["time_limit"] = left
-        answer = solve_program(constraints=constraints, options=options, **settings)
-        if answer.status in ((SOLVED, STOPPED) if confirmed else (SOLVED, STOPPED, NOTHING)):
+        result = solve_program(constraints=constraints, options=options, **settings)
+        if result.status in ((SOLVED, STOPPED) if confirmed else (SOLVED, STOPPED, NOTHING)):
             break
-    return answer
+    return result

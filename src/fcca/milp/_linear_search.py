@@ -201,21 +201,21 @@ class LinearSearch:
         }
         for _ in range(MOST_ATTEMPTS):
             if not program.integral.any():
-                answer_bound, choices, done = 0.0, np.zeros(program.n_columns), True
+                highs_bound, choices, done = 0.0, np.zeros(program.n_columns), True
             else:
-                answer = run_highs(settings, constraints, deadline, confirmed=cutoff == np.inf)
-                if answer is None:
+                result = run_highs(settings, constraints, deadline, confirmed=cutoff == np.inf)
+                if result is None:
                     break
-                best.nodes += int(answer.mip_node_count or 0)
-                proven = answer.mip_dual_bound
-                answer_bound = 0.0 if proven is None or not np.isfinite(proven) else max(0.0, proven / unit)
-                if answer.status == NOTHING:
+                best.nodes += int(result.mip_node_count or 0)
+                proven = result.mip_dual_bound
+                highs_bound = 0.0 if proven is None or not np.isfinite(proven) else max(0.0, proven / unit)
+                if result.status == NOTHING:
                     best.bound = seen
                     break
-                best.bound = max(best.bound, min(answer_bound, seen))
-                if answer.x is None:
+                best.bound = max(best.bound, min(highs_bound, seen))
+                if result.x is None:
                     break
-                choices, done = np.rint(answer.x), answer.status != SOLVED
+                choices, done = np.rint(result.x), result.status != SOLVED
             x, bound = aim.finished(choices)
             if x is not None:
                 moves = self._moves(program, x)
@@ -226,7 +226,7 @@ class LinearSearch:
             seen = min(seen, bound)
             if not program.integral.any():
                 best.bound = seen
-            if done or (best.cost < np.inf and is_close(min(answer_bound, seen), best.cost)):
+            if done or (best.cost < np.inf and is_close(min(highs_bound, seen), best.cost)):
                 break
             constraints.append(self._forbidden(program, choices))
         best.close()

@@ -191,7 +191,7 @@ class Answers(NamedTuple):
         """Concatenate parts, and sort them by the given positions of their points."""
         if len(parts) == 1:
             return parts[0][1]
-        values = [np.concatenate(arrays) for arrays in zip(*(answers for _, answers in parts), strict=True)]
-        n_moves = np.concatenate([np.diff(answers.first_move) for _, answers in parts])
+        values = [np.concatenate(arrays) for arrays in zip(*(found for _, found in parts), strict=True)]
+        n_moves = np.concatenate([np.diff(found.first_move) for _, found in parts])
         together = cls(*values)._replace(first_move=np.concatenate([[0], np.cumsum(n_moves)]))
         return together.take(np.argsort(np.concatenate([place for place, _ in parts])))

@@ -137,14 +137,14 @@ class TreeSearch:
         """Run HiGHS until its bound reaches the cheapest solution."""
         places, n_good = program.reach.places, 0
         forbidden: list[ProgramRows] = []
-        for answer in _highs_results(program, forbidden, deadline):
-            best.nodes += answer.nodes
+        for result in _highs_results(program, forbidden, deadline):
+            best.nodes += result.nodes
             # HiGHS may lose all solutions: its infeasibility is ignored if only the greedy run found one.
-            if answer.nothing_left and (n_good or best.cost == np.inf):
+            if result.nothing_left and (n_good or best.cost == np.inf):
                 best.bound = np.inf
-            best.bound = max(best.bound, answer.bound)
-            if answer.chosen is not None:
-                cheapest, others = self._judged(program, aim, answer.chosen)
+            best.bound = max(best.bound, result.bound)
+            if result.chosen is not None:
+                cheapest, others = self._judged(program, aim, result.chosen)
                 forbidden.append(others)
                 if cheapest is not None:
                     n_good += 1
@@ -244,16 +244,16 @@ def _highs_results(program: TreeProgram, forbidden: list[ProgramRows], deadline:
     always = [LinearConstraint(*program.rows), LinearConstraint(score, program.needed * row_unit - ROOM, np.inf)]
     for _ in range(MOST_ATTEMPTS):
         constraints = [*always, *(LinearConstraint(*rows) for rows in forbidden)]
-        answer = run_highs(settings, constraints, deadline)
-        if answer is None:
+        result = run_highs(settings, constraints, deadline)
+        if result is None:
             return
-        nodes = int(answer.mip_node_count or 0)
-        bound = 0.0 if answer.mip_dual_bound is None else max(0.0, answer.mip_dual_bound / price_unit)
-        if answer.x is None:
-            yield HighsResult(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=answer.status == NOTHING)
+        nodes = int(result.mip_node_count or 0)
+        bound = 0.0 if result.mip_dual_bound is None else max(0.0, result.mip_dual_bound / price_unit)
+        if result.x is None:
+            yield HighsResult(bound if np.isfinite(bound) else 0.0, nodes, None, nothing_left=result.status == NOTHING)
             return
-        yield HighsResult(bound, nodes, program.chosen(answer.x[:n_steps] > 0.5))
-        if answer.status != SOLVED:
+        yield HighsResult(bound, nodes, program.chosen(result.x[:n_steps] > 0.5))
+        if result.status != SOLVED:
             return
 
 
