@@ -35,7 +35,7 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
     B : array-like of shape (n_rows, n_columns)
         A discretized table.
     sample_weight : array-like of shape (n_rows,), optional
-        How many rows each stands for: a weight of 2 is the same as the row twice, rows of weight 0 do not count.
+        Number of rows that each row stands for. Rows of weight 0 do not count.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def compression_rate(B: ArrayLike, sample_weight: ArrayLike | None = None) -> fl
 
 
 def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows whose label is not the commonest of their equals.
+    """Share of rows whose label is not the commonest among equal rows.
 
-    No classifier that sees only B can be wrong on a smaller share of these rows.
+    No classifier on the columns of B is wrong on a smaller share of these rows.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     y : array-like of shape (n_rows,)
         Labels, or the predictions of the black box.
     sample_weight : array-like of shape (n_rows,), optional
-        A weight of 2 is the same as the row twice.
+        A row of weight 2 counts twice.
 
     Returns
     -------
@@ -83,12 +83,12 @@ def inconsistency_rate(B: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | No
     n_labels = labels.max() + 1
     table = np.bincount(groups * n_labels + labels, weights=weight, minlength=(groups.max() + 1) * n_labels)
     held = table.reshape(-1, n_labels)
-    # Group by group, so that a table without inconsistency has exactly none.
+    # Group by group, so that a consistent table has a rate of exactly 0.
     return float((held.sum(axis=1) - held.max(axis=1)).sum() / weight.sum())
 
 
 def fidelity(surrogate: ArrayLike, target: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-    """Share of rows that a surrogate predicts as its black box does.
+    """Share of rows on which a surrogate agrees with its black box.
 
     Parameters
     ----------

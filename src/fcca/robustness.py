@@ -1,4 +1,4 @@
-"""Robustness of counterfactuals to refitted models and to noise, by margin."""
+"""Robustness of counterfactuals to refitted classifiers and to noise, by margin."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ ROWS_AT_ONCE = 65_536
 
 
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
-    """A margin as a share of the range of a classifier's scores.
+    """Convert a share of the range of a classifier's scores into a margin.
 
-    For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes: with
-    "10%" the class reached leads by a tenth of them, 55 to 45 where there are two. For boosting and linear models, whose
-    scores have no fixed range, it is that share of the distance between the 5th and the 95th percentile of the scores of X;
-    where there is a score for each class, of its lead over the best other one, averaged over the classes.
+    The scores of forests and of voting are shares of votes or averaged probabilities. There the margin is the share of the
+    votes: with "10%" the target leads by a tenth of the votes, 55 to 45 for two classes. The scores of boosting and of
+    linear models have no fixed range. There it is the share of the distance between the 5th and the 95th percentile of
+    the scores of X. With one score per class, it is the share for each class's lead over the best other class, averaged
+    over the classes.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     Returns
     -------
     float
-        What ``margin`` of an explainer or a discretizer takes.
+        A value for ``margin`` of an explainer or a discretizer.
 
     Examples
     --------
@@ -85,33 +86,33 @@ def margin_effect(
 ) -> pd.DataFrame:
     """Measure the cost and the robustness of counterfactuals by margin.
 
-    A counterfactual is about one fitted model. By the time that somebody has acted on it, the model may have been fitted
-    again, or the value that was named may have been missed by a little. A margin has the target win by more than it must,
-    which costs more and holds longer; how much of both, this measures.
+    A counterfactual is about one fitted classifier. When somebody acts on it, the classifier may have been fitted again,
+    or the new value may be slightly off. With a margin, the target class wins by more than necessary. Such
+    counterfactuals cost more and stay valid more often. This function measures both.
 
     Parameters
     ----------
     classifier : fitted classifier
     X : array-like or data frame of shape (n_rows, n_features)
-        Its training data.
+        Training data of the classifier.
     rows : array-like or data frame
         Rows to explain.
     y : array-like of shape (n_rows,), optional
-        Its training labels, needed where ``n_refits`` is above 0.
+        Training labels. Required if ``n_refits`` is above 0.
     target : label, optional
-        The class to reach; rows answered with it already are left out. None is any other class.
+        The class to reach. Rows that are predicted as this class already are left out. None stands for any other class.
     margins : sequence of float or str
-        Amounts of score, or texts such as ``"10%"``: see :func:`share_margin`.
+        Differences of score, or texts such as ``"10%"`` (see :func:`share_margin`).
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints`.
     n_refits : int, default=10
-        How many models to fit on samples of the training rows, drawn with replacement, and how many on all of them with
-        other seeds. A category or a class that a sample would lose keeps one row.
+        Number of classifiers to fit on bootstrap samples of the training rows, and number to fit on all rows with other
+        seeds. A sample keeps at least one row of every category and class.
     noise : float, default=0.01
-        Every number that a counterfactual changed is missed by at most this share of its range, up or down. Categories, and
-        what was not changed, stay.
+        Largest error of every changed number, up or down, as a share of the column's range. Categories and unchanged
+        values stay.
     n_noises : int, default=20
-        How often.
+        Number of random errors per counterfactual.
     random_state : int, default=0
     **options
         Further parameters of CounterfactualExplainer: costs, ``n_jobs``, time limits.
@@ -119,12 +120,16 @@ def margin_effect(
     Returns
     -------
     DataFrame
-        One line per margin: ``margin`` as it was given and ``score``, what it comes to; ``asked``, and of these ``solved``,
-        some of them ``unproven`` because a time limit ended the search, ``infeasible``, and ``unknown``, neither; over the
-        solved ones ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of columns changed; ``holds_resampled``
-        and ``holds_reseeded``, the share of answers of the refitted models to the changed rows that are the target; and
-        ``holds_noisy``, the same of the model itself with noise. NaN where nothing was measured; ``holds_reseeded`` is NaN
-        for a classifier without a ``random_state``.
+        One line per margin.
+
+        - ``margin``: the margin as given. ``score``: the margin as a difference of score.
+        - ``asked``: number of rows. ``solved``: rows with a counterfactual. ``unproven``: solved rows whose search was
+          ended by a time limit. ``infeasible``: rows proven to have none. ``unknown``: all other rows.
+        - ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of changed columns: over the solved rows.
+        - ``holds_resampled``, ``holds_reseeded``: share of the refitted classifiers' predictions for the changed rows that
+          are the target class. ``holds_noisy``: the same for the classifier itself with noise.
+
+        NaN where nothing was measured. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
 
     See Also
     --------
@@ -132,7 +137,7 @@ def margin_effect(
 
     Notes
     -----
-    Fewer rows have an answer where the margin is larger, so lines with different ``solved`` are about different rows.
+    With a larger margin, fewer rows have a counterfactual. So lines with different ``solved`` are about different rows.
 
     Examples
     --------
@@ -153,7 +158,10 @@ def margin_effect(
     if target is not None:
         open_rows = np.flatnonzero(first.engine.predict(table) != target)
         if len(open_rows) == 0:
-            raise InvalidInputError(f"All {len(table)} rows are answered {target!r} already: there is nothing to change.")
+            raise InvalidInputError(
+                f"All {len(table)} rows are predicted as {target!r} already, so there is nothing to change. Give other rows "
+                "or another target."
+            )
         rows = _safe_indexing(rows, open_rows) if len(open_rows) < len(table) else rows
     rng = np.random.default_rng(random_state)
     resampled, reseeded = ([], []) if n_refits == 0 else _refitted(first, X, column_or_1d(y), n_refits, rng)
@@ -194,7 +202,7 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
     if not is_number(noise, at_least=0, at_most=1):
         raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
     if n_refits > 0 and y is None:
-        raise InvalidInputError("y is needed to fit the classifier again: give the training labels, or n_refits=0.")
+        raise InvalidInputError("y is required to fit the classifier again. Give the training labels, or n_refits=0.")
     if isinstance(margins, str) or not isinstance(margins, Iterable):
         raise InvalidInputError(f"margins must be a list of numbers or of texts such as '10%', got {margins!r}.")
     given = list(margins)
@@ -206,13 +214,13 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
     return given
 
 
-# --- models fitted again --------------------------------------------------------------------------------------------------
+# --- refitted classifiers -------------------------------------------------------------------------------------------------
 
 
 def _refitted(
     explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
 ) -> tuple[list[Any], list[Any]]:
-    """Models of samples of the rows, and models of all rows by other seeds where there is a seed."""
+    """Fit classifiers on samples of the rows and, if there is a seed, on all rows with other seeds."""
     fresh, threshold = _unfitted(explainer.classifier)
     seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
     table = explainer.columns.encode(X)
@@ -231,7 +239,7 @@ def _refitted(
 
 
 def _unfitted(estimator: Any) -> tuple[Any, float | None]:
-    """A classifier like this one to be fitted, and at which probability it is to decide."""
+    """Return an unfitted copy of the classifier, and its decision threshold."""
     threshold = None
     while isinstance(estimator, (FrozenEstimator, DecidedAt)):
         if isinstance(estimator, DecidedAt) and threshold is None:
@@ -241,14 +249,14 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
     parts = [fresh, *fresh.get_params().values()]
     if any(hasattr(part, "fit") and not isinstance(part, type) and clone(part) is part for part in parts):
         raise InvalidInputError(
-            f"{type(estimator).__name__}, or a part of it, was read from a file or frozen and cannot be fitted again. Give "
-            "one that can, or n_refits=0."
+            f"{type(estimator).__name__} or a part of it was read from a file or is frozen, so it cannot be fitted again. "
+            "Give a classifier that can be fitted, or n_refits=0."
         )
     return fresh, threshold
 
 
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
-    """As many rows, drawn with replacement, and one of every category, missing value and class that would be lost."""
+    """Draw a bootstrap sample, plus one row of every category, missing value and class that it lacks."""
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
     kept += [np.isnan(column).astype(np.int64) for column in table[:, columns.may_miss].T]
@@ -260,13 +268,13 @@ def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Gen
 
 
 def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
-    """Share of the answers of all models that are the target."""
+    """Share of the predictions of all classifiers that are the target."""
     if not models or given is None:
         return float("nan")
     return float(np.mean([np.mean(np.asarray(model.predict(given)).ravel() == wanted) for model in models]))
 
 
-# --- values that are not met exactly --------------------------------------------------------------------------------------
+# --- noise ----------------------------------------------------------------------------------------------------------------
 
 
 def _under_noise(
@@ -277,7 +285,7 @@ def _under_noise(
     n_noises: int,
     rng: np.random.Generator,
 ) -> float:
-    """Share of the answers to the changed rows that are the target when changed numbers are missed by a little."""
+    """Share of predictions that are still the target when changed numbers get some noise."""
     if n_noises == 0 or len(solved) == 0:
         return float("nan")
     points, wanted = found.points, found.target
@@ -289,7 +297,7 @@ def _under_noise(
     for first in range(0, n_noises, at_once):
         missed = []
         for _ in range(first, min(n_noises, first + at_once)):
-            # One draw per row and column, moved or not, so that rows meet the same noise whatever the margin.
+            # One draw per row and column, changed or not, so that a row gets the same noise for every margin.
             draw = rng.uniform(-1, 1, size=points.shape)
             near = points.copy()
             near[point, feature] += (draw * reach)[point, feature]

@@ -332,7 +332,7 @@ class ThresholdTable:
         """Encode a table as numbers, with codes for categories."""
         check_column_names(X, numbers=True)
         if self.columns is not None and not _is_numbers(X):
-            X = self.columns.for_answers(self.feature.tolist()).encode(X)
+            X = self.columns.for_prediction(self.feature.tolist()).encode(X)
         table: Floats = np.asarray(X, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names):
             raise InvalidInputError(f"X must have {len(self.feature_names)} columns, got an array of shape {table.shape}.")

@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from fcca import CounterfactualExplainer
 from fcca.constraints import Fillable, Immutable
 from fcca.counterfactuals import Move
-from fcca.counterfactuals._sentences import move_in_words
+from fcca.counterfactuals._counterfactual_sentences import move_in_words
 from fcca.models import prepared
 from fcca.tables import Columns
 from mixed_tables import loans

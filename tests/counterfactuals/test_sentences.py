@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fcca import CounterfactualExplainer
 from fcca.counterfactuals import Move, grouped
-from fcca.counterfactuals._sentences import move_in_words, sentence
+from fcca.counterfactuals._counterfactual_sentences import move_in_words, sentence
 from fcca.exceptions import InvalidInputError
 
 

@@ -466,7 +466,7 @@ def test_what_was_answered_before_a_death_is_not_asked_again(monkeypatch):
     with parallel_config(**LOKY):
         assert_same(solve(np.arange(60)), expected)
     assert [piece.per_point["rows"].tobytes() for _, piece in sent] == [
-        X[which].tobytes() for which in _workers._pieces(60, 2)
+        X[which].tobytes() for which in _workers._equal_parts(60, 2)
     ]
 
 

@@ -16,7 +16,7 @@ from fcca.discretizers import Rows
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
 from fcca.report._material import model_name
-from fcca.selection import OptimalSelection, _search
+from fcca.selection import OptimalSelection, _selection_problem
 from fcca.streaming import ParquetTable, distill
 from fcca.tables import Columns
 from real_data import imported
@@ -93,7 +93,7 @@ def test_a_table_is_no_other_thing():
 
 
 def test_more_conditions_than_a_search_takes(monkeypatch):
-    monkeypatch.setattr(_search, "MOST_CONDITIONS", 3)
+    monkeypatch.setattr(_selection_problem, "MOST_CONDITIONS", 3)
     X = np.array([[1.0, 2.0], [2.0, 3.0], [1.0, 3.0], [2.0, 2.0]])
     with pytest.raises(InvalidInputError, match="The table has 2 conditions; the search takes about 3"):
         OptimalSelection(n_thresholds=1).select(conditions(), X, [0, 1, 0, 1])

@@ -6,7 +6,7 @@ import numpy as np
 
 from fcca import _core
 from fcca.cells import Cells
-from fcca.counterfactuals._space import NO_LIMITS, core_limits
+from fcca.counterfactuals._search_space import NO_LIMITS, core_limits
 from oracles import cell_milp
 
 MARGIN = 1e-4

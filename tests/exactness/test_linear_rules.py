@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 from exactness.checks import agree
 from fcca.constraints import Implication, Limits, LinearRule
-from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _linear
+from fcca.counterfactuals import CounterfactualEngine, CounterfactualProblem, _linear_solver
 from fcca.exceptions import UnsupportedModelError
 from fcca.milp._exact_lp import least_sum
 from oracles import contract
@@ -366,7 +366,7 @@ def test_programs_and_the_fixed_charge_search_agree(monkeypatch):
             continue
         fast = instance.solve()
         with monkeypatch.context() as patch:
-            patch.setattr(_linear, "_plain_points", lambda model, limits, table: np.zeros(len(table), dtype=bool))
+            patch.setattr(_linear_solver, "_plain_points", lambda model, limits, table: np.zeros(len(table), dtype=bool))
             by_program = instance.solve()
         assert_kept(instance, fast)
         assert_kept(instance, by_program)
@@ -375,7 +375,7 @@ def test_programs_and_the_fixed_charge_search_agree(monkeypatch):
 
 
 def test_too_many_combinations_of_categories_go_to_a_program(monkeypatch):
-    monkeypatch.setattr(_linear, "MOST_COMBINATIONS", 1)
+    monkeypatch.setattr(_linear_solver, "MOST_COMBINATIONS", 1)
     for instance in instances(20, seed=4, rules=False):
         found = instance.solve()
         assert_kept(instance, found)

@@ -119,7 +119,7 @@ def test_one_warning_for_all_that_time_has_ended(problem):
 
 
 def test_time_is_shared(problem, monkeypatch):
-    from fcca.selection._search import SelectionProblem
+    from fcca.selection._selection_problem import SelectionProblem
 
     limits, solve = [], SelectionProblem.solve
 

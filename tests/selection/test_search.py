@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fcca import ThresholdTable
-from fcca.selection._search import SelectionProblem
+from fcca.selection._selection_problem import SelectionProblem
 from selection.instances import by_chance, exclusive_or, random_instance, random_instances, real_instance
 from selection.oracles import NO_LIMITS, TOLERANCE, cost_by_definition
 

@@ -1,7 +1,7 @@
-"""Cells between the cuts of a model, and the training values inside them."""
+"""Cells between the cuts of a black box, and the training values inside them."""
 
 from fcca.cells._cells import Cells
-from fcca.cells._distances import Distances
+from fcca.cells._change_distances import Distances
 from fcca.cells._training_values import TrainingValues
 
 __all__ = ["Cells", "Distances", "TrainingValues"]

@@ -1,4 +1,4 @@
-"""The intervals between cuts, groups of categories, and the training values inside them."""
+"""Cells: intervals between cuts or groups of categories, with their training values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fcca import _core
-from fcca.cells._distances import Distances
+from fcca.cells._change_distances import Distances
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -19,24 +19,27 @@ NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 @dataclass
 class Cells:
-    """Per feature, sorted cuts; per cell, the smallest and largest training value seen so far (NaN: none).
+    """Sorted cuts per feature, and the range of the training values per cell.
 
-    That is all that has to be known of the training data, so it can be observed in chunks.
+    The searches need nothing else from the training data, so it can be observed in chunks.
 
     Attributes
     ----------
-    first_cut, cuts, smallest, largest : ndarray
+    first_cut, cuts : ndarray
+        All cuts, and the position of each feature's first one.
+    smallest, largest : ndarray of shape (n_cells,)
+        Range of the training values of each cell; NaN for an empty cell.
     code_cell : dict of int to ndarray
-        For a column of categories, the cell of each code, the code after the last being that of missing values; its cuts
-        only count its cells.
+        For a column of categories, the cell of each code. The last code stands for missing values. The cuts of such a
+        column only number its cells.
     code_count : dict of int to ndarray
-        How often each code was seen.
+        Number of training rows per code.
     has_missing : ndarray of shape (n_features,)
-        Columns of numbers whose last cut is infinite, with the missing values in the cell behind it.
+        Columns of numbers with a cell for missing values, behind a last cut at infinity.
     closed : ndarray of shape (n_cells,) or None
-        Cells without a training value in which nothing lands, unless on a grid.
+        Empty cells that no move may enter, except on a grid.
     distances : Distances or None
-        How far changes go; None before it is measured.
+        Distances of moves; None before they are measured.
     """
 
     first_cut: NDArray[np.int64]
@@ -51,7 +54,7 @@ class Cells:
 
     @classmethod
     def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
-        """Make cells without data from each feature's sorted, distinct cuts, and from the cells of categories."""
+        """Build empty cells from each feature's sorted, distinct cuts and the cells of categories."""
         cuts_by_feature = list(cuts_by_feature)
         for j, cell in (code_cell or {}).items():
             cuts_by_feature[j] = np.arange(cell.max(initial=0)) + 0.5
@@ -68,7 +71,7 @@ class Cells:
 
     @property
     def first_cell(self) -> NDArray[np.int64]:
-        """Offsets into the cells: a feature has one cell more than cuts."""
+        """Position of each feature's first cell. A feature has one cell more than cuts."""
         return self.first_cut + np.arange(self.n_features + 1)
 
     def cuts_of(self, j: int) -> Floats:
@@ -108,10 +111,10 @@ class Cells:
         )
 
     def observe(self, X: Floats) -> Cells:
-        """Observe training rows in which a missing category has its code; return self."""
+        """Observe training rows; return self. Missing categories are given by their code."""
         _core.widen_cells(X, self.as_core(), self.smallest, self.largest)
         for ends in (self.smallest, self.largest):
-            ends += 0.0  # there is one zero: which of the two is met first would depend on the order of the rows
+            ends += 0.0  # turns -0.0 into 0.0: otherwise the sign would depend on the order of the rows
         for j, count in self.code_count.items():
             count += np.bincount(X[:, j].astype(np.intp), minlength=len(count))
         return self
@@ -126,7 +129,7 @@ class Cells:
         )
 
     def of(self, X: Floats) -> Codes:
-        """The cell of every value, counted per feature."""
+        """Find the cell of every value, numbered per feature."""
         found = np.empty(X.shape, dtype=np.int32)
         _core.find_cells(X, self.as_core(), found)
         return found
@@ -159,7 +162,7 @@ class Cells:
         )
 
     def within(self, coarser: Cells) -> Cells:
-        """Close empty parts of coarser cells that hold training values: nothing lands there."""
+        """Close the empty cells inside coarser cells that hold training values."""
         closed = np.isnan(self.smallest)
         for j in range(self.n_features):
             mine = slice(self.first_cell[j], self.first_cell[j + 1])
@@ -169,7 +172,7 @@ class Cells:
         return replace(self, closed=closed)
 
     def index_of(self, feature: NDArray[np.int32], cut: Floats) -> NDArray[np.int64]:
-        """Positions in ``cuts`` of cuts given by feature and value."""
+        """Find the positions in ``cuts`` of cuts given by feature and value."""
         owner = np.repeat(np.arange(self.n_features), np.diff(self.first_cut))
         both = np.lexsort((np.concatenate([self.cuts, cut]), np.concatenate([owner, feature])))
         rank = np.cumsum(both < len(self.cuts)) - 1
@@ -178,7 +181,10 @@ class Cells:
         return position[len(self.cuts) :]
 
     def last_crossed(self, feature: Codes, origin: Floats, landing: Floats, cut: Floats) -> Floats:
-        """Per move, the cut crossed last; NaN for none, as given for categories and missing values."""
+        """Find the cut that each move crosses last; NaN for none.
+
+        For categories and missing values, the given ``cut`` is returned.
+        """
         cuts = cut.copy()
         for j in np.unique(feature):
             if j in self.code_cell:
@@ -191,7 +197,7 @@ class Cells:
         return cuts
 
     def values_around(self) -> tuple[Floats, Floats]:
-        """Per cut, the nearest training values up to it and above it (NaN: none)."""
+        """Find the nearest training values below and above each cut; NaN for none."""
         below, above = np.full(len(self.cuts), np.nan), np.full(len(self.cuts), np.nan)
         for j in range(self.n_features):
             cuts = slice(self.first_cut[j], self.first_cut[j + 1])

@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows, kept by reference, or some statistics if rows are not kept.
+    """The training rows, by reference, or their statistics.
 
     Attributes
     ----------
     pieces : list of ndarray, or None
-        The rows; None where they are not kept.
+        The rows; None if they are not kept.
     medians : dict of int to float
-        Of columns of numbers, where the rows are not kept.
+        Medians of columns of numbers, if rows are not kept.
     codes : dict of int to ndarray
-        Of columns of categories, the codes that occur, where the rows are not kept.
+        Codes that occur in columns of categories, if rows are not kept.
     """
 
     pieces: list[Floats] | None = field(default_factory=list)
@@ -32,27 +32,27 @@ class TrainingValues:
     codes: dict[int, Floats] = field(default_factory=dict)
 
     def rows(self) -> Sequence[Floats]:
-        """The rows, in pieces."""
+        """Return the rows, in pieces."""
         if self.pieces is None:
             raise InvalidInputError(
-                "These counterfactuals need all rows at once, but the rows came in pieces, which are not kept: rules "
-                "between columns (sums, implications, one-hot groups) and plausibility do. Leave them out, or use fit."
+                "Rules between columns (sums, implications, one-hot groups) and plausibility need all rows at once, but the "
+                "rows came in pieces, which are not kept. Leave out these rules and plausibility, or use fit."
             )
         return self.pieces
 
     def column(self, j: int) -> Floats:
-        """All values of a column."""
+        """Return all values of a column."""
         return np.concatenate([piece[:, j] for piece in self.rows()])
 
     def distinct(self, j: int) -> Floats:
-        """The distinct values of a column, sorted, without the missing ones."""
+        """Return the distinct values of a column, sorted, without missing values."""
         if self.pieces is None and j in self.codes:
             return self.codes[j]
         column = self.column(j)
         return np.unique(column[~np.isnan(column)])
 
     def median(self, j: int) -> float:
-        """The median of a column of numbers, without the missing ones."""
+        """Compute the median of a column of numbers, without missing values."""
         if self.pieces is None and j in self.medians:
             return self.medians[j]
         return float(np.nanmedian(self.column(j)))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fcca.exceptions import InvalidInputError
 from fcca.export import plain_label as python_label
-from fcca.models import Calibrated, LinearModel, Link, Model, Part, TreeEnsemble
+from fcca.models import Calibrated, LinearModel, Link, Model, TreeBlock, TreeEnsemble
 from fcca.tables import Columns
 
 Floats = NDArray[np.float64]
@@ -228,7 +228,7 @@ def _add_trees(parts: FingerprintHash, model: TreeEnsemble) -> None:
     parts.text("trees")
     parts.numbers([model.divisor, float(model.single_precision)])
     parts.numbers(model.base)
-    parts.numbers([[part.n_trees, part.divisor, part.weight] for part in model.parts or (Part(0, 1.0, 1.0),)])
+    parts.numbers([[part.n_trees, part.divisor, part.weight] for part in model.parts or (TreeBlock(0, 1.0, 1.0),)])
     level, tree = model.roots.astype(np.int64), np.arange(len(model.roots))
     while len(level):
         feature = model.feature[level]

@@ -398,7 +398,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             return super()._checked_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
         asked = self.structure_.feature
-        return self._columns.for_answers(asked[asked >= 0].tolist()).encode(X)
+        return self._columns.for_prediction(asked[asked >= 0].tolist()).encode(X)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
         """Convert the tree to a fitted DecisionTreeClassifier, such as for ``plot_tree``.

@@ -1,5 +1,12 @@
-"""Exact counterfactuals: the problem, the engine that solves it and what it returns."""
+"""Exact counterfactuals: the problem, the engine that solves it, and the results."""
 
+from fcca.counterfactuals._counterfactual_sentences import (
+    Move as Move,
+    feature_in_words as feature_in_words,
+    grouped as grouped,
+    shown_landing as shown_landing,
+    shown_origin as shown_origin,
+)
 from fcca.counterfactuals._distance_units import (
     BinCounts as BinCounts,
     ValueCounts as ValueCounts,
@@ -9,11 +16,6 @@ from fcca.counterfactuals._distance_units import (
 from fcca.counterfactuals._engine import CounterfactualEngine as CounterfactualEngine
 from fcca.counterfactuals._explainer import CounterfactualExplainer
 from fcca.counterfactuals._explanations import Explanations
-from fcca.counterfactuals._margins import (
-    DEFAULT_MARGIN as DEFAULT_MARGIN,
-    as_share as as_share,
-    margin_of_share as margin_of_share,
-)
 from fcca.counterfactuals._observations import Observations as Observations
 from fcca.counterfactuals._problem import (
     CounterfactualProblem as CounterfactualProblem,
@@ -21,13 +23,11 @@ from fcca.counterfactuals._problem import (
     check_scale as check_scale,
 )
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, Moves
-from fcca.counterfactuals._sentences import (
-    Move as Move,
-    feature_in_words as feature_in_words,
-    grouped as grouped,
-    shown_landing as shown_landing,
-    shown_origin as shown_origin,
+from fcca.counterfactuals._score_margins import (
+    DEFAULT_MARGIN as DEFAULT_MARGIN,
+    as_share as as_share,
+    margin_of_share as margin_of_share,
 )
-from fcca.counterfactuals._tables import AdditiveTables as AdditiveTables, EnsembleTables as EnsembleTables
+from fcca.counterfactuals._search_tables import AdditiveTables as AdditiveTables, EnsembleTables as EnsembleTables
 
 __all__ = ["STATUSES", "CounterfactualExplainer", "Counterfactuals", "Explanations", "Moves"]

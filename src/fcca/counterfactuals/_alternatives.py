@@ -1,4 +1,4 @@
-"""Further counterfactuals of a row that change other features, by searches with frozen features."""
+"""Further counterfactuals of a row with other features, by searches with frozen features."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fcca.counterfactuals._result import STATUSES, Counterfactuals, joined, with
 
 Features = frozenset[int]
 
-# Bounds this share below a cost count as equal to it: the searches prove no more than that either.
+# A bound this close to a cost, as a share, counts as equal to it. The searches have the same tolerance.
 PROVEN = 1e-9
 NOTHING: Features = frozenset()
 
 
-class Search(NamedTuple):
+class FrozenSearch(NamedTuple):
     """A finished search: its frozen features and its result."""
 
     frozen: Features
@@ -30,10 +30,10 @@ class Search(NamedTuple):
     moved: Features
 
 
-class Answer(NamedTuple):
-    """One counterfactual of a row, or the reason why there are no more."""
+class Alternative(NamedTuple):
+    """One counterfactual of a row, or the status that ends the list."""
 
-    at: int  # position among all searches, -1 for none
+    at: int  # position among all searches; -1 for the end of the list
     status: str
     bound: float
     seconds: float
@@ -42,27 +42,27 @@ class Answer(NamedTuple):
 
 @dataclass
 class Alternatives:
-    """Best-first enumeration for one row.
+    """Best-first enumeration of the counterfactuals of one row.
 
-    Every open search covers the answers that leave its frozen features alone. Together they cover all answers that contain
-    no set of features given before: the cheapest of them is therefore the next one to give, and is replaced by searches that
-    freeze one more of its features each.
+    An open search covers all counterfactuals that leave its frozen features unchanged. Together, the open searches cover
+    all counterfactuals that do not contain the features of an earlier one. So the cheapest of them is the next one. It is
+    replaced by searches that freeze one more of its features each.
     """
 
     row: int
     wanted: int
-    open: list[tuple[float, int, list[int], Search]] = field(default_factory=list)
-    unfinished: list[float] = field(default_factory=list)  # bounds of searches that found nothing in their time
-    done: list[Search] = field(default_factory=list)
+    open: list[tuple[float, int, list[int], FrozenSearch]] = field(default_factory=list)
+    unfinished: list[float] = field(default_factory=list)  # bounds of searches that found nothing in time
+    done: list[FrozenSearch] = field(default_factory=list)
     asked: set[Features] = field(default_factory=set)
     given: list[Features] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    listed: list[Alternative] = field(default_factory=list)
     closed: bool = False
     proven: bool = True
-    seconds: float = 0.0  # spent since the last answer
+    seconds: float = 0.0  # since the last counterfactual
     nodes: int = 0
 
-    def add(self, search: Search) -> None:
+    def add(self, search: FrozenSearch) -> None:
         """Add the result of a search."""
         self.done.append(search)
         if search.status == "unknown":
@@ -70,7 +70,7 @@ class Alternatives:
         elif search.status != "infeasible":
             heapq.heappush(self.open, (search.cost, len(search.moved), sorted(search.moved), search))
 
-    def known(self, frozen: Features, bound: float) -> Search | None:
+    def known(self, frozen: Features, bound: float) -> FrozenSearch | None:
         """Find an earlier search that settles one with more frozen features."""
         for search in self.done:
             if search.frozen <= frozen and (
@@ -80,8 +80,8 @@ class Alternatives:
         return None
 
     def advance(self, n: int) -> list[tuple[Features, float]]:
-        """Give answers until there are n; return the searches that are missing, with known bounds."""
-        while not self.closed and len(self.answers) < n:
+        """List counterfactuals until there are n; return the required searches with known bounds."""
+        while not self.closed and len(self.listed) < n:
             if not self.open:
                 self._close()
                 break
@@ -90,7 +90,7 @@ class Alternatives:
             if contained is None:
                 self._give(search)
                 contained = search.moved
-                if len(self.answers) == n or not contained:
+                if len(self.listed) == n or not contained:
                     break
             missing = []
             for feature in sorted(contained):
@@ -111,7 +111,7 @@ class Alternatives:
     def _least_bound(self) -> float:
         return min([np.inf, *self.unfinished, *(entry[-1].bound for entry in self.open)])
 
-    def _give(self, search: Search) -> None:
+    def _give(self, search: FrozenSearch) -> None:
         bound = min(search.bound, self._least_bound())
         self.proven &= search.status in ("optimal", "unverified") and bound >= search.cost * (1 - PROVEN)
         status = search.status if search.status == "unverified" else "optimal" if self.proven else "feasible"
@@ -119,13 +119,13 @@ class Alternatives:
         self.given.append(search.moved)
 
     def _close(self) -> None:
-        """Append the reason why there are no more."""
+        """End the list with its status."""
         bound = self._least_bound()
         self._append(-1, "unknown" if self.unfinished else "infeasible", bound)
         self.closed = True
 
     def _append(self, at: int, status: str, bound: float) -> None:
-        self.answers.append(Answer(at, status, bound, self.seconds, self.nodes))
+        self.listed.append(Alternative(at, status, bound, self.seconds, self.nodes))
         self.seconds, self.nodes = 0.0, 0
 
 
@@ -145,22 +145,22 @@ def cheapest_alternatives(
     Parameters
     ----------
     first : Counterfactuals
-        The cheapest answer of every row.
+        The cheapest counterfactual of every row.
     wanted : ndarray of shape (n_points,)
-        The class asked for, by position; -1 for any other.
+        Positions of the target classes; -1 for any other class.
     n : int
-        How many answers are wanted.
+        Largest number of counterfactuals per row.
     n_features : int
     solve : callable
-        Answers for positions in ``first`` with features frozen, one line of a 0/1 table each.
+        Solves rows, given by positions in ``first``, with frozen features, given as one line of a mask each.
     progress : callable, optional
-        Called with the number of answers that are given or known not to exist.
+        Called with the number of counterfactuals that are found or known not to exist.
 
     Returns
     -------
-    answers : Counterfactuals
-        Those of a row after each other. A row with fewer than n ends with one that says why: ``infeasible`` where it is
-        proven that there is no other, ``unknown`` where time ran out.
+    found : Counterfactuals
+        The counterfactuals, row by row. A row with fewer than n ends with an entry of status ``infeasible``, if it is
+        proven that there are no more, or ``unknown``, if the time ran out.
     number : ndarray
         1, 2, … within each row.
     """
@@ -171,7 +171,7 @@ def cheapest_alternatives(
     while True:
         searches = [(row.row, features, bound) for row in rows for features, bound in row.advance(n)]
         if progress is not None:
-            progress(sum(n if row.closed else len(row.answers) for row in rows))
+            progress(sum(n if row.closed else len(row.listed) for row in rows))
         if not searches:
             return _collected(rows, found)
         open_rows, frozen, bounds = zip(*searches, strict=True)
@@ -200,23 +200,23 @@ def _take_in(
         rows[row].seconds += float(result.seconds[i])
         rows[row].nodes += int(result.nodes[i])
         rows[row].asked.add(frozen[i])
-        rows[row].add(Search(frozen[i], offset + i, status, float(result.cost[i]), bound, moved))
+        rows[row].add(FrozenSearch(frozen[i], offset + i, status, float(result.cost[i]), bound, moved))
 
 
 def _collected(rows: Sequence[Alternatives], found: list[Counterfactuals]) -> tuple[Counterfactuals, NDArray[np.int64]]:
     first = found[0]
-    # One line without moves per row, for the rows that end in one.
+    # One entry without moves per row, for the rows with fewer counterfactuals.
     n = len(rows)
     wanted = np.array([alternatives.wanted for alternatives in rows], dtype=np.int32)
     ends = without_moves(first.rows, first.classes, wanted, "unknown", np.zeros(n), first.feature_names, first.columns)
     n_searches = sum(map(len, found))
-    lines = [(row, number, answer) for row in rows for number, answer in enumerate(row.answers, 1)]
-    at = np.array([answer.at if answer.at >= 0 else n_searches + row.row for row, _, answer in lines])
-    answers = replace(
+    lines = [(row, number, entry) for row in rows for number, entry in enumerate(row.listed, 1)]
+    at = np.array([entry.at if entry.at >= 0 else n_searches + row.row for row, _, entry in lines])
+    collected = replace(
         joined([*found, ends]).take(at),
-        status_code=np.array([STATUSES.index(answer.status) for _, _, answer in lines], dtype=np.int8),
-        bound=np.array([answer.bound for _, _, answer in lines]),
-        seconds=np.array([answer.seconds for _, _, answer in lines]),
-        nodes=np.array([answer.nodes for _, _, answer in lines]),
+        status_code=np.array([STATUSES.index(entry.status) for _, _, entry in lines], dtype=np.int8),
+        bound=np.array([entry.bound for _, _, entry in lines]),
+        seconds=np.array([entry.seconds for _, _, entry in lines]),
+        nodes=np.array([entry.nodes for _, _, entry in lines]),
     )
-    return answers, np.array([number for _, number, _ in lines])
+    return collected, np.array([number for _, number, _ in lines])

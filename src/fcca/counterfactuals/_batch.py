@@ -1,4 +1,4 @@
-"""A batch of rows to be changed, with everything that a search is told about them."""
+"""A batch of rows to change, with all inputs of a search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fcca.constraints import Limits
 from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._problem import CounterfactualProblem
-from fcca.counterfactuals._space import SearchSpace
+from fcca.counterfactuals._search_space import SearchSpace
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int], None]
@@ -20,29 +20,29 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows whose cheapest changes are searched for.
+    """Rows to change, and the inputs of the search.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_features)
     points : ndarray of shape (n_points,)
-        Which rows are asked about.
+        Positions of the rows to solve.
     own_class, target : ndarray of shape (n_points,)
-        Positions in ``model.classes``; a target of -1 is whichever other class is the cheapest.
+        Positions in ``model.classes`` of the prediction and of the target. -1 is the cheapest other class.
     margin : ndarray of shape (n_points,)
-        By how much of the score the target must win.
+        Score margin by which the target must win.
     limits : Limits
-        One line per point where they differ from point to point.
+        Compiled rules, with one line per point where they differ.
     problem : CounterfactualProblem
-        For the costs.
+        The costs.
     plausibility : Plausibility or None
     space : SearchSpace or None
-        For trees, the cells of all points together.
+        Cells for all points, if the model has trees.
     time_limit, time_limit_per_row : float
-        Seconds for all points and for each.
+        Seconds for all points and for each point.
     n_threads : int
     progress : callable or None
-        Called with the number of points done.
+        Called with the number of solved points.
     """
 
     rows: Floats
@@ -63,7 +63,7 @@ class Batch:
         return len(self.points)
 
     def per_point(self, which: NDArray[np.integer[Any]]) -> dict[str, Any]:
-        """Return the fields that differ from point to point, for some points and their rows alone."""
+        """Select the fields that differ between points, for some points and their rows."""
         return {
             "rows": self.rows[self.points[which]],
             "points": np.arange(len(which)),
@@ -74,11 +74,11 @@ class Batch:
         }
 
     def of(self, which: NDArray[np.integer[Any]]) -> Batch:
-        """Return the batch of some points, with their rows alone."""
+        """Select some points and their rows."""
         return replace(self, **self.per_point(which))
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments that all searches of the core take."""
+        """Return the arguments that all searches of the core share."""
         names = ("rows", "points", "own_class", "target", "margin", "time_limit", "time_limit_per_row", "progress")
         lambdas = {name: getattr(self.problem, name) for name in ("lambda0", "lambda1", "lambda2")}
         return {name: getattr(self, name) for name in names} | lambdas

@@ -1,4 +1,4 @@
-"""Units of distance, from the parameters and from statistics of the training rows that add up."""
+"""Units of distance, from the parameters and from additive statistics of the training rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
-#: Bins of a column's range, for the mean distance of two rows.
+#: Number of bins of a column's range, for the mean distance of two rows.
 N_BINS = 1024
-#: Distinct values of a column that are kept where rows come in pieces: 16 MB.
+#: Largest number of distinct values of a column that are kept if rows come in pieces: 16 MB.
 MOST_DISTINCT = 2**20
-FARTHEST = 1e90  # in units of distance; its square times the largest lambda is still a number
-# Ranks and middles are rounded to this, so that the order in which weights are added up does not matter.
+FARTHEST = 1e90  # in units of distance; its square times the largest lambda does not overflow
+# Ranks and medians are rounded to this, so that the order of summation does not matter.
 ROUNDING = 2.0**-40
 
 
@@ -28,13 +28,12 @@ ROUNDING = 2.0**-40
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """The distinct values of columns of numbers, with their weights; they add up.
+    """Distinct values of columns of numbers, with their weights; counts can be added.
 
     Attributes
     ----------
     values, weights : tuple of ndarray
-        Per feature, the values without the missing ones, sorted, and the weight of the rows that have them; empty for
-        categories.
+        Per feature, the sorted values without missing values, and the weight of their rows. Empty for categories.
     """
 
     values: tuple[Floats, ...]
@@ -54,23 +53,23 @@ class ValueCounts:
         found = [_counted(np.concatenate([a, b]), np.concatenate([v, w])) for a, b, v, w in both]
         if any(len(values) > MOST_DISTINCT for values, _ in found):
             raise InvalidInputError(
-                f"A column has more than {MOST_DISTINCT:,} distinct values, which are not kept where rows come in pieces. "
-                "scale='mad' and scale='rank' need them, and so does category_distance='auto' in partial_fit. Give the "
-                "units, such as scale={'income': 1000}, and category_distance as a number."
+                f"A column has more than {MOST_DISTINCT:,} distinct values, too many to keep if rows come in pieces. "
+                "scale='mad', scale='rank' and, in partial_fit, category_distance='auto' need them. Give the units, such as "
+                "scale={'income': 1000}, and category_distance as a number."
             )
         return ValueCounts(tuple(values for values, _ in found), tuple(weights for _, weights in found))
 
 
 def _counted(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
     known = ~np.isnan(x)
-    values, at = np.unique(x[known] + 0.0, return_inverse=True)  # + 0.0: there is one zero
+    values, at = np.unique(x[known] + 0.0, return_inverse=True)  # + 0.0 turns -0.0 into 0.0
     weights: Floats = np.bincount(at.ravel(), weights=weight[known], minlength=len(values)).astype(np.float64)
     return values, weights
 
 
 @dataclass(frozen=True)
 class BinCounts:
-    """Weights of equal bins of the range of every column of numbers; they add up.
+    """Weights in equal bins of the range of every column of numbers; counts can be added.
 
     Attributes
     ----------
@@ -81,7 +80,7 @@ class BinCounts:
 
     @classmethod
     def of(cls, X: Floats, low: Floats, high: Floats, weight: Floats | None) -> BinCounts:
-        """Count the rows in each bin; columns without a range have none."""
+        """Count the rows in each bin; zeros for columns without a range."""
         weights = np.zeros((len(low), N_BINS))
         for j in np.flatnonzero(high > low).tolist():
             weights[j] = _binned(X[:, j], float(low[j]), float(high[j]), weight)
@@ -100,7 +99,7 @@ class BinCounts:
         return BinCounts(self.weights + other.weights)
 
     def mean_distances(self) -> Floats:
-        """Mean distance of two rows in each column, in ranges; NaN for columns without one."""
+        """Compute the mean distance of two rows in each column, in ranges; NaN without a range."""
         total = self.weights.sum(axis=1, keepdims=True)
         upto = np.cumsum(self.weights, axis=1) / np.where(total > 0, total, np.nan)
         mean: Floats = 2 * (upto * (1 - upto)).sum(axis=1) / (N_BINS - 1)
@@ -109,7 +108,7 @@ class BinCounts:
 
 def _binned(x: Floats, low: float, high: float, weight: Floats | None) -> Floats:
     known = ~np.isnan(x)
-    share = (x[known] / 2 - low / 2) / (high / 2 - low / 2)  # halves: their difference is always finite
+    share = (x[known] / 2 - low / 2) / (high / 2 - low / 2)  # halves, because their difference is always finite
     at = np.clip(share * N_BINS, 0, N_BINS - 1).astype(np.intp)
     return np.bincount(at, weights=None if weight is None else weight[known], minlength=N_BINS).astype(np.float64)
 
@@ -118,16 +117,16 @@ def _binned(x: Floats, low: float, high: float, weight: Floats | None) -> Floats
 
 
 def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequence[bool]) -> None:
-    """Check that the columns that a scale names are columns of numbers."""
+    """Check that a scale names columns of numbers only."""
     if isinstance(scale, str):
         return
     for name in scale:
         if name not in names:
-            raise InvalidInputError(f"scale gives a unit of {name!r}, but the columns are {list(names)}.")
+            raise InvalidInputError(f"scale gives a unit for the unknown column {name!r}. The columns are {list(names)}.")
         if not is_number[list(names).index(name)]:
             raise InvalidInputError(
-                f"scale gives a unit of {name!r}, a column of categories. A change of category is a distance of "
-                "category_distance; a rule Cost changes it for one column."
+                f"scale gives a unit for {name!r}, a column of categories. The distance of a change of category is "
+                "category_distance. Use a rule Cost to change the cost of one column."
             )
 
 
@@ -143,17 +142,17 @@ def check_not_far(table: Floats, cells: Cells, names: Sequence[str], is_number: 
     if len(far):
         row, column = far[0]
         raise InvalidInputError(
-            f"Row {row} has {names[column]} = {table[row, column]:g}, more than {FARTHEST:g} times its unit of distance "
-            f"away from the data ({low[column]:g} to {high[column]:g}). Check the units."
+            f"Row {row} has {names[column]} = {table[row, column]:g}, more than {FARTHEST:g} units of distance away from "
+            f"the data ({low[column]:g} to {high[column]:g}). Check the units."
         )
 
 
 def check_scale_of_model(scale: Scale, *, is_linear: bool) -> None:
-    """Check that ranks are asked of trees only."""
+    """Check that only trees are used with ranks."""
     if scale == "rank" and is_linear:
         raise UnsupportedModelError(
-            "scale='rank' is for classifiers made of trees: between two values of a linear classifier, costs by rank are "
-            "not linear. Use 'range', 'mad' or a unit per column."
+            "scale='rank' is for classifiers made of trees. For a linear classifier, costs by rank are not linear between "
+            "two values. Use 'range', 'mad' or a unit per column."
         )
 
 
@@ -166,15 +165,15 @@ def measured(
     values: ValueCounts | None = None,
     bins: BinCounts | None = None,
 ) -> Distances:
-    """Build the distances of the parameters and of the statistics of the training rows.
+    """Build the distances from the parameters and the statistics of the training rows.
 
     Parameters
     ----------
     scale : str or mapping
     category_distance : float or "auto"
-        "auto" needs the values or the bins. Without both there is no column of numbers to compare with: it is 1.
+        "auto" needs the values or the bins. Without both, it is 1.
     cells : Cells
-        With the training rows observed.
+        Cells with observed training rows.
     names : sequence of str
         Names of the columns.
     values : ValueCounts, optional
@@ -208,13 +207,14 @@ def _named_units(scale: Mapping[str, float], names: Sequence[str], low: Floats, 
     unit = np.array([float(scale.get(name, width[j])) for j, name in enumerate(names)])
     for j in np.flatnonzero(width / unit > LARGEST).tolist():
         raise InvalidInputError(
-            f"scale gives {unit[j]:g} as the unit of {names[j]!r}, whose range is {width[j]:g}: distances are too large."
+            f"scale gives the unit {unit[j]:g} for {names[j]!r} with a range of {width[j]:g}, so distances are too large. "
+            "Give a larger unit."
         )
     return unit
 
 
 def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
-    """Median absolute deviations; where that is 0 the mean one, and for one value 1."""
+    """Compute median absolute deviations; if 0 the mean deviation, and 1 for a constant."""
     unit = _width(low, high)
     for j, (values, weights) in enumerate(zip(counted.values, counted.weights, strict=True)):
         if len(values) < 2:
@@ -228,14 +228,14 @@ def _deviations(counted: ValueCounts, low: Floats, high: Floats) -> Floats:
 
 
 def _median(values: Floats, weights: Floats) -> float:
-    """Median of sorted values: the mean of the two in the middle, where half of the weight is up to one."""
+    """Compute the weighted median of sorted values; the mean of the two middle values if tied."""
     upto = np.round(np.cumsum(weights) / weights.sum() / ROUNDING) * ROUNDING
     lower, upper = np.searchsorted(upto, 0.5, side="left"), np.searchsorted(upto, 0.5, side="right")
     return float(values[lower]) / 2 + float(values[min(int(upper), len(values) - 1)]) / 2
 
 
 def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Mid-ranks, from 0 for the smallest value to 1 for the largest."""
+    """Compute mid-ranks, from 0 for the smallest value to 1 for the largest."""
     if len(values) < 2:
         return values[:0], weights[:0]
     middle = np.cumsum(weights) - weights / 2
@@ -247,9 +247,10 @@ def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _typical_distance(
     distances: Distances, bins: BinCounts | None, values: ValueCounts | None, low: Floats, high: Floats
 ) -> float:
-    """Mean distance of two training rows in a column of numbers that is not constant; 1 without such a column.
+    """Compute the mean distance of two training rows over the columns of numbers.
 
-    Rounded to two digits: the order in which weights are added up does not change it.
+    Constant columns do not count. Without other columns it is 1. It is rounded to two digits, so that the order of
+    summation does not matter.
     """
     if bins is None:
         return 1.0

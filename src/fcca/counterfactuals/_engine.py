@@ -1,4 +1,4 @@
-"""The engine: chooses the search for a model, runs it and verifies every result with the model."""
+"""The engine: chooses a search, runs it, and checks every result with the classifier."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from fcca.counterfactuals._observations import Observations
 from fcca.counterfactuals._plausibility import Plausibility
 from fcca.counterfactuals._problem import CounterfactualProblem
 from fcca.counterfactuals._result import Counterfactuals, Moves
-from fcca.counterfactuals._space import NO_LIMITS, Group, SearchSpace, candidate_cuts, core_limits, ungrouped
-from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
-from fcca.counterfactuals._workers import answered_alone, n_worker_processes, solve_by_workers
+from fcca.counterfactuals._search_space import NO_LIMITS, OneHotGroup, SearchSpace, candidate_cuts, core_limits, ungrouped
+from fcca.counterfactuals._search_tables import AdditiveTables, EnsembleTables
+from fcca.counterfactuals._workers import n_worker_processes, reproducible_predictions, solve_by_workers
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.milp import ANY_OTHER_CLASS, Answers, solve_milp
 from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled, read_model
@@ -45,15 +45,15 @@ MOST_THREADS = 256
 BEYOND_ANY_SCORE = 1e300
 
 
-def _pieces(n: int) -> Iterator[slice]:
+def _slices(n: int) -> Iterator[slice]:
     return (slice(begin, min(n, begin + ROWS_PER_PREDICT)) for begin in range(0, n, ROWS_PER_PREDICT))
 
 
 class CounterfactualEngine:
     """Exact counterfactuals of one fitted classifier.
 
-    The search is chosen by the model: a knapsack where every tree tests one feature, a fixed-charge search for linear
-    models, branch and bound for everything else.
+    The model decides the search: a knapsack if every tree tests one feature, a fixed-charge search for linear models,
+    and branch and bound for all others.
 
     Parameters
     ----------
@@ -62,18 +62,18 @@ class CounterfactualEngine:
     problem : CounterfactualProblem
         Costs and margin.
     method : {"search", "milp"}, default="search"
-        "milp" solves tree ensembles with HiGHS: far slower, and independent of the search. It supports categories, missing
-        values and all rules, but not plausibility.
+        "milp" solves tree ensembles with HiGHS. It is far slower and independent of the search. It supports categories,
+        missing values and all rules, but not plausibility.
     like : array-like or data frame, optional
-        A table of raw values like the training data. It gives the labels of categories that the classifier does not keep.
+        A raw table like the training data. It provides category labels that the classifier does not keep.
     model : Model, optional
         The result of :func:`fcca.read_model`, if the classifier was read already.
 
     Notes
     -----
-    All tables here are float64, with the codes of ``model.columns`` where a column holds categories. Call :meth:`observe`
-    with the training rows, in one or more chunks, before :meth:`solve`: they give the box, the scale of the costs and the
-    values that moves land on. :meth:`solve` measures distances on the rows that are kept, unless :meth:`measure` has.
+    All tables are float64, with the codes of ``model.columns`` for categories. Call :meth:`observe` with the training
+    rows, in one or more chunks, before :meth:`solve`. They define the range of the data, the scale of the costs and the
+    values that moves land on. :meth:`solve` measures distances on the kept rows, unless :meth:`measure` did.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class CounterfactualEngine:
         elif isinstance(self.model, LinearModel):
             self.cells = Cells.from_cuts([np.empty(0)] * self.model.n_features)
         else:
-            raise UnsupportedModelError(f"No search for {type(self.model).__name__}.")
+            raise UnsupportedModelError(f"There is no search for a {type(self.model).__name__}.")
         check_scale_of_model(problem.scale, is_linear=not self.has_cuts)
         self.cells.distances = self._unmeasured
 
@@ -125,7 +125,7 @@ class CounterfactualEngine:
 
     @property
     def _unmeasured(self) -> Distances | None:
-        """Distances before any row is known; None where they depend on the rows."""
+        """Distances before any row is known; None if they depend on the rows."""
         scale, unordered = self.problem.scale, self.problem.category_distance
         return Distances(unordered=unordered) if scale == "range" and not isinstance(unordered, str) else None
 
@@ -144,11 +144,11 @@ class CounterfactualEngine:
         names : sequence of str
             Names of the columns.
         values : ValueCounts, optional
-            For scales by rank or deviation.
+            Required for scale "rank" and "mad".
         bins : BinCounts, optional
-            For a category_distance of "auto", where there are no values.
+            Required for category_distance "auto" if there are no values.
         compare : bool, default=True
-            Whether a category_distance of "auto" is needed; it is 1 otherwise.
+            Whether to measure category_distance "auto". Otherwise it is 1.
         """
         problem = self.problem
         check_columns_of_scale(problem.scale, names, self.is_number)
@@ -158,17 +158,17 @@ class CounterfactualEngine:
         return self
 
     def measure_rows(self, names: Sequence[str]) -> CounterfactualEngine:
-        """Measure the units of distance on the rows that are kept; return self."""
+        """Measure the units of distance on the kept rows; return self."""
         return self.measure(names, ValueCounts.of(np.concatenate(self.training.rows()), self.is_number, None))
 
     @property
     def category_distance(self) -> float:
-        """Distance of a change of category, once it is measured."""
+        """Distance of a change of category, after the measurement."""
         assert self.cells.distances is not None
         return self.cells.distances.unordered
 
     def _coded(self, X: Floats) -> Floats:
-        """Replace missing categories by their code, which follows the last category's."""
+        """Replace missing categories by their code, which follows the last category."""
         for j, cell in self.cells.code_cell.items():
             missing = np.isnan(X[:, j])
             if missing.any():
@@ -214,7 +214,7 @@ class CounterfactualEngine:
         )
 
     def fresh(self) -> CounterfactualEngine:
-        """Return an engine that has observed no row and will keep none."""
+        """Return an engine without observed rows that keeps none."""
         nowhere = np.full(len(self.cells.smallest), np.nan)
         nothing = {j: np.zeros(len(count)) for j, count in self.cells.code_count.items()}
         none = np.empty((0, self.model.n_features))
@@ -230,9 +230,9 @@ class CounterfactualEngine:
         ----------
         seen : Observations
         medians : mapping of int to float, optional
-            Of columns of numbers in which values are missing.
+            Medians of columns of numbers with missing values.
         rows : ndarray of shape (n_rows, n_features), optional
-            The rows themselves, kept by reference.
+            The rows, kept by reference.
         """
         engine = copy(self)
         engine.cells = replace(
@@ -249,9 +249,9 @@ class CounterfactualEngine:
         return engine
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of the neutral model."""
+        """Compute the scores of the neutral model."""
         if isinstance(self.tables, AdditiveTables):
-            # The two ways to sum differ in the last digit, so the choice depends on the row alone.
+            # The two summations differ in the last digit, so the choice depends on the row alone.
             has_missing = np.isnan(X).any(axis=1) if self.takes_missing else np.zeros(len(X), dtype=bool)
             if not has_missing.any():
                 return self.tables.scores(X)
@@ -260,21 +260,21 @@ class CounterfactualEngine:
             scores[has_missing] = self.model.scores(X[has_missing])
             return scores
         scores = np.empty((len(X), self.model.n_outputs))
-        for piece in _pieces(len(X)):
+        for piece in _slices(len(X)):
             scores[piece] = self.model.scores(X[piece])
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
-        """Predictions of the classifier."""
-        return np.concatenate([self._answers(X[piece]) for piece in _pieces(len(X))])
+        """Predict with the classifier itself."""
+        return np.concatenate([self._predicted(X[piece]) for piece in _slices(len(X))])
 
     def given(self, X: Floats) -> Any:
         """Convert rows to the form that the classifier was fitted on."""
         return as_fitted_on(self.estimator, X, columns=self.model.columns)
 
-    def _answers(self, X: Floats) -> NDArray[np.generic]:
+    def _predicted(self, X: Floats) -> NDArray[np.generic]:
         given = self.given(X)
-        with answered_alone():
+        with reproducible_predictions():
             try:
                 found = self.estimator.predict(given)
             except ValueError as error:  # such as a scaler that overflows
@@ -282,7 +282,7 @@ class CounterfactualEngine:
         return np.asarray(found).ravel()  # flat: CatBoost returns a column for many classes
 
     def class_index(self, labels: NDArray[np.generic]) -> NDArray[np.int32]:
-        """Positions in ``model.classes``, -1 for labels that the model does not know."""
+        """Return positions in ``model.classes``, -1 for unknown labels."""
         classes = self.model.classes
         order = np.argsort(classes)
         position = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
@@ -290,7 +290,7 @@ class CounterfactualEngine:
         return np.where(classes[found] == labels, found, -1).astype(np.int32)
 
     def plausibility(self, share: float) -> Plausibility:
-        """Fit the plausibility of counterfactuals: no odder than all but a share of the rows."""
+        """Fit an isolation forest for plausibility; ``share`` of the rows may be less plausible."""
         if isinstance(self.model, LinearModel):
             raise UnsupportedModelError(
                 f"plausibility is for tree ensembles; {type(self.estimator).__name__} is linear. Leave it out."
@@ -321,22 +321,22 @@ class CounterfactualEngine:
         points : ndarray of shape (n_points,)
             Positions of the rows to solve.
         own_class : ndarray of shape (n_points,)
-            Their predictions, as positions in ``model.classes``.
+            Predictions of these rows, as positions in ``model.classes``.
         feature_names : sequence of str
         target : ndarray of shape (n_points,), optional
-            The class to reach, as a position in ``model.classes``; -1 and None are any other class, whichever is cheapest.
+            The class to reach, as a position in ``model.classes``. -1 and None stand for the cheapest other class.
         margin : ndarray of shape (n_points,), optional
-            Score margin by which the target must win; by default that of the problem.
+            Score margin by which the target must win. Default: the margin of the problem.
         limits : Limits, optional
-            Rules that the changes keep, one line per point where they differ from point to point.
+            Compiled rules for the changes, with one line per point where they differ.
         plausibility : Plausibility, optional
-            Least plausibility of the changed rows.
+            Required plausibility of the changed rows.
         n_jobs : int, optional
-            Threads; worker processes where such a joblib backend is active.
+            Number of threads, or of worker processes if such a joblib backend is active.
         time_limit, time_limit_per_row : float, optional
-            Seconds for all points together and for each. The status says what is not proven by then.
+            Seconds for all points together and for each. The status tells which results are proven.
         progress : callable, optional
-            Called with the number of points done.
+            Called with the number of solved points.
         """
         if self.cells.distances is None:
             self.measure_rows(feature_names)
@@ -364,7 +364,7 @@ class CounterfactualEngine:
     def solve_here(self, batch: Batch) -> Counterfactuals:
         """Solve a batch in this process, by threads."""
         X, points, limits = batch.rows, batch.points, batch.limits
-        groups: tuple[Group, ...] = () if batch.space is None else batch.space.groups
+        groups: tuple[OneHotGroup, ...] = () if batch.space is None else batch.space.groups
         found = self._solve_by_milp(batch) if self.method == "milp" else self._search(batch)
         point, feature, landing, cut = found.point, found.feature, found.landing, found.cut
         if groups:
@@ -394,7 +394,7 @@ class CounterfactualEngine:
     def _prepared(
         self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None
     ) -> SearchSpace | None:
-        """Build the search space of trees for all points; None for other models."""
+        """Build the search space for all points; None for models without trees."""
         if self.method == "milp":
             self._check_milp(plausibility)
         if self.method == "milp" or isinstance(self.model, LinearModel):
@@ -402,11 +402,11 @@ class CounterfactualEngine:
         return self._space(self._coded(X), points, limits, plausibility)
 
     def _search(self, batch: Batch) -> Answers:
-        """Run the search of the core that fits the model."""
-        # The core's boundary between two classes is at 0.
+        """Run the search for this kind of model."""
+        # In the core, the boundary between two classes is at 0.
         boundary = np.clip(self.model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE) if self.model.n_outputs == 1 else 0.0
         if isinstance(self.model, LinearModel):
-            from fcca.counterfactuals._linear import LinearSolver
+            from fcca.counterfactuals._linear_solver import LinearSolver
 
             return LinearSolver(self.model, self.cells, self.training, boundary).solve(batch)
         space, limits, coded = batch.space, batch.limits, self._coded(batch.rows)
@@ -422,7 +422,7 @@ class CounterfactualEngine:
             "values": tables.values,
             "base": base,
         }
-        if space.groups:  # the moves of a group's columns differ from point to point
+        if space.groups:  # the allowed moves of a group differ between points
             search["rows"] = space.rows(coded[batch.points], limits.frozen)
             search["points"] = np.arange(len(batch))
         if isinstance(tables, AdditiveTables):
@@ -446,7 +446,7 @@ class CounterfactualEngine:
         if self.takes_missing:  # column by column: the table may be large
             has_missing[:] = [np.isnan(X[points, j]).any() for j in range(X.shape[1])]
             has_missing[[j for columns in limits.groups for j in columns]] = False  # these have codes
-        groups = tuple(Group.of(columns, X[points], limits.frozen) for columns in limits.groups)
+        groups = tuple(OneHotGroup.of(columns, X[points], limits.frozen) for columns in limits.groups)
         between = limits.has_rules_between
         if not (has_missing.any() or groups or between or plausibility is not None):
             return SearchSpace(self.cells, self.tables)
@@ -475,7 +475,7 @@ class CounterfactualEngine:
         if not isinstance(self.model, TreeEnsemble):
             raise UnsupportedModelError(f"method='milp' is for tree ensembles; {type(self.estimator).__name__} is linear.")
         if plausibility is not None:
-            raise UnsupportedModelError("method='milp' does not know plausibility. Leave it out, or use method='search'.")
+            raise UnsupportedModelError("method='milp' does not support plausibility. Leave it out, or use method='search'.")
 
     def _solve_by_milp(self, batch: Batch) -> Answers:
         assert isinstance(self.model, TreeEnsemble)
@@ -486,18 +486,18 @@ class CounterfactualEngine:
                 cells.observe(rows)
         return solve_milp(**batch.arguments(), model=self.model, cells=cells, limits=batch.limits, training=self.training)
 
-    # --- from what was searched to what was asked ---------------------------------------------------------------------
+    # --- the check by the classifier ----------------------------------------------------------------------------------
 
     def _verified(self, X: Floats, found: Counterfactuals) -> Counterfactuals:
-        """Label counterfactuals as unverified that do not flip the classifier's own predict."""
+        """Mark counterfactuals as unverified that the classifier's ``predict`` does not confirm."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        for piece in _pieces(len(answered)):
+        for piece in _slices(len(answered)):
             chosen = answered[piece]
             changed = X[found.rows[chosen]]
             begin = np.searchsorted(found.moves.point, chosen[0])
             end = np.searchsorted(found.moves.point, chosen[-1], side="right")
             within = np.searchsorted(chosen, found.moves.point[begin:end])
             changed[within, found.moves.feature[begin:end]] = found.moves.landing[begin:end]
-            wrong[chosen] = self._answers(changed) != self.model.classes[found.target_code[chosen]]
+            wrong[chosen] = self._predicted(changed) != self.model.classes[found.target_code[chosen]]
         return found.unverified(np.flatnonzero(wrong))

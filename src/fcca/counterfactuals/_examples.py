@@ -1,4 +1,4 @@
-"""Training rows from which a search begins where its own start finds no change."""
+"""Training rows from which a search starts if it finds no change by itself."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ROWS_AT_A_TIME = 65_536
 class Examples:
     """A sample of the observed rows.
 
-    Which rows are taken depends on their cells alone: neither on their order, nor on the chunks they come in, nor on the
-    units of the columns.
+    The sample depends on the cells of the rows alone. The order of the rows, the chunks and the units of the columns do not
+    matter.
     """
 
     def __init__(self, n_features: int) -> None:
-        # Odd multipliers, so that rows that differ in one cell have different numbers.
+        # With odd multipliers, rows that differ in one cell have different numbers.
         self._multipliers = np.random.default_rng(0).integers(0, 2**63, n_features, dtype=np.uint64) * np.uint64(
             2
         ) + np.uint64(1)
@@ -30,7 +30,7 @@ class Examples:
             piece = slice(begin, begin + ROWS_AT_A_TIME)
             number = (cells[piece].astype(np.uint64) * self._multipliers).sum(axis=1, dtype=np.uint64)
             number ^= number >> np.uint64(31)
-            number *= np.uint64(0x9E3779B97F4A7C15)  # spreads neighbours far apart
+            number *= np.uint64(0x9E3779B97F4A7C15)  # separates neighbours
             self.take(number, rows[piece])
 
     def take(self, numbers: NDArray[np.uint64], rows: NDArray[np.float64]) -> None:

@@ -20,11 +20,11 @@ from fcca.counterfactuals._batch import Progress
 from fcca.counterfactuals._distance_units import check_columns_of_scale, check_not_far
 from fcca.counterfactuals._engine import CounterfactualEngine
 from fcca.counterfactuals._explanations import Explanations
-from fcca.counterfactuals._margins import DEFAULT_MARGIN, as_share, margin_of_share
 from fcca.counterfactuals._probability import check_two_classes, probabilities, score_margin
 from fcca.counterfactuals._problem import CounterfactualProblem, Scale, is_number
 from fcca.counterfactuals._result import Counterfactuals, joined, without_moves
-from fcca.counterfactuals._workers import answered_alone
+from fcca.counterfactuals._score_margins import DEFAULT_MARGIN, as_share, margin_of_share
+from fcca.counterfactuals._workers import reproducible_predictions
 from fcca.exceptions import InvalidInputError, UnsupportedModelError, UnverifiedCounterfactualWarning
 from fcca.milp import ANY_OTHER_CLASS
 from fcca.models import as_classifier, decide_at, read_model
@@ -40,12 +40,12 @@ FITTED_ON, GIVEN_BEFORE = "the classifier was fitted on", "the explainer was giv
 
 @dataclass(frozen=True)
 class Request:
-    """The rows of one call of ``explain``, and what is asked of them.
+    """Rows, targets and rules of one call of ``explain``.
 
     Attributes
     ----------
     table : ndarray of shape (n_rows, n_features)
-        The rows, categories as codes.
+        The rows, with categories as codes.
     labels : ndarray of shape (n_rows,)
         Names of the rows.
     own, wanted : ndarray of shape (n_rows,)
@@ -76,44 +76,42 @@ class CounterfactualExplainer:
     Parameters
     ----------
     classifier : fitted classifier
-        Anything that :func:`fcca.read_model` reads, and boosters of XGBoost, LightGBM and CatBoost themselves. It is used
-        as it is.
+        Anything that :func:`fcca.read_model` reads, and trained boosters of XGBoost, LightGBM and CatBoost. It is not
+        changed.
     X : array-like or data frame of shape (n_rows, n_features)
-        Training data, or other data like it: distances are measured on it, and a change stays inside its range. A feature
-        that moves goes into another of the cells between the classifier's cuts, and lands there on the value of X nearest
-        to where it came from, or on the middle of the cell where X has no value in it. A linear classifier has no cuts;
-        there a change stops where the answer turns.
+        Training data, or data like it. Distances are measured on X, and a change stays inside its range. The classifier's
+        cuts divide a column into cells. A feature moves into another cell and lands on the nearest value of X in it, or on
+        the middle of an empty cell. A linear classifier has no cuts: a change stops at its decision boundary.
     lambda0, lambda1, lambda2 : float, default=0.1, 1.0 and 0.0
-        Cost of a change: ``lambda0`` per feature moved, ``lambda1`` times the distance and ``lambda2`` times its square,
-        distances as ``scale`` says.
+        Cost of a change: ``lambda0`` per changed feature, ``lambda1`` times the distance and ``lambda2`` times its square.
     scale : {"range", "rank", "mad"} or mapping of column names to units, default="range"
-        What a distance of 1 is for numbers. "range": the range of X. "rank": the way from the lowest to the highest rank of
-        the values of X, which is linear between them; for classifiers made of trees. "mad": the median absolute deviation
-        of X, or the mean one where that is 0. A mapping such as ``{"income": 1000}``: these units, and the range for the
-        other columns.
+        Unit of distance for numbers. "range": the range of X. "rank": the difference between the lowest and the highest
+        rank of X, for classifiers made of trees; ranks are linear between the values of X. "mad": the median absolute
+        deviation of X, or the mean one if that is 0. A mapping such as ``{"income": 1000}``: these units, and the range for
+        the other columns.
     category_distance : float or "auto", default="auto"
-        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
-        "auto" is the mean distance of two rows of X in a column of numbers, rounded to two digits; 1 where X has no column
-        of numbers. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
+        Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
+        "auto" is the mean distance of two rows of X over the columns of numbers, rounded to two digits, or 1 without such
+        columns. A rule :class:`fcca.constraints.Cost` changes the cost of one column.
     margin : float or str, default=1e-4
-        By how much of its score the classifier must answer the other class; or a share of the range of its scores, such as
-        ``"10%"``: of the votes for a forest, of the distance between the 5th and the 95th percentile of the scores of X for
-        boosting and linear models. Answers with a margin outlive small changes of the model (:mod:`fcca.robustness`).
+        Score margin by which the target class must win, or a share of the range of scores, such as ``"10%"``. That is a
+        share of the votes for a forest. For boosting and linear models, it is a share of the distance between the 5th and
+        the 95th percentile of the scores of X. A margin makes counterfactuals robust (:mod:`fcca.robustness`).
     decision_threshold : float, default=None
-        For two classes: the second is answered where its probability is at least this, whatever the classifier's own
-        ``predict`` says.
+        For two classes: predict the second class if its probability is at least this, instead of by the classifier's
+        ``predict``.
     constraints : list of Constraint, default=None
-        Rules of :mod:`fcca.constraints` that every answer keeps, beside those given to :meth:`explain`.
+        Rules of :mod:`fcca.constraints` for every counterfactual, in addition to those given to :meth:`explain`.
     plausibility : float, default=None
-        A share of X, such as 0.1: an isolation forest fitted on X must not find an answer odder than all but this share of
-        X. For tree ensembles; it makes the search ten to a hundred times slower.
+        A share of X, such as 0.1. An isolation forest fitted on X must find every counterfactual at least as plausible as
+        this share of X. For tree ensembles. It makes the search ten to a hundred times slower.
     n_jobs : int, default=None
-        Threads; None is 1, -1 all cores. Inside of ``joblib.parallel_config`` with a backend of processes, such as
-        ``"loky"`` or ``"dask"``, these. The result does not depend on it.
+        Number of threads. None is 1, -1 all cores. Inside ``joblib.parallel_config`` with a backend of processes, such as
+        ``"loky"`` or ``"dask"``, the number of processes. The result does not depend on it.
     time_limit : float, default=None
-        Seconds for all searches of a call of :meth:`explain` together. What is not proven by then says so in its status.
+        Seconds for all searches of a call of :meth:`explain`. The status tells which results are proven.
     time_limit_per_row : float, default=None
-        Seconds for each search: one per row and, for more answers than one, a few for each answer.
+        Seconds for each search. There is one search per row and, with ``n`` above 1, a few per counterfactual.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -124,7 +122,7 @@ class CounterfactualExplainer:
 
     See Also
     --------
-    FCCADiscretizer : the thresholds that the changes of all training rows cross.
+    FCCADiscretizer : the thresholds that the counterfactuals of all training rows cross.
 
     Examples
     --------
@@ -169,7 +167,9 @@ class CounterfactualExplainer:
         problem = CounterfactualProblem(lambda0, lambda1, lambda2, least, scale, category_distance)
         _check_effort(n_jobs, time_limit=time_limit, time_limit_per_row=time_limit_per_row)
         if isinstance(classifier, type):
-            raise UnsupportedModelError(f"classifier is the class {classifier.__name__}; expected a fitted one of it.")
+            raise UnsupportedModelError(
+                f"classifier is the class {classifier.__name__}, but a fitted classifier is expected. Create one and fit it."
+            )
         self.classifier = as_classifier(classifier)
         if decision_threshold is not None:
             _check_real("decision_threshold", decision_threshold)
@@ -183,7 +183,7 @@ class CounterfactualExplainer:
             of_share = margin_of_share(self.engine.model, self.engine.scores(reference), share)
             self.engine.problem = replace(problem, margin=of_share)
         self.constraints = () if constraints is None else check_rules(constraints)
-        self._limits(self.constraints, reference[:0])  # raises an error now for rules that cannot hold
+        self._limits(self.constraints, reference[:0])  # raises an error for impossible rules
         self.plausibility = plausibility
         self._plausibility = None
         if plausibility is not None:
@@ -196,7 +196,7 @@ class CounterfactualExplainer:
         known = getattr(self.classifier, "feature_names_in_", None)
         names, n_given = column_names(X), _n_columns(X)
         model = read_model(self.classifier)
-        n = model.n_features  # n_features_in_ of a refitted CatBoost model is that of its first fit
+        n = model.n_features  # after a second fit, n_features_in_ of CatBoost is still that of the first
         if n_given is not None:
             check_columns(names, n_given, None if known is None else list(known), n, knower=FITTED_ON)
         self.engine = CounterfactualEngine(self.classifier, problem, like=X, model=model)
@@ -204,7 +204,7 @@ class CounterfactualExplainer:
         self._given_names = names if names is not None or known is None else list(known)
         self.feature_names = tuple(self._given_names or shown_names(X) or (f"x{j}" for j in range(n)))
         self._coding = self.engine.model.columns or Columns.numbers(n)
-        # Rules use the names that people see.
+        # Rules use the names of the user's table.
         self.columns = Columns(
             tuple(replace(column, name=name) for column, name in zip(self._coding, self.feature_names, strict=True))
         )
@@ -229,26 +229,26 @@ class CounterfactualExplainer:
         Parameters
         ----------
         X : array-like, data frame or Series
-            Rows to explain, or one row. Columns as in the data that the explainer was given.
+            Rows to explain, or one row. Columns as in the data given to the explainer.
         target : label or array-like of labels, default=None
-            The class to reach, for all rows or one for each; None is any other class, whichever is cheapest. A row that is
-            answered with it already has an answer of cost 0.
+            The class to reach, one label for all rows or one for each. None is the cheapest other class. A row that is
+            predicted as the target already has a counterfactual of cost 0.
         target_probability : float, default=None
-            For two classes: the probability that the target must have at least. For classifiers without ``predict_proba``
-            it is the logistic of the decision function.
+            For two classes: least probability of the target after the change. For classifiers without ``predict_proba`` it
+            is the logistic of the decision function.
         n : int, default=1
-            How many answers per row: the n cheapest none of which changes all the features of an earlier one. More than
-            one takes several searches per row, each as long as the first; the explainer's time limits help.
+            Largest number of counterfactuals per row: the n cheapest, none of which changes all features of an earlier one.
+            With n above 1, each row takes several searches. Use the explainer's time limits.
         constraints : list of Constraint, default=None
-            Rules of :mod:`fcca.constraints` that the answers keep, in addition to those of the explainer. A value that stays
-            where it is breaks none; ``broken_rules`` of the result lists what the rows break as they are.
+            Rules of :mod:`fcca.constraints`, in addition to those of the explainer. An unchanged value breaks no rule.
+            ``broken_rules`` of the result lists the rules that the given rows break.
 
         Returns
         -------
         Explanations
         """
         if not isinstance(n, Integral) or n < 1:
-            raise InvalidInputError(f"n must be a number of answers of at least 1, got {n!r}.")
+            raise InvalidInputError(f"n must be a whole number of at least 1, got {n!r}.")
         request = self._request(X, target, target_probability, constraints)
         first, open_rows = self._without_search(request)
         if len(open_rows):
@@ -258,7 +258,7 @@ class CounterfactualExplainer:
         number = np.ones(len(answers), dtype=np.int64)
         if n > 1:
             n_features = request.table.shape[1]
-            with progress_bar("Further answers", int(n) * len(answers), bool(self.verbose)) as progress:
+            with progress_bar("Further counterfactuals", int(n) * len(answers), bool(self.verbose)) as progress:
                 answers, number = cheapest_alternatives(
                     answers, request.wanted, int(n), n_features, partial(self._solve, request), progress
                 )
@@ -309,10 +309,10 @@ class CounterfactualExplainer:
         low, high = self.engine.cells.box_low, self.engine.cells.box_high
         return compile_rules(rules, self.columns, low, high, table, is_binary=self._is_binary)
 
-    # --- what is given ------------------------------------------------------------------------------------------------
+    # --- arguments ----------------------------------------------------------------------------------------------------
 
     def encode_rows(self, X: Any) -> tuple[Floats, NDArray[Any]]:
-        """Encode rows: a table of float64 with categories as codes, and the labels of the rows."""
+        """Check and encode rows; return them with the row labels."""
         check_column_names(X, numbers=True)
         labels, names = _row_labels(X), column_names(X)
         if isinstance(X, pd.Series):
@@ -335,7 +335,7 @@ class CounterfactualExplainer:
             target = [target] * n_rows
         elif np.ndim(target) > 1 or len(target) != n_rows:
             raise InvalidInputError(
-                f"target must be one label or one per row: {n_rows} row(s), got shape {np.shape(target)}."
+                f"target must be one label or one per row ({n_rows} rows), got shape {np.shape(target)}."
             )
         labels = [label.item() if isinstance(label, np.generic) else label for label in target]
         unknown = [label for label in labels if label not in classes]
@@ -350,10 +350,10 @@ class CounterfactualExplainer:
         return hasattr(self.classifier, "predict_proba")
 
     def _own_probabilities(self, X: Floats) -> Floats:
-        """Probabilities of ``predict_proba``, else the logistic of the decision function."""
+        """Compute probabilities by ``predict_proba``, or as the logistic of the decision function."""
         given = self.engine.given(X)
         if self._has_probabilities:
-            with answered_alone():
+            with reproducible_predictions():
                 return np.asarray(self.classifier.predict_proba(given), dtype=np.float64)
         score = (
             self.classifier.decision_function(given)
@@ -363,11 +363,11 @@ class CounterfactualExplainer:
         return probabilities(self.engine.model.link, np.asarray(score, dtype=np.float64).ravel())
 
     def _probability_of(self, X: Floats, codes: Codes) -> Floats:
-        """Probability of one class per row."""
+        """Compute the probability of one class per row."""
         return self._own_probabilities(X)[np.arange(len(X)), codes]
 
     def _probability_margins(self, probability: float, wanted: Codes) -> Floats:
-        """Score margins by which rows reach their target with this probability."""
+        """Compute the score margins for a probability of the target."""
         _check_real("target_probability", probability)
         if not 0 < probability < 1:
             raise InvalidInputError(f"target_probability must be between 0 and 1, got {probability!r}.")
@@ -380,7 +380,7 @@ class CounterfactualExplainer:
         return margin
 
     def _checked(self, request: Request, found: Counterfactuals) -> Counterfactuals:
-        """Label counterfactuals as unverified that break a rule or miss the probability."""
+        """Mark counterfactuals as unverified that break a rule or miss the probability."""
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
         if len(answered) == 0 or (not request.rules and request.probability is None):
             return found
@@ -393,10 +393,10 @@ class CounterfactualExplainer:
             good &= ~(reached < request.probability - PROBABILITY_TOLERANCE)
         return found.unverified(answered[~good])
 
-    # --- answers ------------------------------------------------------------------------------------------------------
+    # --- results ------------------------------------------------------------------------------------------------------
 
     def _without_search(self, request: Request) -> tuple[Counterfactuals, NDArray[np.int64]]:
-        """Answers of rows that need no search, and the other rows."""
+        """Solve the rows that need no search; return also the other rows."""
         there = request.own == request.wanted
         if request.probability is not None and there.any():
             rows = np.flatnonzero(there)
@@ -439,8 +439,8 @@ class CounterfactualExplainer:
         )
         if unverified := found.counts().get("unverified", 0):
             warnings.warn(
-                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier itself, or break a rule; "
-                "they are marked 'unverified'.",
+                f"{unverified} of {len(found)} counterfactuals are not confirmed by the classifier or break a rule. They "
+                "have the status 'unverified'.",
                 UnverifiedCounterfactualWarning,
                 stacklevel=3,
             )
@@ -490,4 +490,4 @@ def _check_effort(n_jobs: Any, **time_limits: Any) -> None:
             if not limit >= 0:
                 raise InvalidInputError(f"{name} must be None or a number of seconds of at least 0, got {limit!r}.")
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise InvalidInputError(f"n_jobs must be None for one thread, a number of threads or -1 for all, got {n_jobs!r}.")
+        raise InvalidInputError(f"n_jobs must be None, a number of threads, or -1 for all cores; got {n_jobs!r}.")

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fcca.counterfactuals._counterfactual_sentences import feature_in_words, grouped
 from fcca.counterfactuals._result import STATUSES, Counterfactuals, number_in_short
-from fcca.counterfactuals._sentences import feature_in_words, grouped
 from fcca.utils import printable
 
 Floats = NDArray[np.float64]
@@ -21,46 +21,47 @@ ROWS_IN_NOTE, COLUMNS_IN_NOTE = 5, 3
 
 @dataclass(frozen=True, repr=False)
 class Explanations(Counterfactuals):
-    """Counterfactuals of the given rows; those of a row stand together, the cheapest first.
+    """Counterfactuals of the given rows, ordered by row and cost.
 
     Attributes
     ----------
     rows : ndarray of shape (n_answers,)
-        Which row of the table that was given each answer is for.
+        Row of each counterfactual, as a position in the given table.
     answer : ndarray of shape (n_answers,)
-        1 for the cheapest of a row, 2 for the next. A row with fewer answers than were asked for ends with one that says
-        why: ``infeasible`` where it is proven that there is no other, ``unknown`` where time ran out.
+        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n``
+        counterfactuals ends with an entry of status ``infeasible``, if it is proven that there are no more, or
+        ``unknown``, if the time ran out.
     predicted, target : ndarray of shape (n_answers,)
-        The class that the row is answered with, and the class that is reached.
+        The class predicted for the row, and the class reached.
     status : ndarray of shape (n_answers,)
-        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. The second answer of a row is ``optimal``
-        where it is proven that nothing cheaper changes a set of features that does not contain the first one's, and so on.
+        ``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``unverified``. The second counterfactual of a row is
+        ``optimal`` if it is proven to be the cheapest without all features of the first, and so on.
     cost, bound : ndarray of shape (n_answers,)
-        Cost of the answer, and a proven lower bound on it; equal where optimal.
+        Cost of the counterfactual and its proven lower bound; equal if optimal.
     nodes, seconds : ndarray of shape (n_answers,)
-        Size and wall time of the searches for it.
+        Number of nodes and wall time of the searches.
     moves : Moves
-        Which feature went from where to where, sparsely.
+        The changed features, with origin and landing.
     probability_before, probability_after : ndarray of shape (n_answers,)
-        What the classifier's own ``predict_proba`` gives the target at the row and at the changed point; NaN where it has
-        none, or where there is no answer.
+        Probability of the target before and after the change, by the classifier's ``predict_proba``. NaN without it, or
+        without a counterfactual.
     outside_range : DataFrame
-        Values of the rows that lie outside the range of the data that the explainer was given.
+        Values of the rows outside the range of the data given to the explainer.
     notes : tuple of str
-        What to know about the rows before the answers are used, such as values outside that range.
+        Remarks on the rows, such as values outside that range.
     feature_names : sequence of str
     columns : Columns or None
-        Categories and missing values of the table; None where all columns are plain numbers.
+        Categories and missing values of the table; None if all columns are plain numbers.
     exact : bool
-        Whether sentences print values as they are: there are rules that rounded ones might break.
+        Whether sentences print unrounded values, because rounding might break a rule.
     broken_rules : DataFrame
-        Rules that rows break as they are: row, rule, why. They hold for what changes.
+        Rules that the given rows break: row, rule, why. Rules apply to changed values only.
     """
 
     answer: NDArray[np.int64]
-    wanted_code: NDArray[np.int32]  # position in classes of what was asked for, -1 for any other class
-    table: Floats  # the rows that were given, categories as codes
-    labels: NDArray[Any]  # what they are called
+    wanted_code: NDArray[np.int32]  # position of the target class; -1 for any other class
+    table: Floats  # the given rows, with categories as codes
+    labels: NDArray[Any]  # row labels
     probability_before: Floats
     probability_after: Floats
     target_probability: float | None
@@ -70,13 +71,13 @@ class Explanations(Counterfactuals):
 
     @property
     def predicted(self) -> NDArray[Any]:
-        """Predictions of the rows before the change, one per answer."""
+        """Predictions before the change, one per counterfactual."""
         predicted: NDArray[Any] = self.classes[self.own_code]
         return predicted
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position in classes of the class reached or asked for; -1 for any other."""
+        """Position of the class reached, or else of the target; -1 for any other class."""
         code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, self.wanted_code)
         return code
 
@@ -122,8 +123,8 @@ class Explanations(Counterfactuals):
         more = f"; … {len(rows) - ROWS_IN_NOTE} more rows" if len(rows) > ROWS_IN_NOTE else ""
         have = "row has" if len(rows) == 1 else "rows have"
         return (
-            f"{len(rows):,} {have} values outside the range of the data: {'; '.join(places)}{more}. The answers hold for "
-            "the classifier, but it may have seen no such values; check their units.",
+            f"{len(rows):,} {have} values outside the range of the data: {'; '.join(places)}{more}. Check their units: the "
+            "counterfactuals are valid, but the classifier may not have seen such values.",
         )
 
     def _notes_on_rules(self) -> tuple[str, ...]:
@@ -134,7 +135,8 @@ class Explanations(Counterfactuals):
         places = [f"row {printable(line.row)} {printable(line.rule)} ({printable(line.why)})" for line in lines]
         more = f"; … {len(self.broken_rules) - ROWS_IN_NOTE} more" if len(self.broken_rules) > ROWS_IN_NOTE else ""
         have = "row breaks" if n_rows == 1 else "rows break"
-        return (f"{n_rows:,} {have} rules without any change: {'; '.join(places)}{more}. The rules hold for what changes.",)
+        note = f"{n_rows:,} {have} rules before any change: {'; '.join(places)}{more}. Rules apply to changed values only."
+        return (note,)
 
     def _beyond(self, row: int, feature: int) -> str:
         """``income (9,000 is above 4,254)``."""
@@ -144,17 +146,17 @@ class Explanations(Counterfactuals):
 
     @property
     def original(self) -> Any:
-        """The row of every answer, in raw units: an array, or a data frame with labels where there are categories."""
+        """The row of every counterfactual: an array, or a data frame if there are categories."""
         return self._decoded(self.table[self.rows])
 
     @property
     def x(self) -> Any:
-        """The changed row of every answer, in raw units; NaN where there is none."""
+        """The changed row of every counterfactual, in raw units; NaN if there is none."""
         return self._decoded(self.points)
 
     @property
     def points(self) -> Floats:
-        """Changed rows as float64, categories as codes; NaN where there is none."""
+        """Changed rows as float64, with categories as codes; NaN if there is none."""
         points = self.changed_table(self.table)
         points[self.is_status("infeasible", "unknown")] = np.nan
         return points
@@ -164,21 +166,21 @@ class Explanations(Counterfactuals):
         return labels
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line per move: row, answer, target, status, cost, bound, seconds, feature, from, to, cut.
+        """Make a frame with one line per changed feature.
 
-        An answer without moves has one line without a feature. ``row`` is the label of the row where the table was a
-        data frame with an index, its position elsewhere.
+        Its columns are row, answer, target, status, cost, bound, seconds, feature, from, to and cut. A counterfactual
+        without changes has one line without a feature. ``row`` is the index label of a data frame, otherwise the position.
         """
         names = ("answer", "target", "status", "cost", "bound", "seconds")
         return self._frame_of_moves({name: getattr(self, name) for name in names})
 
     def changed(self, *, all_features: bool = False) -> pd.DataFrame:
-        """Return original and changed values side by side, one line per answer.
+        """Make a frame of original and changed values, one line per counterfactual.
 
         Parameters
         ----------
         all_features : bool, default=False
-            All columns, instead of those that some answer changes.
+            Include columns that no counterfactual changes.
 
         Returns
         -------
@@ -202,7 +204,7 @@ class Explanations(Counterfactuals):
 
     def _heading(self, i: int) -> str:
         row = f"row {printable(self.labels[self.rows[i]])}"
-        return row if self.answer[i] == 1 else f"{row}, answer {self.answer[i]}"
+        return row if self.answer[i] == 1 else f"{row}, counterfactual {self.answer[i]}"
 
     def _repr_html_(self) -> str:
         labels = self._row_labels()

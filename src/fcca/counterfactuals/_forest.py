@@ -1,4 +1,4 @@
-"""Trees for the searches: tests of numbers and of sets of categories, and leaf values."""
+"""Trees for the searches: tests of numbers and of sets of categories, with leaf values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Forest:
-    """Scores ``base`` plus one of ``values`` per tree.
+    """Trees whose score is ``base`` plus one entry of ``values`` per tree.
 
     Attributes
     ----------
     n_features : int
     roots, feature, threshold, native_threshold, left, right, missing_left
-        As in :class:`fcca.models.TreeEnsemble`; ``missing_left`` is False throughout where no value may be missing.
+        As in :class:`fcca.models.TreeEnsemble`. If no value may be missing, ``missing_left`` is False everywhere.
     sets : dict of int to ndarray
-        For a node that tests categories, whether each code goes to the left. The last code is that of a missing value.
+        For a node that tests categories, the mask of the codes that go to the left. The last code is a missing value.
     n_codes : dict of int to int
-        Number of codes of each column of categories, that of missing values included.
+        Number of codes of each column of categories, including the code of missing values.
     values : ndarray of shape (n_nodes, n_outputs)
     base : ndarray of shape (n_outputs,)
     """
@@ -50,13 +50,13 @@ class Forest:
 
     @classmethod
     def of(cls, model: TreeEnsemble, n_codes: Mapping[int, int] | None = None) -> Forest:
-        """Take the trees of a model.
+        """Convert the trees of a model.
 
         Parameters
         ----------
         model : TreeEnsemble
         n_codes : mapping of int to int, optional
-            Number of codes of each column of categories, by default as in the model.
+            Number of codes of each column of categories. Default: as in the model.
         """
         n_codes = _number_of_codes(model) if n_codes is None else dict(n_codes)
         missing_left = np.zeros(len(model.feature), dtype=bool) if model.missing_left is None else model.missing_left
@@ -77,7 +77,7 @@ class Forest:
         )
 
     def beside(self, other: Forest) -> Forest:
-        """Join two forests; the outputs of the other one come last."""
+        """Join two forests; the outputs of the other forest come last."""
         shift = len(self.feature)
         outputs = self.values.shape[1], other.values.shape[1]
 
@@ -103,14 +103,14 @@ class Forest:
         )
 
     def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
-        """Turn the first column of a group into a column of categories for all of them.
+        """Turn the columns of a group into one column of categories, in the first place.
 
         Parameters
         ----------
         group : tuple of int
             Columns of the group.
         patterns : ndarray of shape (n_codes, len(group))
-            What the group's columns hold for each code.
+            Values of the group's columns for each code.
         """
         sets, feature, threshold = dict(self.sets), self.feature.copy(), self.threshold.copy()
         for position, j in enumerate(group):
@@ -123,9 +123,9 @@ class Forest:
         return replace(self, feature=feature, threshold=threshold, sets=sets, n_codes=n_codes)
 
     def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
-        """Smallest set of categories in a test of the trees with the landing, without the origin.
+        """Find the smallest tested set of categories with the landing and without the origin.
 
-        It corresponds to the cut crossed last for numbers. Of equally small sets, the first by its codes.
+        For numbers, it corresponds to the cut crossed last. Ties go to the first set by its codes.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Forest:
             if side[landing] and not side[origin]
         ]
         entered = [frozenset(np.flatnonzero(side[:-1]).tolist()) for side in sides]
-        # For plausibility alone, a category may be entered that no test tells apart.
+        # With plausibility, a move may enter a category that no test of the model separates.
         return min(entered, key=lambda codes: (len(codes), sorted(codes)), default=frozenset({landing}))
 
     @cached_property
@@ -156,9 +156,9 @@ class Forest:
         return mean
 
     def _code_cells(self, j: int) -> Codes:
-        """Cells of a column of categories; codes that no test tells apart share one.
+        """Build the cells of a column of categories; codes that no test separates share a cell.
 
-        The cells stand in the order of what the tests add for them, so that the sets of the tests are few runs of cells.
+        The cells are ordered by their mean effect on the score, so that a tested set consists of few runs of cells.
         """
         nodes = np.array([node for node in self.sets if self.feature[node] == j], dtype=np.int64)
         if len(nodes) == 0:

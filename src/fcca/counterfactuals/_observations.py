@@ -1,4 +1,4 @@
-"""Observations of training rows: small enough to be sent, and additive."""
+"""Observations of training rows: additive, and small enough to send to other processes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Observations:
-    """Statistics of training rows; those of more rows are ``a + b``, in any order.
+    """Statistics of training rows; add them with ``a + b``, in any order.
 
     Attributes
     ----------
     smallest, largest : ndarray of shape (n_cells,)
-        The values of each cell; NaN where it has none.
+        Range of the values in each cell; NaN for an empty cell.
     code_count : dict of int to ndarray
-        How often each category occurs, by column.
+        Number of rows per category, by column.
     codes : dict of int to ndarray
         For a linear model, the categories that occur.
     example_numbers : ndarray of shape (n_examples,)
+        Hash numbers by which the example rows are chosen.
     example_rows : ndarray of shape (n_examples, n_features)
-        Rows to begin a search from, and the numbers that they are chosen by.
+        Rows from which a search may start.
     """
 
     smallest: Floats

@@ -1,7 +1,7 @@
-"""Plausible counterfactuals: an isolation forest finds them no odder than most training rows.
+"""Plausible counterfactuals, by an isolation forest.
 
-An isolation forest splits the rows at random until each is alone. Odd rows are alone soon. Its mean depth is a sum over
-trees, like a score, so the search treats a least depth as one more score.
+An isolation forest splits the rows at random until each is alone. Unusual rows are isolated at a small depth. The mean depth
+is a sum over trees, like a score, so the search treats a minimum depth as one more score.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROWS_PER_TREE = 128
 
 
 def _average_depth(n: NDArray[np.int64]) -> Floats:
-    """Mean depth of a tree that splits n rows until each is alone."""
+    """Compute the mean depth of a tree that splits n rows until each is alone."""
     n = n.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         depth: Floats = 2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n
@@ -34,7 +34,7 @@ def _average_depth(n: NDArray[np.int64]) -> Floats:
 def _leaf_depths(tree: Any) -> Floats:
     left, right = tree.children_left, tree.children_right
     depth = np.zeros(len(left))
-    for node in range(len(left)):  # parents stand before their children
+    for node in range(len(left)):  # parents come before their children
         if left[node] >= 0:
             depth[left[node]] = depth[right[node]] = depth[node] + 1
     depths: Floats = (depth + _average_depth(tree.n_node_samples))[:, None]
@@ -43,12 +43,12 @@ def _leaf_depths(tree: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Plausibility:
-    """The mean depth in an isolation forest, and the least depth of a counterfactual.
+    """An isolation forest, and the minimum mean depth of a counterfactual.
 
     Attributes
     ----------
     trees : TreeEnsemble
-        The trees of the isolation forest on the raw columns. The score is the mean depth.
+        Trees of the isolation forest on the raw columns. The score is the mean depth.
     forest : Forest
         The same trees for the search.
     least : float
@@ -65,11 +65,11 @@ class Plausibility:
         Parameters
         ----------
         X : ndarray of shape (n_rows, n_features)
-            With codes where a column holds categories.
+            Rows, with codes for categories.
         n_codes : dict of int to int
-            Number of codes of each of these columns, including that of missing values.
+            Number of codes of each column of categories, including the code of missing values.
         share : float
-            The share of the training rows that may be odder than a counterfactual.
+            Share of the training rows that may be less plausible than a counterfactual.
         """
         if not 0 < share < 1:
             raise InvalidInputError(f"plausibility must be None or a share between 0 and 1, got {share!r}.")
@@ -90,7 +90,7 @@ class Plausibility:
         return cls(trees, Forest.of(trees, n_codes), float(depth[int(share * len(depth))]))
 
     def depths(self, X: Floats) -> Floats:
-        """Mean depths of rows in which a missing category has its code."""
+        """Compute the mean depths of rows. Missing categories are given by their code."""
         depths: Floats = self.trees.scores(X)[:, 0]
         return depths
 

@@ -12,8 +12,8 @@ from fcca.models import Link, Model, NoProbability, Share, largest_passing
 
 Floats = NDArray[np.float64]
 
-# A probability this little below the one asked for counts as reached: a sum of a hundred trees' shares that should be .8
-# may come out one rounding below it.
+# A probability counts as reached if it is at most this much below the target: a sum of the shares of a hundred trees that
+# equals .8 may be rounded down.
 ROUNDING = 1e-9
 
 
@@ -21,24 +21,24 @@ def check_two_classes(model: Model) -> None:
     """Check that the model has two classes."""
     if len(model.classes) != 2:
         raise UnsupportedModelError(
-            f"target_probability is for two classes; the classifier has {len(model.classes)}, and the probability of one "
-            "among several is no function of its lead alone. Leave target_probability out, or raise margin."
+            f"target_probability needs two classes, but the classifier has {len(model.classes)}. With more than two, the "
+            "probability of a class does not depend on its lead alone. Leave target_probability out, or raise margin."
         )
 
 
 def score_margin(model: Model, target: int, probability: float, *, has_probabilities: bool) -> float:
-    """Compute the score margin that gives the target a probability; infinite if none does.
+    """Compute the score margin for a probability of the target; infinite if impossible.
 
     Parameters
     ----------
     model : Model
-        With two classes.
+        Model with two classes.
     target : int
         Position in ``model.classes``.
     probability : float
         Between 0 and 1.
     has_probabilities : bool
-        Whether the classifier has a ``predict_proba``. One that has none gets the logistic of its score.
+        Whether the classifier has ``predict_proba``. Otherwise the probability is the logistic of its score.
     """
     if has_probabilities and isinstance(model.link, NoProbability):
         raise UnsupportedModelError(model.link.reason)
@@ -55,7 +55,7 @@ def score_margin(model: Model, target: int, probability: float, *, has_probabili
 
 
 def _probability(model: Model, target: int, lead: Floats) -> Floats:
-    """Probability of the target where it wins by ``lead``."""
+    """Compute the probability of the target by its lead."""
     if model.n_outputs == 2:
         scores = np.zeros((len(lead), 2))
         scores[:, target] = lead
@@ -65,7 +65,7 @@ def _probability(model: Model, target: int, lead: Floats) -> Floats:
 
 
 def probabilities(link: Link, score: Floats) -> NDArray[Any]:
-    """Probabilities of two classes by the only score."""
+    """Compute the probabilities of two classes from the only score."""
     if isinstance(link, Share | NoProbability):
         second = link.second_class(score)
         return np.column_stack([1 - second, second])

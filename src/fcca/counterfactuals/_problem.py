@@ -10,7 +10,7 @@ from typing import Any
 
 from fcca.exceptions import InvalidInputError
 
-LARGEST = 1e100  # sums of costs stay far from overflow
+LARGEST = 1e100  # sums of costs do not overflow
 SCALES = ("range", "rank", "mad")
 
 Scale = str | Mapping[str, float]
@@ -18,7 +18,7 @@ Scale = str | Mapping[str, float]
 
 @dataclass(frozen=True)
 class CounterfactualProblem:
-    """The cheapest change that makes the model answer another class by at least ``margin`` of score.
+    """The cheapest change after which another class wins by at least ``margin``.
 
     The cost is ``lambda0 · (features moved) + lambda1 · Σ distance + lambda2 · Σ distance²``.
 
@@ -26,11 +26,11 @@ class CounterfactualProblem:
     ----------
     lambda0, lambda1, lambda2, margin : float
     scale : {"range", "rank", "mad"} or mapping of column names to units
-        What a distance of 1 is for numbers: the training range (also of columns that a mapping leaves out), the way from the
-        lowest to the highest rank, or the median absolute deviation.
+        Unit of distance for numbers: the training range (also for columns that a mapping leaves out), the difference
+        between the lowest and the highest rank, or the median absolute deviation.
     category_distance : float or "auto"
-        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
-        "auto" is the mean distance of two training rows on the columns of numbers.
+        Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
+        "auto" is the mean distance of two training rows over the columns of numbers.
     """
 
     lambda0: float = 0.1
@@ -55,7 +55,7 @@ class CounterfactualProblem:
 
 
 def check_scale(scale: Any) -> None:
-    """Check a scale, apart from the names of its columns."""
+    """Check a scale, except for its column names."""
     if isinstance(scale, str) and scale in SCALES:
         return
     if not isinstance(scale, Mapping):
@@ -66,7 +66,7 @@ def check_scale(scale: Any) -> None:
     for name, unit in scale.items():
         if not is_number(unit) or not 1 / LARGEST <= unit <= LARGEST:
             raise InvalidInputError(
-                f"scale must give a number from {1 / LARGEST:g} to {LARGEST:g} as the unit of {name!r}, got {unit!r}."
+                f"The unit of {name!r} in scale must be a number from {1 / LARGEST:g} to {LARGEST:g}, got {unit!r}."
             )
 
 

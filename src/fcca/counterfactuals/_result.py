@@ -1,4 +1,4 @@
-"""Counterfactuals: one answer per row, with sparse moves."""
+"""Counterfactuals: one entry per row, with the changed features as sparse moves."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fcca.conditions import label_in_words
-from fcca.counterfactuals._sentences import Move, sentence
+from fcca.counterfactuals._counterfactual_sentences import Move, sentence
 from fcca.exceptions import InvalidInputError
 from fcca.tables import Columns
 from fcca.utils import html_table, paragraph, printable
 
 Floats = NDArray[np.float64]
 
-#: ``optimal``: proven cheapest. ``feasible``: flips the model, unproven when time ran out. ``infeasible``: proven that
-#: nothing in the box flips the model. ``unknown``: time ran out before an answer. ``unverified``: the model's own
-#: ``predict`` does not agree that it flips.
+#: ``optimal``: proven cheapest. ``feasible``: found, but not proven before a timeout. ``infeasible``: proven that no change
+#: inside the range of the data exists. ``unknown``: nothing found before a timeout. ``unverified``: not confirmed by the
+#: classifier's ``predict``.
 STATUSES = ("optimal", "feasible", "infeasible", "unknown", "unverified")
 
 ANSWERS_SHOWN = 10
@@ -28,11 +28,11 @@ PER_ANSWER = ("rows", "target_code", "status_code", "cost", "bound", "nodes", "s
 
 
 class Moves(NamedTuple):
-    """One entry per moved feature, all points after each other."""
+    """One entry per changed feature, point by point."""
 
     point: NDArray[np.int64]  # position in Counterfactuals.rows
     feature: NDArray[np.int32]
-    origin: Floats  # a category's code; NaN for a missing value that is filled in
+    origin: Floats  # a number or a category's code; NaN for a missing value
     landing: Floats
     cut: Floats  # the cut crossed last; NaN for categories and for missing values
 
@@ -44,24 +44,24 @@ class Counterfactuals:
     Attributes
     ----------
     rows : ndarray of shape (n_points,)
-        Which rows of X the answers are for.
+        Positions of the rows in X.
     target : ndarray of shape (n_points,)
-        The class of the changed row; None without an answer.
+        The class of the changed row; None if there is none.
     status : ndarray of shape (n_points,)
         One of ``optimal``, ``feasible``, ``infeasible``, ``unknown``, ``unverified``.
     cost, bound : ndarray of shape (n_points,)
-        Cost of the answer and a proven lower bound on it; equal where optimal.
+        Cost of the counterfactual and its proven lower bound; equal if optimal.
     nodes : ndarray of shape (n_points,)
-        Size of the search.
+        Number of nodes of the search.
     seconds : ndarray of shape (n_points,)
         Wall time of the search.
     moves : Moves
-        Which feature went from where to where, sparsely; categories by their codes.
+        The changed features, with origin and landing; categories as codes.
     feature_names : sequence of str
     columns : Columns or None
-        Categories and missing values of the table; None where all columns are plain numbers.
+        Categories and missing values of the table; None if all columns are plain numbers.
     own_code : ndarray of shape (n_points,), or None
-        Positions in classes of the predictions; None if unknown.
+        Positions of the predictions in classes; None if unknown.
     box : pair of ndarrays, or None
         Smallest and largest value of each feature in the data.
     has_cuts : bool
@@ -91,12 +91,12 @@ class Counterfactuals:
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """Status of every answer, by name."""
+        """Status of every counterfactual, by name."""
         return np.array(STATUSES)[self.status_code]
 
     @property
     def target(self) -> NDArray[Any]:
-        """Class reached by every answer."""
+        """Class reached by every counterfactual."""
         labels: NDArray[Any] = self.classes[np.maximum(self.target_code, 0)]
         if (self.target_code < 0).any():
             labels = labels.astype(object)
@@ -104,7 +104,7 @@ class Counterfactuals:
         return labels
 
     def is_status(self, *names: str) -> NDArray[np.bool_]:
-        """Mask of the answers with one of these statuses."""
+        """Mask of the counterfactuals with one of these statuses."""
         return np.isin(self.status_code, [STATUSES.index(name) for name in names])
 
     @property
@@ -113,27 +113,27 @@ class Counterfactuals:
         return self.columns is not None and self.columns.has_categories
 
     def apply(self, X: Any) -> Any:
-        """Apply the moves to rows of X: the changed rows in raw units, one per answer.
+        """Apply the changes to rows of X; return one changed row per counterfactual.
 
         Parameters
         ----------
         X : array-like or data frame
-            The table that the answers are for.
+            The table that was explained.
 
         Returns
         -------
         ndarray, or data frame
-            A data frame with labels where there are categories.
+            Rows in raw units: a data frame if there are categories.
         """
         is_coded = isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
         points = self.changed_table(X if is_coded or self.columns is None else self.columns.encode(X))
         return self._decoded(points)
 
     def changed_table(self, table: Any) -> Floats:
-        """Apply the moves to a table of float64 with categories as codes."""
+        """Apply the changes to an encoded table."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != len(self.feature_names) or (len(self) and len(table) <= self.rows.max()):
-            raise InvalidInputError("X is not the table these counterfactuals were computed for.")
+            raise InvalidInputError("X is not the table of these counterfactuals. Give the table that was explained.")
         points: Floats = table[self.rows]
         points[self.moves.point, self.moves.feature] = self.moves.landing
         return points
@@ -147,7 +147,7 @@ class Counterfactuals:
         return frame
 
     def values(self, feature: NDArray[np.int32], codes: Floats) -> NDArray[Any]:
-        """Values of features: labels for categories, None if missing, else numbers."""
+        """Decode values of features: labels for categories, None if missing, else numbers."""
         if self.columns is None or not self.columns.has_categories:
             return codes
         shown: NDArray[Any] = codes.astype(object)
@@ -156,12 +156,12 @@ class Counterfactuals:
         return shown
 
     def counts(self) -> dict[str, int]:
-        """Number of answers per status that occurs."""
+        """Count the counterfactuals by status."""
         found = np.bincount(self.status_code, minlength=len(STATUSES))
         return {name: int(n) for name, n in zip(STATUSES, found, strict=True) if n}
 
     def take(self, which: NDArray[np.int64]) -> Counterfactuals:
-        """Take some of the answers, in the given order; one may be taken twice."""
+        """Select counterfactuals in the given order; repetitions are allowed."""
         first = np.searchsorted(self.moves.point, which)
         n_moves = np.searchsorted(self.moves.point, which, side="right") - first
         begin = np.cumsum(n_moves) - n_moves
@@ -172,17 +172,20 @@ class Counterfactuals:
         return Counterfactuals(**columns | {"moves": Moves(point, *(column[kept] for column in self.moves[1:]))})
 
     def unverified(self, which: NDArray[np.int64]) -> Counterfactuals:
-        """Label some answers as unverified."""
+        """Mark some counterfactuals as unverified."""
         status = self.status_code.copy()
         status[which] = STATUSES.index("unverified")
         return replace(self, status_code=status)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line per move; an answer without moves has one line without a feature."""
+        """Make a frame with one line per changed feature.
+
+        A counterfactual without changes has one line without a feature.
+        """
         return self._frame_of_moves({name: getattr(self, name) for name in ("target", "status", "cost", "bound")})
 
     def _frame_of_moves(self, per_answer: dict[str, NDArray[Any]]) -> pd.DataFrame:
-        """Build one line per move with these columns of its answer after the row."""
+        """Make the frame of moves, with these columns after the row."""
         n_moves = np.bincount(self.moves.point, minlength=len(self))
         still = np.flatnonzero(n_moves == 0)
         point = np.concatenate([self.moves.point, still])
@@ -213,25 +216,24 @@ class Counterfactuals:
 
     @property
     def class_code(self) -> NDArray[np.int32]:
-        """Position in classes of the class reached or asked for; -1 for any other."""
-        asked = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
-        code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, asked).astype(np.int32)
+        """Position of the class reached, or else of the other of two classes; -1 if unknown."""
+        other = 1 - self.own_code if len(self.classes) == 2 and self.own_code is not None else -1
+        code: NDArray[np.int32] = np.where(self.target_code >= 0, self.target_code, other).astype(np.int32)
         return code
 
     def _sentence_details(self, i: int) -> dict[str, Any]:
-        """Further arguments of :func:`sentence` for one answer."""
+        """Further arguments of :func:`sentence` for one counterfactual."""
         return {}
 
     def sentences(self, class_names: Mapping[Any, str] | None = None) -> list[str]:
-        """Describe each answer in a sentence: ``approved if income rises from 2,100 to 2,340``.
+        """Write sentences such as ``approved if income rises from 2,100 to 2,340``.
 
-        Numbers are rounded to the fewest digits that keep the prediction: the sentence is true of the numbers in it.
+        Numbers are rounded to the fewest digits that keep the prediction, so each sentence is true for its numbers.
 
         Parameters
         ----------
         class_names : mapping, optional
-            Names of the classes, such as ``{0: "declined", 1: "approved"}``; other classes keep
-            their label.
+            Names of the classes, such as ``{0: "declined", 1: "approved"}``. Other classes keep their label.
 
         Returns
         -------
@@ -261,7 +263,7 @@ class Counterfactuals:
         Parameters
         ----------
         k : int
-            Its position in ``moves``.
+            Position in ``moves``.
         """
         feature, origin, landing = (column[k].item() for column in self.moves[1:4])
         return Move(
@@ -286,7 +288,7 @@ class Counterfactuals:
         given = {} if given is None else given
         unknown = [label for label in given if label not in labels]
         if unknown:
-            raise InvalidInputError(f"class_names has {unknown[0]!r}, which is not a class. The classes are {labels}.")
+            raise InvalidInputError(f"class_names has the unknown class {unknown[0]!r}. The classes are {labels}.")
         return [printable(given.get(label, label)) for label in labels]
 
     def _title(self) -> str:
@@ -296,7 +298,7 @@ class Counterfactuals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the rows; none without the rows themselves."""
+        """Notes on the rows; empty here, because the rows are not kept."""
         return ()
 
     def _heading(self, i: int) -> str:
@@ -315,7 +317,7 @@ class Counterfactuals:
         return self._html(["row", "what would have to change", "status", "cost"], lines, numbers=[0, 3])
 
     def _html(self, head: list[str], lines: list[list[Any]], numbers: list[int]) -> str:
-        """The page of a notebook: title, table of the first answers, and notes."""
+        """Build the notebook view: title, table of the first counterfactuals, and notes."""
         more = paragraph(f"… {len(self) - len(lines):,} more") if len(self) > len(lines) else ""
         notes = "".join(paragraph(f"Note: {note}") for note in self.notes)
         return paragraph(self._title()) + html_table(head, lines, numbers=numbers) + more + notes
@@ -339,7 +341,7 @@ def joined(parts: Sequence[Counterfactuals]) -> Counterfactuals:
         moves=Moves(point, *columns),
         feature_names=parts[0].feature_names,
         columns=next((part.columns for part in parts if part.columns is not None), None),
-    )  # the caller adds what sentences need
+    )  # the caller adds the fields for sentences
 
 
 def without_moves(
@@ -351,7 +353,7 @@ def without_moves(
     feature_names: Sequence[str],
     columns: Columns | None = None,
 ) -> Counterfactuals:
-    """Build answers without moves."""
+    """Build counterfactuals without moves."""
     n = len(rows)
     nothing = np.empty(0)
     return Counterfactuals(

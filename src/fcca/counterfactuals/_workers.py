@@ -28,7 +28,7 @@ from fcca.models import LinearModel
 if TYPE_CHECKING:
     from fcca.counterfactuals._engine import CounterfactualEngine
 
-# A search takes microseconds to minutes. With several pieces each, workers end at about the same time.
+# A search takes microseconds to minutes. With several pieces each, workers finish at about the same time.
 PIECES_PER_WORKER = 8
 MOST_POINTS_PER_PIECE = 65_536
 #: Attempts with new workers after a worker died.
@@ -36,19 +36,19 @@ ATTEMPTS_AFTER_DEATH = 2
 
 
 def n_worker_processes(n_jobs: int | None) -> int:
-    """Number of processes of the active joblib backend; 1 for threads.
+    """Return the number of processes of the active joblib backend; 1 for threads.
 
-    Inside a loky process joblib reports threads, so no process starts further processes.
+    Inside a loky process, joblib reports threads, so no process starts further processes.
     """
     backend, _ = get_active_backend(prefer="threads")
     return 1 if getattr(backend, "supports_sharedmem", False) else int(effective_n_jobs(n_jobs))
 
 
-def answered_alone() -> AbstractContextManager[Any]:
-    """Return a context in which the classifier predicts as outside of any joblib context.
+def reproducible_predictions() -> AbstractContextManager[Any]:
+    """Return a context in which predictions are the same in every run.
 
-    In a joblib context, forests add up their trees in the order in which threads end. The last bit of a probability,
-    and the winner of a tie, would differ from run to run.
+    In a joblib context, forests sum their trees in the order in which threads finish. Then the last bit of a probability,
+    and the winner of a tie, would differ between runs.
     """
     backend, _ = get_active_backend(prefer="threads")
     return nullcontext() if getattr(backend, "supports_sharedmem", False) else parallel_backend("threading", n_jobs=1)
@@ -65,19 +65,19 @@ class Piece(NamedTuple):
     """Some of the points."""
 
     per_point: dict[str, Any]  # fields of the batch
-    time_limit: float  # what was left of it when the piece was sent
-    ends_at: float  # by the clock: the piece may have waited for its worker
+    time_limit: float  # remaining seconds when the piece was sent
+    ends_at: float  # clock time of the deadline: the piece may wait for its worker
 
 
 def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
-    """Solve a batch in worker processes; the result is that of the engine itself.
+    """Solve a batch in worker processes, with the same result as in one process.
 
     Parameters
     ----------
     engine : CounterfactualEngine
     batch : Batch
     n_jobs : int or None
-        Worker processes.
+        Number of worker processes.
     """
     nothing = replace(batch.of(np.arange(0)), n_threads=1, progress=None)
     sent = _pickled(Shared(_without_rows(engine, batch.limits), nothing))
@@ -89,8 +89,8 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
 
     parts: list[Counterfactuals] = []
     done = 0
-    with closing(_answers(_pieces(len(batch), n_worker_processes(n_jobs)), task, n_jobs)) as answers:
-        for part in answers:
+    with closing(_results(_equal_parts(len(batch), n_worker_processes(n_jobs)), task, n_jobs)) as results:
+        for part in results:
             parts.append(part)
             done += len(part)
             if batch.progress is not None:
@@ -98,17 +98,17 @@ def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | N
     return replace(joined(parts), rows=batch.points, classes=engine.model.classes, columns=engine.model.columns)
 
 
-def _pieces(n: int, n_workers: int) -> list[NDArray[np.int64]]:
-    """Equal parts of n points, in their order."""
+def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
+    """Divide n points into equal parts, in order."""
     n_pieces = min(n, max(PIECES_PER_WORKER * n_workers, -(-n // MOST_POINTS_PER_PIECE)))
     ends = [n * k // n_pieces for k in range(n_pieces + 1)]
     return [np.arange(begin, end) for begin, end in pairwise(ends)]
 
 
-def _answers(
+def _results(
     pieces: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
 ) -> Generator[Counterfactuals]:
-    """Results of all pieces in order. If a worker dies, new workers take the missing pieces."""
+    """Yield the results of all pieces in order. If a worker dies, new workers take over."""
     n_done, deaths = 0, 0
     while n_done < len(pieces):
         try:
@@ -120,24 +120,24 @@ def _answers(
             deaths += 1
             if deaths > ATTEMPTS_AFTER_DEATH:
                 raise WorkerDiedError(
-                    f"A worker process died, and so did those that took its place: {deaths} times. Often the system ends a "
-                    "process because there is no memory left for it. Give fewer of them, a lower n_jobs; or use threads, "
-                    "which share their memory: leave joblib's parallel_config out."
+                    f"Worker processes died {deaths} times, also after new ones had started. Often the system ends a "
+                    "process because memory runs out. Use fewer processes (a lower n_jobs), or threads, which share their "
+                    "memory (leave out joblib's parallel_config)."
                 ) from error
 
 
 def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfactuals]:
-    """Results of tasks in order, as they come if the backend can do that."""
+    """Yield the results of tasks in order, one by one if the backend supports that."""
     backend, _ = get_active_backend(prefer="threads")
     as_they_come = getattr(backend, "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))
-    answers = parallel(tasks)
-    with closing(answers) if as_they_come else nullcontext():
-        yield from answers
+    results = parallel(tasks)
+    with closing(results) if as_they_come else nullcontext():
+        yield from results
 
 
 def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
-    """Solve a piece in a worker, by one thread."""
+    """Solve a piece in a worker, with one thread."""
     shared: Shared = pickle.loads(sent.data)
     left = max(0.0, min(piece.time_limit, piece.ends_at - time.time()))
     found = shared.engine.solve_here(replace(shared.batch, **piece.per_point, time_limit=left))
@@ -147,18 +147,18 @@ def _solve_piece(sent: NDArray[np.uint8], piece: Piece) -> Counterfactuals:
 def _pickled(shared: Shared) -> NDArray[np.uint8]:
     """Pickle once for all pieces, as an array: joblib sends arrays to each worker once."""
     try:
-        # Classes from a notebook belong to no module. Only joblib's pickling includes them.
+        # Classes defined in a notebook belong to no module. Only joblib's pickling includes them.
         pickled = pickle.dumps(wrap_non_picklable_objects(shared, keep_wrapper=False))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise UnsupportedModelError(
-            f"{type(shared.engine.estimator).__name__} cannot be sent to other processes: {error}. Use threads, which are "
-            "the default: leave joblib's parallel_config out, or give it backend='threading'."
+            f"{type(shared.engine.estimator).__name__} cannot be sent to other processes: {error}. Use threads, the "
+            "default: leave out joblib's parallel_config, or give it backend='threading'."
         ) from error
     return np.frombuffer(pickled, dtype=np.uint8)
 
 
 def _without_rows(engine: CounterfactualEngine, limits: Limits) -> CounterfactualEngine:
-    """Copy the engine without the training rows, which only mixed-integer programs need."""
+    """Copy the engine without the training rows, which only MILPs need."""
     sent = copy(engine)
     known = engine.training
     if known.pieces is not None and engine.method == "search":

@@ -161,7 +161,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             return table
         validate_data(self, X, skip_check_array=True, reset=False)  # compares the columns' names and number
         if asked_by is not None:
-            columns = columns.for_answers(asked_by.feature.tolist())
+            columns = columns.for_prediction(asked_by.feature.tolist())
         return columns.encode(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:

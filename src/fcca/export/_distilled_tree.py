@@ -213,7 +213,7 @@ class DistilledTree:
         if names is not None and self.columns.named:
             known = list(self.columns.names)
             check_columns(names, len(names), known, len(known), knower="the tree was made for")
-        columns = self.columns.for_answers(used)
+        columns = self.columns.for_prediction(used)
         if not self.takes_missing:
             columns = Columns(tuple(replace(column, missing=False) for column in columns))
         return columns.encode(X)

@@ -1,14 +1,14 @@
-"""Groups of people compared: predictions, costs of recourse, trees without a sensitive column.
+"""Fairness: predictions, costs of recourse and trees without a sensitive column, by group.
 
-:func:`group_metrics` and :func:`gaps` are the usual figures of who is answered how; :func:`recourse_by_group` says how far
-those who are turned down would have to move, and whether changing the sensitive column itself would be their cheapest way;
-:func:`distill_without` fits the small tree once as it is and once without the sensitive column, and compares the two.
+:func:`group_metrics` and :func:`gaps` compute the usual rates of predictions by group. :func:`recourse_by_group` measures
+the changes that people with an unfavourable prediction would need, and whether the cheapest one changes the sensitive
+column itself. :func:`distill_without` compares the tree with a tree without the sensitive column.
 
-None of these figures proves that a classifier is fair. They count what it does to the rows that they are given, and other
-columns may stand in for a sensitive one that is left out.
+None of these figures proves that a classifier is fair. They describe its predictions for the given rows only. Other columns
+can act as a substitute for a sensitive column that is left out.
 """
 
-from fcca.fairness._distillation import FairDistillation, distill_without
+from fcca.fairness._fair_distillation import FairDistillation, distill_without
 from fcca.fairness._metrics import GroupGaps, gaps, group_metrics
 from fcca.fairness._recourse import GroupRecourse, recourse_by_group
 

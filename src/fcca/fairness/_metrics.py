@@ -1,4 +1,4 @@
-"""The usual figures of how a classifier answers groups of people."""
+"""Rates of predictions by group, and the differences between groups."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fcca.exceptions import InvalidInputError
-from fcca.fairness._groups import Groups, check_label
+from fcca.fairness._row_groups import Groups, check_label
 from fcca.tables import check_weights
 from fcca.utils import html_table, number, paragraph, printable
 
 Floats = NDArray[np.float64]
 
-#: The rule of thumb of employment law: a group selected less than four fifths as often as another one.
+#: Rule of thumb of employment law: every group is selected at least four fifths as often as any other.
 FOUR_FIFTHS = 0.8
 ROUNDING = 1e-12  # 0.24 / 0.3 is a little below it
 
@@ -26,24 +26,24 @@ RATES = ("base_rate", "selection_rate", "accuracy", "tpr", "fpr", "precision")
 
 @dataclass(frozen=True)
 class GroupGaps:
-    """Differences between groups; NaN where fewer than two groups have the figure.
+    """Differences between groups; NaN if fewer than two groups have the figure.
 
     Attributes
     ----------
     demographic_parity_difference : float
         Largest selection rate minus the smallest.
     disparate_impact : float
-        Smallest selection rate divided by the largest: 1 where all groups are selected alike.
+        Smallest selection rate divided by the largest. 1 if all groups have the same rate.
     passes_four_fifths : bool or None
-        Whether that is at least 0.8; None where it is not known.
+        Whether the disparate impact is at least 0.8; None if it is unknown.
     equal_opportunity_difference : float
-        Largest share of the truly favourable that is answered so, minus the smallest.
+        Largest true positive rate minus the smallest.
     equalized_odds_difference : float
-        The larger one of that and of the same difference among the truly unfavourable.
+        The larger of this difference and the difference of the false positive rates.
     accuracy_difference : float
         Largest accuracy minus the smallest.
     notes : tuple of str
-        Which groups were left out of which figure, and why.
+        Groups that were left out of a figure.
     """
 
     demographic_parity_difference: float
@@ -55,7 +55,7 @@ class GroupGaps:
     notes: tuple[str, ...] = ()
 
     def to_series(self) -> pd.Series[Any]:
-        """The figures by their names."""
+        """Return the figures by name."""
         names = [field.name for field in fields(self) if field.name != "notes"]
         return pd.Series({name: getattr(self, name) for name in names}, dtype=object)
 
@@ -65,7 +65,7 @@ class GroupGaps:
             (str(name).replace("_", " "), number(value) if isinstance(value, float) else words[value])
             for name, value in self.to_series().items()
         ]
-        return html_table(("how far groups are apart", ""), lines, numbers=(1,)) + "".join(map(paragraph, self.notes))
+        return html_table(("difference between groups", ""), lines, numbers=(1,)) + "".join(map(paragraph, self.notes))
 
 
 def group_metrics(
@@ -76,25 +76,30 @@ def group_metrics(
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_rows,)
-        Labels, and what the classifier answers. All labels but the favourable one count as unfavourable.
+        Labels and predictions. All labels except the favourable one count as unfavourable.
     groups : array-like of shape (n_rows,)
-        The group of each row; rows without one form a group of their own.
+        The group of each row. Rows with a missing value form a group.
     favourable : label
-        The answer that people want.
+        The favourable class.
     sample_weight : array-like of shape (n_rows,), optional
-        Weight 2 is the same as the row twice.
+        A row of weight 2 counts twice.
 
     Returns
     -------
     DataFrame
-        One line per group: ``rows``; of these ``positives``, favourable by label, and ``selected``, answered so, by weight;
-        ``base_rate`` and ``selection_rate``, their shares; ``accuracy`` of favourable or not; ``tpr``, share of the truly
-        favourable answered so; ``fpr``, share of the truly unfavourable answered favourably; ``precision``, share of those
-        answered favourably who are truly so. A rate of nothing is NaN, and ``note`` says so.
+        One line per group.
+
+        - ``rows``: number of rows.
+        - ``positives``, ``selected``: weight of the rows with a favourable label, and with a favourable prediction.
+          ``base_rate`` and ``selection_rate`` are their shares.
+        - ``accuracy``: share of correct predictions, favourable against unfavourable.
+        - ``tpr``: share of favourable predictions among favourable labels. ``fpr``: the same among unfavourable labels.
+        - ``precision``: share of favourable labels among favourable predictions.
+        - ``note``: reason for a rate of NaN.
 
     See Also
     --------
-    gaps : how far the groups are apart.
+    gaps : differences between the groups.
 
     Examples
     --------
@@ -111,11 +116,11 @@ def group_metrics(
     return metrics_of(truth == label, answer == label, Groups.of(groups, n_rows=len(truth)), weight)
 
 
-def metrics_of(truth: NDArray[np.bool_], answer: NDArray[np.bool_], groups: Groups, weight: Floats) -> pd.DataFrame:
-    """The same from rows that are favourable or not, by label and by answer."""
+def metrics_of(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], groups: Groups, weight: Floats) -> pd.DataFrame:
+    """Compute the metrics from masks of favourable labels and favourable predictions."""
     lines = []
     for _, rows in groups:
-        true, given, w = truth[rows], answer[rows], weight[rows]
+        true, given, w = truth[rows], predicted[rows], weight[rows]
         total, positives, selected, hits = w.sum(), w[true].sum(), w[given].sum(), w[true & given].sum()
         figures = {
             "base_rate": _share(positives, total),
@@ -140,7 +145,7 @@ def _share(part: float, whole: float) -> float:
 def _note(figures: dict[str, float]) -> str:
     if np.isnan(figures["accuracy"]):
         return "all rows have weight 0"
-    why = {"tpr": "no row is truly favourable", "fpr": "no row is truly unfavourable", "precision": "no row is answered so"}
+    why = {"tpr": "no favourable label", "fpr": "no unfavourable label", "precision": "no favourable prediction"}
     return "; ".join(f"no {name}: {reason}" for name, reason in why.items() if np.isnan(figures[name]))
 
 
@@ -169,7 +174,7 @@ def gaps(
 
 
 def gaps_of(metrics: pd.DataFrame) -> GroupGaps:
-    """The same from the metrics of all groups."""
+    """Compute the differences from the metrics of all groups."""
     known = {name: metrics[name].dropna() for name in RATES}
 
     def difference(name: str) -> float:
@@ -179,12 +184,12 @@ def gaps_of(metrics: pd.DataFrame) -> GroupGaps:
     impact = float(rates.min() / rates.max()) if len(rates) > 1 and rates.max() > 0 else float("nan")
     odds = [difference("tpr"), difference("fpr")]
     notes = [
-        f"{printable(group)} is left out of what compares {name}"
+        f"{printable(group)} is left out of comparisons of {name}"
         for name in ("selection_rate", "tpr", "fpr")
         for group in metrics.index[metrics[name].isna()]
     ]
     if len(rates) > 1 and rates.max() == 0:
-        notes.append("no row of any group is answered favourably, so there is no disparate impact")
+        notes.append("no row of any group has a favourable prediction, so there is no disparate impact")
     return GroupGaps(
         demographic_parity_difference=difference("selection_rate"),
         disparate_impact=impact,

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from fcca.constraints import Constraint, Immutable, check_rules
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
-from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
+from fcca.fairness._row_groups import Groups, check_label, groups_of_column, position_of
 from fcca.utils import html_table, number, paragraph, printable, whole_number
 
 Floats = NDArray[np.float64]
@@ -34,31 +34,35 @@ class GroupRecourse:
     Attributes
     ----------
     sensitive : str
-        What the groups differ in.
+        Name of the column that defines the groups.
     favourable : label
     groups : DataFrame
-        One line per group. ``rows``, and of these ``favourable``, answered so, with ``favourable_share``; ``unfavourable``,
-        answered otherwise, and of these ``asked``, for which a change was searched. Of these ``optimal``, with the cheapest
-        change proven; ``infeasible``, proven to have none that keeps the rules, with ``infeasible_share``; ``unfinished``,
-        ended by a time limit; and ``unverified``. Over the optimal ones: ``mean_cost``, ``median_cost`` and
-        ``mean_changes``, the number of columns changed. Without any rules: ``free_optimal``, for how many rows the cheapest
-        change is proven; of these ``sensitive_changed``, whose change touches the sensitive column, with
-        ``sensitive_share``. And, at whatever cost, ``sensitive_enough``: for how many of the rows asked a change of the
-        sensitive column and of nothing else is enough, so that the same person of another group would get the answer.
-        The last three are missing where the sensitive column is not one of the table's.
+        One line per group.
+
+        - ``rows``: number of rows. ``favourable`` and ``favourable_share``: number and share of favourable predictions.
+          ``unfavourable``: number of the others. ``asked``: number of these for which a change was searched.
+        - ``optimal``: rows with a proven cheapest change. ``infeasible`` and ``infeasible_share``: rows proven to have no
+          change within the rules. ``unfinished``: rows whose search was ended by a time limit. ``unverified``: rows whose
+          change the classifier does not confirm.
+        - ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of changed columns: over the optimal rows.
+        - ``free_optimal``: rows with a proven cheapest change without any rule. ``sensitive_changed`` and
+          ``sensitive_share``: number and share of these whose change includes the sensitive column.
+        - ``sensitive_enough``: rows for which a change of the sensitive column alone is enough, at any cost. The same
+          person of another group would get the favourable prediction.
+
+        ``sensitive_changed``, ``sensitive_share`` and ``sensitive_enough`` are missing if the table lacks the column.
     overall : Series
-        The same of all groups together. Where rows were sampled, each of its means and shares counts a row for as many as
-        it stands for.
+        The same figures for all groups together. If rows were sampled, means and shares are weighted accordingly.
     moves : DataFrame
-        By group and column: how many optimal changes move it, and which share of them; the most moved first.
+        By group and column: number and share of the optimal changes that include the column, the most frequent first.
     cost_ratio : float
-        Largest mean cost of a group divided by the smallest; NaN where fewer than two groups have one.
+        Largest mean cost of a group divided by the smallest; NaN if fewer than two groups have one.
     constraints : tuple of Constraint
-        The rules that the changes keep.
+        The rules for the changes.
     max_rows : int or None
-        How many rows per group were asked at most.
+        Largest number of rows per group for which a change was searched.
     explanations, free_explanations : Explanations
-        The changes themselves under the rules, and without any.
+        The changes under the rules, and without any rule.
     """
 
     sensitive: str
@@ -78,7 +82,7 @@ class GroupRecourse:
         return float(known.max() / known.min()) if len(known) > 1 and known.min() > 0 else float("nan")
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per group and, last, one for all of them."""
+        """Make a frame with one line per group, and a last line for all rows."""
         last = self.overall.to_frame().T.astype(self.groups.dtypes.to_dict())
         frame = pd.concat([self.groups, last])
         frame.index = pd.Index([*self.groups.index, OVERALL], dtype=object, name=self.sensitive, tupleize_cols=False)
@@ -86,36 +90,36 @@ class GroupRecourse:
 
     def sentences(self) -> list[str]:
         """The main results as sentences, each with its counts."""
-        answer = printable(self.favourable)
-        texts = [self._about(group, line, answer) for group, line in self.groups.iterrows()]
+        label = printable(self.favourable)
+        texts = [self._about(group, line, label) for group, line in self.groups.iterrows()]
         known = self.groups["mean_cost"].dropna()
         if self.overall["infeasible"]:
-            # Costs are of those who can change; a group most of whom cannot may look cheap.
+            # Costs cover rows with a change only, so a group with few such rows may look cheap.
             without = self._by_group("infeasible", "asked", "infeasible_share")
-            texts.append(f"Without any way to {answer}: {without}. Costs are of the others.")
+            texts.append(f"No change leads to {label}: {without}. The costs are those of the other rows.")
         if not np.isnan(self.cost_ratio):
-            dear, cheap = int(known.argmax()), int(known.argmin())
+            high, low = int(known.argmax()), int(known.argmin())
             texts.append(
-                f"The mean change costs {_shown(known.iloc[dear])} for {printable(known.index[dear])} and "
-                f"{_shown(known.iloc[cheap])} for {printable(known.index[cheap])}: {self.cost_ratio:.2f} times as much."
+                f"The mean change costs {_shown(known.iloc[high])} for {printable(known.index[high])} and "
+                f"{_shown(known.iloc[low])} for {printable(known.index[low])}: {self.cost_ratio:.2f} times as much."
             )
         if not pd.isna(self.overall["sensitive_changed"]):
             texts.append(self._about_sensitive())
         if self.max_rows is not None and (self.groups["asked"] < self.groups["unfavourable"]).any():
             texts.append(
-                f"Not all rows were asked: at most {self.max_rows:,} per group, drawn at random, "
+                f"Changes were searched for at most {self.max_rows:,} rows per group, drawn at random: "
                 f"{self.overall['asked']:,} of {self.overall['unfavourable']:,}."
             )
         return texts
 
-    def _about(self, group: Any, line: pd.Series[Any], answer: str) -> str:
+    def _about(self, group: Any, line: pd.Series[Any], label: str) -> str:
         text = (
-            f"{printable(group)}: {line['favourable']:,} of {line['rows']:,} rows are answered {answer} "
+            f"{printable(group)}: {line['favourable']:,} of {line['rows']:,} rows are predicted {label} "
             f"({line['favourable_share']:.0%})"
         )
         if line["asked"] == 0:
-            return f"{text}; none was asked for a change."
-        text += f". Of {line['asked']:,} answered otherwise, {line['optimal']:,} have a cheapest change to {answer}"
+            return f"{text}; no change was searched."
+        text += f". Of {line['asked']:,} other rows, {line['optimal']:,} have a cheapest change to {label}"
         others = [
             f"{line[status]:,} {words}"
             for status, words in (
@@ -136,7 +140,7 @@ class GroupRecourse:
         )
 
     def _by_group(self, part: str, whole: str, share: str | None = None) -> str:
-        """``woman 3 of 10 (30%), man 1 of 5 (20%)``: two counts, and a share, of the groups that have any."""
+        """Write counts and shares of the groups: ``woman 3 of 10 (30%), man 1 of 5 (20%)``."""
         return ", ".join(
             f"{printable(group)} {line[part]:,} of {line[whole]:,}{f' ({line[share]:.0%})' if share else ''}"
             for group, line in self.groups.iterrows()
@@ -148,9 +152,9 @@ class GroupRecourse:
         by_group = self._by_group("sensitive_changed", "free_optimal")
         enough = self._by_group("sensitive_enough", "asked")
         text = (
-            f"Without any rule, the cheapest change would change {printable(self.sensitive)} itself for "
-            f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). At whatever cost, "
-            f"changing it and nothing else is enough for {all_of_them['sensitive_enough']:,} of {all_of_them['asked']:,} "
+            f"Without any rule, the cheapest change includes {printable(self.sensitive)} itself for "
+            f"{all_of_them['sensitive_changed']:,} of {all_of_them['free_optimal']:,} rows ({by_group}). At any cost, "
+            f"changing it alone is enough for {all_of_them['sensitive_enough']:,} of {all_of_them['asked']:,} "
             f"({enough})"
         )
         biased = all_of_them["sensitive_changed"] or all_of_them["sensitive_enough"]
@@ -188,31 +192,29 @@ def recourse_by_group(
 ) -> GroupRecourse:
     """Measure the cheapest changes to the favourable prediction, by group.
 
-    Only rows that are answered otherwise are asked. Each is asked under the rules, for the cost; without any, to see
-    whether the cheapest change would be one of the sensitive column itself; and whether a change of that column alone is
-    enough, because one from a category to another may seldom be the cheapest. A classifier that says
-    that a woman would get the loan if she were a man may be biased.
+    Changes are searched for rows with an unfavourable prediction, in three ways: under the rules, for the cost; without any
+    rule, to see whether the cheapest change includes the sensitive column; and by that column alone, because a change
+    of category is seldom the cheapest. A classifier that would grant a woman the loan if she were a man may be biased.
 
     Parameters
     ----------
     explainer : CounterfactualExplainer
-        Its classifier, costs and time limits are used; its own rules hold beside ``constraints``.
+        Gives the classifier, the costs and the time limits. Its rules apply in addition to ``constraints``.
     X : array-like or data frame of shape (n_rows, n_features)
         Columns as in the data that the explainer was given.
     sensitive : str, or array-like of shape (n_rows,)
-        The column whose values tell the groups apart, by name; or, where the classifier does not see it, the group of every
-        row.
+        Name of the column that defines the groups. For a column that the classifier does not use, the group of every row.
     favourable : label
-        The answer that people want.
+        The favourable class.
     groups : array-like of shape (n_rows,) or callable, optional
-        What to take for groups instead of the column's own values: one per row, or a function from the column, such as
+        Groups instead of the column's values: one per row, or a function of the column, such as
         ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints`.
     max_rows : int, optional
-        How many rows of each group to ask at most, drawn at random.
+        Largest number of rows of each group for which changes are searched, drawn at random.
     random_state : int, default=0
-        Seed of the draw.
+        Seed of the random rows.
 
     Returns
     -------
@@ -244,13 +246,14 @@ def recourse_by_group(
         feature = position_of(sensitive, explainer.feature_names)
         by = groups_of_column(_column(explainer, table, feature), sensitive, groups, len(table))
     elif groups is not None:
-        raise InvalidInputError("groups is for a sensitive column given by name; give the groups themselves as sensitive.")
+        raise InvalidInputError("groups needs a sensitive column given by name. Otherwise, give the groups as sensitive.")
     else:
         by = Groups.of(sensitive, n_rows=len(table))
     wanted = explainer.engine.predict(table) == label
     if wanted.all():
         raise InvalidInputError(
-            f"All {len(table)} rows are answered {favourable!r} already: no one has to change anything. Check favourable."
+            f"All {len(table)} rows are predicted as {favourable!r} already, so there is nothing to change. Check "
+            "favourable."
         )
     asked = _drawn(by, wanted, max_rows, random_state)
     rows = _safe_indexing(X, asked)
@@ -286,7 +289,7 @@ _TYPES = dict.fromkeys(("free_optimal", "sensitive_changed", "sensitive_enough")
 
 
 def _column(explainer: CounterfactualExplainer, table: Floats, feature: int) -> pd.Series[Any]:
-    """The raw values of a column, from their codes."""
+    """Decode the values of a column."""
     values, categories = table[:, feature], explainer.columns[feature].categories
     if categories is None:
         return pd.Series(values)
@@ -295,7 +298,7 @@ def _column(explainer: CounterfactualExplainer, table: Floats, feature: int) -> 
 
 
 def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_state: int) -> Rows:
-    """The rows to ask, in their order."""
+    """Draw the rows for which changes are searched, in their order."""
     rng = np.random.default_rng(random_state)
     chosen = []
     for _, rows in by:
@@ -308,7 +311,7 @@ def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_s
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts what groups were answered."""
+    """Counts of predictions and changes by group."""
 
     by: Groups
     wanted: NDArray[np.bool_]
@@ -319,7 +322,7 @@ class _Counts:
     enough: NDArray[np.bool_] | None
 
     def line(self, members: NDArray[np.bool_]) -> dict[str, Any]:
-        """All figures of some rows of the table."""
+        """Compute all figures of some rows of the table."""
         here = members[self.asked]
         optimal = here & self.found.is_status("optimal")
         weight = self._weight[optimal]
@@ -342,7 +345,7 @@ class _Counts:
 
     @cached_property
     def _weight(self) -> Floats:
-        """For how many unfavourable rows of its group each row that was asked stands."""
+        """Number of unfavourable rows of its group that each sampled row stands for."""
         n_groups = len(self.by.labels)
         of_group = np.bincount(self.by.code[~self.wanted], minlength=n_groups)
         drawn = np.bincount(self.by.code[self.asked], minlength=n_groups)
@@ -350,7 +353,7 @@ class _Counts:
         return weight
 
     def _sensitive(self, here: NDArray[np.bool_]) -> dict[str, Any]:
-        """Count the cheapest changes without rules that touch the sensitive column."""
+        """Count the cheapest changes without rules that include the sensitive column."""
         optimal = here & self.free.is_status("optimal")
         if self.enough is None:
             unknown = {"sensitive_changed": None, "sensitive_share": None, "sensitive_enough": None}
@@ -365,7 +368,7 @@ class _Counts:
         }
 
     def moves(self, at: int) -> pd.DataFrame:
-        """Columns that the changes of a group move."""
+        """Count the columns that the changes of a group include."""
         optimal = (self.by.code[self.asked] == at) & self.found.is_status("optimal")
         moved = self.found.moves.feature[optimal[self.found.moves.point]]
         count = np.bincount(moved, minlength=len(self.found.feature_names))
@@ -386,7 +389,7 @@ def _mean(values: NDArray[Any], weight: Floats) -> float:
 
 
 def _median(values: Floats, weight: Floats) -> float:
-    """The usual median where all weights are equal, else the smallest value up to which half of the weight lies."""
+    """Compute the weighted median; with equal weights the usual median."""
     if len(values) == 0:
         return float("nan")
     if (weight == weight[0]).all():

@@ -1,4 +1,4 @@
-"""Readers: one per family of classifiers, into the neutral model that the searches understand."""
+"""Models: classifiers of many libraries, read into one neutral form for the searches."""
 
 from fcca.models._labels import (
     CodedColumn as CodedColumn,
@@ -7,7 +7,7 @@ from fcca.models._labels import (
     labelled as labelled,
 )
 from fcca.models._links import Link as Link, NoProbability as NoProbability, Share as Share
-from fcca.models._model import LinearModel, Model, Part as Part, TreeEnsemble
+from fcca.models._model import LinearModel, Model, TreeBlock as TreeBlock, TreeEnsemble
 from fcca.models._native import ADAPTERS as ADAPTERS, as_classifier
 from fcca.models._nodes import Nodes as Nodes
 from fcca.models._precision import largest_passing as largest_passing

@@ -1,4 +1,4 @@
-"""Labels of categories: filled in from a table, and aligned between models."""
+"""Category labels: filled in from a table, and aligned between models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 class Other(Enum):
-    """The category of everything that an open column does not list."""
+    """The category of all labels that an open column does not list."""
 
     OTHER = "any other category"
 
@@ -36,23 +36,23 @@ class Other(Enum):
 OTHER = Other.OTHER
 
 
-class Found(NamedTuple):
-    """The labels of a table's column for an open column."""
+class ColumnLabels(NamedTuple):
+    """Labels of a table's column, matched with an open column."""
 
     labels: tuple[Any, ...]
-    positions: Codes  # of each label in the open column's categories
+    positions: Codes  # position of each label in the open column's categories
     as_category: bool
 
 
 @dataclass(frozen=True)
 class OpenColumn(Column):
-    """A column of categories whose labels the classifier did not keep; ``OTHER`` is the rest.
+    """A column of categories whose labels the classifier did not keep.
 
-    :func:`labelled` fills in the labels of a table.
+    ``OTHER`` stands for all labels that are not listed. :func:`labelled` fills in the labels of a table.
     """
 
-    def found_in(self, values: pd.Series[Any], name: str) -> Found:
-        """The labels of a table's column, and which of this column's categories each of them is."""
+    def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
+        """Match the labels of a table's column with the categories of this column."""
         raise NotImplementedError
 
 
@@ -63,50 +63,50 @@ class CodedColumn(OpenColumn):
     Attributes
     ----------
     index : tuple or None
-        For XGBoost's texts that are not all ASCII: their lengths and the bytes it has kept of them, which are not enough
-        to tell where one ends, but enough to recognise them in a table.
+        For XGBoost's texts that are not all ASCII: their lengths and the bytes that it kept. These are not enough to
+        split the texts, but enough to recognise them in a table.
     """
 
     index: tuple[tuple[int, ...], bytes] | None = None
 
-    def found_in(self, values: pd.Series[Any], name: str) -> Found:
-        """The labels of a table's column, and which of this column's categories each of them is."""
+    def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
+        """Match the labels of a table's column with the categories of this column."""
         labels, positional = distinct_labels(values)
         if self.index is not None:
             if not positional or not _has_index(labels, *self.index):
                 raise InvalidInputError(
-                    f"Column {name} has other categories than the XGBoost model was fitted on, or has them in another "
-                    "order. Give it pandas' category dtype with the same categories in the same order."
+                    f"Column {name} has other categories than in the training of the XGBoost model, or another order of "
+                    "them. Give it pandas' category dtype with the same categories in the same order."
                 )
         elif not positional and not all(isinstance(label, Real) for label in labels):
             raise InvalidInputError(
-                f"The model knows the categories of column {name} as whole numbers only. Give these numbers, or for XGBoost "
-                "a column of pandas' category dtype in the order of the model's training."
+                f"The model stores the categories of column {name} as whole numbers only. Give these numbers or, for "
+                "XGBoost, a column of pandas' category dtype with the order of the training data."
             )
         native = range(len(labels)) if positional else [int(label) for label in labels]
         known = {code: position for position, code in enumerate((self.categories or ())[:-1])}
         positions = np.array([known.get(code, len(known)) for code in native], dtype=np.int64)
-        return Found(labels, positions, positional)
+        return ColumnLabels(labels, positions, positional)
 
 
 @dataclass(frozen=True)
 class HashedColumn(OpenColumn):
-    """An open column of CatBoost, which keeps hashes of labels."""
+    """An open column of CatBoost, which keeps only hashes of labels."""
 
-    def found_in(self, values: pd.Series[Any], name: str) -> Found:
-        """The labels of a table's column, and which of this column's categories each of them is."""
+    def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
+        """Match the labels of a table's column with the categories of this column."""
         labels, _ = distinct_labels(values)
         hashes = (self.categories or ())[:-1]
         positions = np.full(len(labels), len(hashes), dtype=np.int64)
         if hashes and labels:
             label, position = np.nonzero(_equal_hashes(hashes, labels))
             positions[label] = position
-        # Numbers in an array are numbers to CatBoost, whatever column they stand in.
-        return Found(labels, positions, all(isinstance(label, Integral) for label in labels))
+        # CatBoost reads numbers in an array as numbers, in every column.
+        return ColumnLabels(labels, positions, all(isinstance(label, Integral) for label in labels))
 
 
 def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -> bool:
-    """Compare labels with the bytes that XGBoost kept; some versions counted letters instead of bytes."""
+    """Compare labels with the bytes that XGBoost kept. Some versions counted letters instead of bytes."""
     texts = [str(label) for label in labels]
     whole = "".join(texts).encode()
     by_bytes = tuple(len(text.encode()) for text in texts) == lengths and whole == kept
@@ -138,13 +138,13 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
     try:
         rows = catboost.Pool(column, cat_features=[0])
     except catboost.CatBoostError as error:
-        raise InvalidInputError(f"CatBoost does not take these labels of categories: {error}") from error
+        raise InvalidInputError(f"CatBoost does not accept these category labels: {error}") from error
     leaves = np.asarray(model.calc_leaf_indexes(rows), dtype=np.int64)
     return np.asarray(leaves == 1)
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """The labels of a column, and whether a category dtype gives their order."""
+    """Return the labels of a column, and whether a category dtype orders them."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
     distinct = values.dropna().unique().tolist()
@@ -152,7 +152,7 @@ def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
 
 
 def column_of(X: Any, j: int) -> pd.Series[Any]:
-    """One column of a table as it was given."""
+    """Return one column of the given table."""
     if isinstance(X, pd.DataFrame):
         return X.iloc[:, j]
     if type(X).__module__.startswith("polars"):
@@ -165,18 +165,18 @@ def column_of(X: Any, j: int) -> pd.Series[Any]:
 
 
 def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> AnyModel:
-    """The model with another order or choice of a column's categories.
+    """Replace the categories of a column.
 
     Parameters
     ----------
     model : TreeEnsemble
-        No other model has columns of categories whose labels are not all known.
+        Only tree ensembles have categories with unknown labels.
     j : int
-        Which column.
+        Position of the column.
     column : Column
-        What it is to be.
+        The new column.
     positions : ndarray
-        For each of its categories, the code that the model has had for it.
+        The model's old code of each new category.
     """
     assert isinstance(model, TreeEnsemble)
     assert model.columns is not None
@@ -189,27 +189,27 @@ def relabelled(model: AnyModel, j: int, column: Column, positions: Codes) -> Any
 
 
 def labelled(model: AnyModel, X: Any) -> AnyModel:
-    """Fill in the labels that the classifier has not kept.
+    """Fill in the labels that the classifier did not keep.
 
-    CatBoost keeps hashes of the labels that it splits by, LightGBM and XGBoost, trained on numbers that stand for
-    categories, keep those that they split by. All others they treat alike.
+    CatBoost keeps hashes of the labels that it splits by. LightGBM and XGBoost, if trained on category numbers, keep the
+    numbers that they split by. They treat all other categories alike.
 
     Parameters
     ----------
     model : Model
     X : data frame or array-like of shape (n_rows, n_features)
-        A table with all labels, such as the one the classifier was trained on, as the classifier takes it.
+        A table with all labels, such as the training data, in the form that the classifier takes.
 
     Returns
     -------
     Model
-        The same where nothing is to be filled in.
+        The same model if no label is unknown.
     """
     columns = () if model.columns is None else model.columns.columns
     for j, column in enumerate(columns):
         if isinstance(column, OpenColumn):
             name = f"{j}" if column.name is None else repr(column.name)
-            found = column.found_in(column_of(X, j), name)
+            found = column.labels_in(column_of(X, j), name)
             closed = Column(column.name, found.labels, column.missing, found.as_category)
             model = relabelled(model, j, closed, found.positions)
     return model
@@ -221,7 +221,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
     Raises
     ------
     UnsupportedModelError
-        Where two of them know different categories of a column.
+        If two models have different categories of a column.
     """
     known = [model.columns for model in models]
     if all(columns is None for columns in known):
@@ -247,7 +247,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
                 continue
             if set(own.categories) != set(column.categories) or isinstance(own, OpenColumn):
                 raise UnsupportedModelError(
-                    f"Two classifiers of the ensemble know different categories of column {own.name or j}. Give their "
+                    f"Two classifiers of the ensemble have different categories of column {own.name or j}. Give their "
                     "encoders the same list of categories."
                 )
             code = {label: position for position, label in enumerate(own.categories)}
@@ -258,7 +258,7 @@ def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns
 
 
 def named_columns(estimator: Any, n: int, *, missing: bool) -> Columns | None:
-    """Columns of numbers with the classifier's names; None for plain unnamed numbers."""
+    """Return columns of numbers with the classifier's names; None for plain unnamed numbers."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None and not missing:
         return None

@@ -1,4 +1,4 @@
-"""Links: how a model's scores turn into probabilities and into the class it answers."""
+"""Links: from a model's scores to probabilities and to the predicted class."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """One score per class or, for two classes, one score that rises with the second."""
+    """Base class: one score per class or, for two classes, one score for the second."""
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class by the only score; never falls as the score rises."""
+        """Compute the probability of the second class, which never falls as the score rises."""
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
-        """Probabilities of two classes by the only score, equal to ``predict_proba`` bit by bit.
+        """Compute the probabilities of two classes, bit by bit as ``predict_proba``.
 
-        What a decision threshold is compared with, so a classifier that computes in float32 gives float32 here.
+        A decision threshold is compared with them, so a classifier that computes in float32 gives float32 here.
         """
         second = self.second_class(score)
         return np.column_stack([1 - second, second])
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities by one score per class."""
+        """Compute the probabilities from one score per class."""
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """The numbers of which the model answers the largest, one per class."""
+        """Compute the numbers, one per class, of which the largest decides the prediction."""
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Probability of the answered class, rescaled to .5 on the boundary."""
+        """Compute the probability of the predicted class, rescaled to .5 on the boundary."""
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -59,14 +59,14 @@ class Logistic(Link):
         return probability
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Probability of the class answered, as if the boundary were at odds of one."""
+        """Compute the probability of the predicted class as if the boundary had odds of one."""
         probability: Floats = expit(self.steepness * np.abs(score - boundary))
         return probability
 
 
 @dataclass(frozen=True)
 class Opposed(Logistic):
-    """Log-odds too, but computed as AdaBoost does: half the score against minus half of it."""
+    """Log-odds, computed as in AdaBoost: half the score against minus half the score."""
 
     def both_classes(self, score: Floats) -> Floats:
         """Probabilities of the two classes."""
@@ -76,7 +76,7 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds as a substitute: ``predict_proba`` cannot be computed exactly from the score."""
+    """Log-odds as a substitute, if ``predict_proba`` is no exact function of the score."""
 
     reason: str = ""
 
@@ -114,8 +114,7 @@ class Share(Link):
     Attributes
     ----------
     of_first : bool
-        Where there is one score only: whether it is minus the probability of the first class rather than that of
-        the second.
+        For a single score: whether it is minus the probability of the first class instead of that of the second.
     """
 
     of_first: bool = False
@@ -125,11 +124,11 @@ class Share(Link):
         return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes; of one score only that one is known exactly."""
+        """Compute the probabilities of the two classes."""
         if self.of_first:
             raise UnsupportedModelError(
-                "The model answers by the probability of its first class, so that of the second is not known to the last "
-                "bit. Put one threshold or calibration around the classifier, not two."
+                "The model decides by the probability of its first class, so the last bit of the second class's probability "
+                "is unknown. Use one threshold or calibration around the classifier, not two."
             )
         return np.column_stack([1 - score, score])
 

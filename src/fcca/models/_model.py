@@ -1,4 +1,4 @@
-"""The neutral model: the readers' output and the searches' input."""
+"""The neutral model: output of the readers and input of the searches."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A classifier by its scores.
+    """A classifier that decides by scores.
 
-    With one output, the second class is answered where the score is above the boundary, the first elsewhere. With more
-    outputs, one per class, the largest wins and the first of equals.
+    With one output, it predicts the second class if the score is above the boundary. With one output per class, it predicts
+    the class with the largest score; of ties the first.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class Model:
     n_features : int
         Number of columns of X.
     link : Link
-        How scores turn into probabilities.
+        Function from scores to probabilities.
     boundary : float
-        The largest score that is answered with the first class, for models with one output.
+        Largest score of the first class, for models with one output.
     columns : Columns or None
-        Names, categories and missing values of the table that the classifier takes; None for plain numbers. Where a column
-        holds categories, X has their codes: positions in the column's ``categories``.
+        Names, categories and missing values of the classifier's table; None for plain numbers. In X, categories are given
+        by positions in the column's ``categories``.
     """
 
     classes: NDArray[np.generic]
@@ -54,21 +54,21 @@ class Model:
         raise NotImplementedError
 
     def answers(self, scores: Floats) -> NDArray[np.intp]:
-        """Positions in ``classes`` of what rows with these scores are answered with."""
+        """Compute the predictions for these scores, as positions in ``classes``."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > self.boundary).astype(np.intp)
         answers: NDArray[np.intp] = np.argmax(self.link.ranking(scores), axis=1)
         return answers
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the classes, one column for each, by the link."""
+        """Compute the probabilities, one column per class."""
         if scores.shape[1] == 1:
             second = self.link.second_class(scores[:, 0])
             return np.column_stack([1 - second, second])
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Probability of the answered class per row of ``scores``, .5 on the boundary."""
+        """Compute the probability of the predicted class per row, .5 on the boundary."""
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -77,19 +77,19 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel(Model):
-    """Scores ``(X - centre) @ coef.T + intercept``, in raw units.
+    """A linear model with scores ``(X - centre) @ coef.T + intercept``, in raw units.
 
     Attributes
     ----------
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     centre : ndarray of shape (n_features,)
-        What a scaler takes off first, kept apart: added to the intercept it would cost the digits of values that lie close
-        together and far from zero.
+        The centre that a scaler subtracts. It is kept apart from the intercept: otherwise, values that are close together
+        and far from zero would lose digits.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
-        For a column of categories, what each of them adds to the scores; its coefficients are 0.
+        For a column of categories, the contribution of each category. The coefficients of the column are 0.
     missing : ndarray of shape (n_features, n_outputs) or None
-        What a missing value adds instead of ``coef * (x - centre)``; None where the classifier takes no missing values.
+        Contribution of a missing value, instead of ``coef * (x - centre)``. None if missing values are not supported.
     """
 
     coef: Floats
@@ -107,7 +107,7 @@ class LinearModel(Model):
         """Scores of rows, one column per output."""
         gaps = np.isnan(X) if self.missing is not None else None
         shifted = X - self.centre if gaps is None else np.where(gaps, 0.0, X - self.centre)
-        # Row by row: the last digit of a product of matrices depends on the number of rows.
+        # Row by row, because the last digit of a matrix product depends on the number of rows.
         scores: Floats = np.einsum("ij,kj->ik", shifted, self.coef) + self.intercept
         for j, effect in self.effects.items():
             scores += effect[np.where(np.isnan(X[:, j]), 0, X[:, j]).astype(np.intp)] * ~np.isnan(X[:, j])[:, None]
@@ -118,8 +118,8 @@ class LinearModel(Model):
         return scores
 
 
-class Part(NamedTuple):
-    """Some consecutive trees of an ensemble whose sum is divided and weighted before it is added."""
+class TreeBlock(NamedTuple):
+    """Consecutive trees of an ensemble whose sum is divided and weighted before it is added."""
 
     n_trees: int
     divisor: float
@@ -128,39 +128,41 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model, Nodes):
-    """Scores ``(base + the sum of one leaf vector per tree) / divisor``; the nodes of all trees in one set of arrays.
+    """Trees with scores ``(base + sum of one leaf vector per tree) / divisor``.
+
+    The nodes of all trees are in one set of arrays.
 
     Attributes
     ----------
     base : ndarray of shape (n_outputs,)
     roots : ndarray of shape (n_trees,)
-        Each tree's first node.
+        First node of each tree.
     feature : ndarray of shape (n_nodes,)
-        The column an inner node tests, -1 for a leaf.
+        Column that an inner node tests; -1 for a leaf.
     threshold : ndarray of shape (n_nodes,)
-        The largest float64 that the classifier itself sends to the left: ``x <= threshold`` in float64 is its test
-        to the last bit, whatever precision and comparison it uses.
+        The largest float64 that the classifier sends to the left. So ``x <= threshold`` in float64 is exactly its test, in
+        any precision and with any comparison.
     native_threshold : ndarray of shape (n_nodes,)
-        The classifier's own number, for display.
+        The number that the classifier stores, for display.
     left, right : ndarray of shape (n_nodes,)
-        Children, -1 for a leaf.
+        Children; -1 for a leaf.
     value : ndarray of shape (n_nodes, n_outputs)
-        Leaf vectors, shrunk by the learning rate.
+        Leaf vectors, multiplied by the learning rate.
     missing_left : ndarray of shape (n_nodes,) or None
-        Whether a missing value goes to the left; None where the classifier takes no missing values.
+        Whether a missing value goes to the left. None if missing values are not supported.
     categories : dict of int to ndarray
-        For a node that splits by category: the category codes it sends to the left.
+        For a node that splits by category, the codes that go to the left.
     divisor : float
-        Forests average: their number of trees.
-    parts : tuple of Part
-        For ensembles of ensembles, how each part's sum is divided and weighted; empty where trees are simply summed.
+        Number of trees of a forest, because forests average; otherwise 1.
+    parts : tuple of TreeBlock
+        For ensembles of ensembles, divisor and weight of each block of trees. Empty if all trees are summed.
     single_precision : bool
         Whether the classifier sums in float32.
     """
 
     base: Floats
     divisor: float = 1.0
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TreeBlock, ...] = ()
     single_precision: bool = False
 
     @property
@@ -169,13 +171,13 @@ class TreeEnsemble(Model, Nodes):
         return len(self.base)
 
     def of_class(self, position: int) -> TreeEnsemble:
-        """The same with the score of one class only."""
+        """Keep the score of one class only."""
         return replace(self, value=np.ascontiguousarray(self.value[:, [position]]), base=self.base[[position]])
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, added up in the classifier's own order and precision."""
+        """Compute the scores of rows, in the classifier's order and precision."""
         out = np.empty((len(X), self.n_outputs))
-        parts = self.parts or (Part(len(self.roots), 1.0, 1.0),)
+        parts = self.parts or (TreeBlock(len(self.roots), 1.0, 1.0),)
         _core.score_trees(
             rows=np.ascontiguousarray(X, dtype=np.float64),
             roots=self.roots,
@@ -214,7 +216,10 @@ class TreeEnsemble(Model, Nodes):
         return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
-        """Leaf vectors divided and weighted as they count in the score, ``base / divisor`` plus one of them per tree."""
+        """Compute the leaf vectors as they count in the score.
+
+        The score is ``base / divisor`` plus one of them per tree.
+        """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:
             share *= np.repeat([part.weight / part.divisor for part in self.parts], [part.n_trees for part in self.parts])

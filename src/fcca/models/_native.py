@@ -1,4 +1,4 @@
-"""Boosters without scikit-learn's interface, given one."""
+"""Adapters that give trained boosters the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fcca.exceptions import InvalidInputError, UnsupportedModelError
 
 Floats = NDArray[np.float64]
 
-# By the dotted names of the boosters, so that no library is imported for this.
+# By dotted names, so that no library is imported.
 ADAPTERS = {
     "xgboost.core.Booster": ("_xgboost", "XGBoostBooster"),
     "lightgbm.basic.Booster": ("_lightgbm", "LightGBMBooster"),
@@ -22,7 +22,7 @@ ADAPTERS = {
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that ``fit`` and ``clone`` leave as it is, as they do a FrozenEstimator."""
+    """A classifier that ``fit`` and ``clone`` do not change, like a FrozenEstimator."""
 
     def fit(self, X: Any, y: Any = None, **parameters: Any) -> Self:
         """Do nothing: the classifier is fitted already."""
@@ -36,12 +36,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class NativeClassifier(FittedClassifier):
-    """A trained booster that answers with labels.
+    """A trained booster that predicts labels.
 
     Parameters
     ----------
     booster : object
-        The result of the library's own ``train``.
+        The result of the library's ``train``.
     """
 
     def __init__(self, booster: Any) -> None:
@@ -59,10 +59,10 @@ class NativeClassifier(FittedClassifier):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns, where the booster has been given some."""
+        """Names of the columns, if the booster has any."""
         names = self._feature_names()
         if names is None:
-            raise AttributeError(f"the {type(self).__name__} was trained without names of columns")
+            raise AttributeError(f"the {type(self).__name__} was trained without column names")
         return np.array(names, dtype=object)
 
     def _feature_names(self) -> list[str] | None:
@@ -73,12 +73,12 @@ class NativeClassifier(FittedClassifier):
         raise NotImplementedError
 
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:
-        """Check the number of columns, and make X an array unless the booster reads labels."""
+        """Check the number of columns, and convert X to an array unless the booster reads labels."""
         labels = by_category and not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
         columns = X if labels and hasattr(X, "shape") else np.asarray(X, dtype=object if labels else np.float64)
         if len(columns.shape) != 2 or columns.shape[1] != self.n_features_in_:
             raise InvalidInputError(
-                f"X has the shape {columns.shape}; the booster takes rows of {self.n_features_in_} columns."
+                f"X has the shape {columns.shape}, but the booster expects {self.n_features_in_} columns."
             )
         return columns
 
@@ -89,14 +89,14 @@ def as_classifier(model: Any) -> Any:
     Parameters
     ----------
     model : object
-        A booster of ``xgboost.train`` or ``lightgbm.train``, a ``catboost.CatBoost``, or a classifier, which comes back
-        as it is.
+        A booster of ``xgboost.train`` or ``lightgbm.train``, a ``catboost.CatBoost``, or a classifier, which is returned
+        unchanged.
 
     Returns
     -------
     object
-        With ``predict`` (labels), ``predict_proba``, ``classes_``, ``n_features_in_`` and, where the booster has names of
-        columns, ``feature_names_in_``. A booster that was stopped early answers by its best iteration.
+        A classifier with ``predict``, ``predict_proba``, ``classes_``, ``n_features_in_`` and, if the booster has column
+        names, ``feature_names_in_``. After early stopping, it predicts with the best iteration.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def as_classifier(model: Any) -> Any:
                 return classifier
     if not hasattr(model, "predict"):
         raise UnsupportedModelError(
-            f"{type(model).__name__} is neither a classifier nor a booster that can be made one. Boosters that can: "
+            f"{type(model).__name__} is neither a classifier nor a supported booster. Supported boosters: "
             f"{', '.join(ADAPTERS)}."
         )
     return model

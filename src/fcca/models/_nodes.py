@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Nodes:
-    """The trees of a TreeEnsemble, whose docstring explains the fields."""
+    """Nodes of trees, with the fields of :class:`TreeEnsemble`."""
 
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]
@@ -27,11 +27,11 @@ class Nodes:
     categories: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
-        """The fields above, as arguments of a TreeEnsemble."""
+        """Return the fields as arguments of a TreeEnsemble."""
         return {each.name: getattr(self, each.name) for each in fields(Nodes)}
 
     def arranged(self, order: NDArray[np.intp]) -> Self:
-        """Put some nodes in an order, with roots and children renumbered.
+        """Reorder some nodes, and renumber roots and children.
 
         Parameters
         ----------
@@ -56,14 +56,14 @@ class Nodes:
 
 
 def joined(forests: Sequence[Nodes]) -> Nodes:
-    """All trees of all forests, in their order."""
+    """Concatenate the trees of all forests."""
     sizes = np.array([len(nodes.feature) for nodes in forests])
     first = first_nodes(sizes)
 
     def chained(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(nodes, name) for nodes in forests])
 
-    # One that takes no missing values keeps the others from getting any.
+    # If one forest does not support missing values, none gets any.
     takes_missing = all(nodes.missing_left is not None for nodes in forests)
     return Nodes(
         roots=chained("roots") + np.repeat(first, [len(nodes.roots) for nodes in forests]),
@@ -83,10 +83,10 @@ def joined(forests: Sequence[Nodes]) -> Nodes:
 
 
 def first_nodes(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Position of each tree's first node when trees of these sizes are chained."""
+    """Return the position of each tree's first node in the concatenated trees."""
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
 
 def shifted(children: NDArray[np.integer], first: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Number children over all trees instead of within each; negative ones, which mark leaves, become -1."""
+    """Number the children over all trees; negative numbers, which mark leaves, become -1."""
     return np.where(children < 0, -1, children + np.repeat(first, sizes)).astype(np.int32)

@@ -11,11 +11,11 @@ Floats = NDArray[np.float64]
 
 
 def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
-    """The largest float64 that passes ``float32(x) <= threshold``.
+    """Find the largest float64 that passes ``float32(x) <= threshold``.
 
-    Casting rounds to the nearest float32, so all of the float64 values up to half-way to the next float32 pass; the
-    half-way point itself goes to the neighbour with the even last bit. Rounding takes infinity for the power of two that
-    comes after the largest float32. Beside missing values, libraries cut at infinity and at the largest float32.
+    Casting rounds to the nearest float32, so all float64 values below the midpoint to the next float32 pass. The midpoint
+    itself is rounded to the neighbour with the even last bit. After the largest float32, rounding treats infinity as the
+    next power of two. Libraries cut at infinity and at the largest float32 to separate missing values.
     """
     with np.errstate(over="ignore"):
         below = threshold.astype(np.float32)
@@ -28,7 +28,7 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:
-    """Map float64 to int64 so that neighbours are neighbours and the order is kept."""
+    """Map float64 to int64, so that neighbours stay neighbours and the order is kept."""
     bits = x.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -39,10 +39,10 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 
 
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
-    """The largest float64 that passes each of n tests, by bisection over all floats.
+    """Find the largest float64 that passes each of n tests, by bisection over all floats.
 
-    Each test must be true up to some float64 and false above it. ``passes`` takes one candidate per test. Where nothing
-    passes, the result is -inf; where everything does, the largest finite float64.
+    Each test must be true up to some float64 and false above it. ``passes`` takes one candidate per test. The result is
+    -inf if no float passes, and the largest finite float64 if all pass.
     """
     largest = np.finfo(np.float64).max
     low = np.full(n, _to_ordinal(np.array([-largest]))[0])
@@ -57,12 +57,12 @@ def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Fl
 
 
 def last_score_of_first_class(answers_first: Callable[[Floats], NDArray[np.bool_]]) -> float:
-    """The largest score that is answered with the first class: the boundary of a model with one output.
+    """Find the largest score of the first class: the boundary of a model with one output.
 
     Parameters
     ----------
     answers_first : callable
-        Takes scores, and returns for each whether the classifier answers the first class.
+        Returns, for an array of scores, the mask of those for which the classifier predicts the first class.
     """
     with np.errstate(over="ignore", under="ignore"):
         return float(largest_passing(answers_first, 1)[0])

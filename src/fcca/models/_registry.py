@@ -1,4 +1,4 @@
-"""Readers by the dotted names of classes, so that no library is imported before it is used."""
+"""Registry of readers by dotted class names. No library is imported before it is used."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from fcca.models.pipelines._steps import step_weights
 
 @dataclass(frozen=True)
 class Reader:
-    """Functions that read one class, in a module of ``readers``.
+    """Functions of a module in ``readers`` that read one class.
 
-    ``read(estimator)`` reads a fitted classifier. ``check(estimator)``, if there is one, checks the parameters before
-    fitting. ``weights(estimator, weight)``, if there is one, returns the parameters by which ``fit`` takes the rows'
-    weights; without it that is ``sample_weight``.
+    ``read(estimator)`` reads a fitted classifier. The optional ``check(estimator)`` checks the parameters before fitting.
+    The optional ``weights(estimator, weight)`` returns the parameters of ``fit`` for row weights. The default is
+    ``sample_weight``.
 
     Attributes
     ----------
     module : str
     kind : str
-        Where a module reads several kinds of classes, a suffix of its functions: ``read_bagging``.
+        Suffix of the functions in a module for several classes, as in ``read_bagging``.
     checks_fitted : bool
-        Whether ``read`` itself finds out if the classifier is fitted.
+        Whether ``read`` checks that the classifier is fitted.
     takes_missing : bool
         Whether the classifier learns where to send missing numbers. For all others they are filled in.
     is_around : bool
-        Whether it hands the table to the classifier inside it, ``estimator``, as it is.
+        Whether the class passes the table unchanged to the classifier inside it, ``estimator``.
     """
 
     module: str
@@ -44,7 +44,7 @@ class Reader:
     is_around: bool = False
 
     def function(self, verb: str) -> Any:
-        """Import ``read``, ``check`` or ``weights``; None where the module has none."""
+        """Import ``read``, ``check`` or ``weights``; None if the module has no such function."""
         module = import_module(f"fcca.models.readers.{self.module}")
         return getattr(module, f"{verb}_{self.kind}" if self.kind else verb, None)
 
@@ -65,18 +65,18 @@ READERS: dict[str, Reader] = {
     "sklearn.ensemble.HistGradientBoostingClassifier": Reader("_hist_gradient_boosting", takes_missing=True),
     "sklearn.ensemble.RandomForestClassifier": Reader("_forests", takes_missing=True),
     "sklearn.ensemble.VotingClassifier": Reader("_ensembles", "voting"),
-    "sklearn.linear_model.LogisticRegression": Reader("_linear"),
-    "sklearn.linear_model.LogisticRegressionCV": Reader("_linear"),
-    "sklearn.linear_model.PassiveAggressiveClassifier": Reader("_linear"),
-    "sklearn.linear_model.Perceptron": Reader("_linear"),
-    "sklearn.linear_model.RidgeClassifier": Reader("_linear"),
-    "sklearn.linear_model.RidgeClassifierCV": Reader("_linear"),
-    "sklearn.linear_model.SGDClassifier": Reader("_linear"),
+    "sklearn.linear_model.LogisticRegression": Reader("_linear_models"),
+    "sklearn.linear_model.LogisticRegressionCV": Reader("_linear_models"),
+    "sklearn.linear_model.PassiveAggressiveClassifier": Reader("_linear_models"),
+    "sklearn.linear_model.Perceptron": Reader("_linear_models"),
+    "sklearn.linear_model.RidgeClassifier": Reader("_linear_models"),
+    "sklearn.linear_model.RidgeClassifierCV": Reader("_linear_models"),
+    "sklearn.linear_model.SGDClassifier": Reader("_linear_models"),
     "sklearn.model_selection.FixedThresholdClassifier": Reader("_decision_threshold", checks_fitted=True, is_around=True),
     "sklearn.model_selection.TunedThresholdClassifierCV": Reader("_decision_threshold", is_around=True),
     "sklearn.multiclass.OneVsRestClassifier": Reader("_one_vs_rest", is_around=True),
-    "sklearn.svm.LinearSVC": Reader("_linear"),
-    "sklearn.svm.SVC": Reader("_linear", "svc"),
+    "sklearn.svm.LinearSVC": Reader("_linear_models"),
+    "sklearn.svm.SVC": Reader("_linear_models", "svc"),
     "sklearn.tree.DecisionTreeClassifier": Reader("_forests", takes_missing=True),
     "sklearn.tree.ExtraTreeClassifier": Reader("_forests", takes_missing=True),
     "xgboost.sklearn.XGBClassifier": Reader("_xgboost", takes_missing=True),
@@ -91,7 +91,10 @@ PIPELINE = "sklearn.pipeline.Pipeline"
 
 
 def public_names(estimator: Any) -> list[str]:
-    """Dotted names of the class and its bases, down to private modules: sklearn.svm._classes.SVC is sklearn.svm.SVC."""
+    """Return the dotted public names of the class and its bases.
+
+    Private modules are removed: sklearn.svm._classes.SVC becomes sklearn.svm.SVC.
+    """
     names = []
     for cls in type(estimator).__mro__:
         parts = takewhile(lambda part: not part.startswith("_"), cls.__module__.split("."))
@@ -100,12 +103,12 @@ def public_names(estimator: Any) -> list[str]:
 
 
 def class_names(names: Iterable[str]) -> frozenset[str]:
-    """Names of classes without their modules."""
+    """Return class names without their modules."""
     return frozenset(name.rpartition(".")[2] for name in names)
 
 
 def supported_models() -> list[str]:
-    """Class names of the classifiers that can be read, without the classes of fcca."""
+    """List the class names of the supported classifiers, without the classes of fcca."""
     return sorted(class_names(name for name in READERS if not name.startswith("fcca.")))
 
 
@@ -116,10 +119,10 @@ def _find(estimator: Any) -> tuple[str, Reader | None]:
         if name in SEARCHES or name in (FROZEN, PIPELINE):
             return name, None
     raise UnsupportedModelError(
-        f"{type(estimator).__name__} cannot be read. Supported classifiers: {', '.join(supported_models())}; also behind "
-        "encoders, imputers and scalers in a Pipeline, inside GridSearchCV and its siblings, or in FrozenEstimator. "
-        "Trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost: CounterfactualExplainer takes them as "
-        "they are, everything else takes fcca.models.as_classifier(booster)."
+        f"{type(estimator).__name__} is not supported. Supported classifiers: {', '.join(supported_models())}. They may "
+        "also be behind encoders, imputers and scalers in a Pipeline, inside a parameter search such as GridSearchCV, or in "
+        "FrozenEstimator. For trained boosters of xgboost.train, lightgbm.train and catboost.CatBoost, use "
+        "fcca.models.as_classifier(booster), or CounterfactualExplainer(booster, X)."
     )
 
 
@@ -148,13 +151,13 @@ def is_linear(estimator: Any) -> bool:
     """True for a linear classifier, fitted or not."""
     name, reader = _find(estimator)
     if reader is not None and not reader.is_around:
-        return reader.module == "_linear"
+        return reader.module == "_linear_models"
     inner = estimator.steps[-1][1] if name == PIPELINE else estimator.estimator
     return inner is not None and is_linear(inner)
 
 
 def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
-    """The parameters of ``estimator.fit`` for the rows' weights, for every step that uses them."""
+    """Return the parameters of ``estimator.fit`` for row weights, for every step that uses them."""
     name, reader = _find(estimator)
     if name == PIPELINE:
         parameters: dict[str, Any] = {}
@@ -172,13 +175,14 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
         return found
     if not has_fit_parameter(estimator, "sample_weight"):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} takes no sample_weight. Fit without weights, or fit it yourself and freeze it."
+            f"{type(estimator).__name__} does not support sample_weight. Fit without weights, or fit it yourself and put it "
+            "into a FrozenEstimator."
         )
     return {"sample_weight": weight}
 
 
 def read_part(estimator: Any) -> Model:
-    """Read a classifier or a part of one, such as a tree that has seen one class only."""
+    """Read a classifier or a part of one, such as a tree fitted on a single class."""
     name, reader = _find(estimator)
     if reader is None or not reader.checks_fitted:
         check_is_fitted(estimator)
@@ -199,8 +203,8 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
         One of :func:`supported_models`, alone or inside a Pipeline with encoders, imputers and scalers, a
         parameter search or FrozenEstimator.
     decision_threshold : float or None, default=None
-        For two classes: answer the second where its probability is at least this, as :func:`fcca.models.decide_at` lets the
-        classifier itself do. None leaves the decision to the classifier.
+        For two classes: predict the second class if its probability is at least this, as with
+        :func:`fcca.models.decide_at`. None leaves the decision to the classifier.
 
     Returns
     -------
@@ -220,12 +224,12 @@ def read_model(estimator: Any, decision_threshold: float | None = None) -> Model
     model = read_part(estimator)
     if len(model.classes) < 2:
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} was fitted on rows of one class ({model.classes[0]}) and answers nothing else: "
-            "there is no other class to change to. Fit it on rows of two classes or more."
+            f"{type(estimator).__name__} was fitted on a single class ({model.classes[0]}), so there is no other class to "
+            "change to. Fit it on rows of at least two classes."
         )
     return model
 
 
 def _decide_at(estimator: Any, threshold: float) -> Any:
-    _find(estimator)  # what cannot be read at all says so first
+    _find(estimator)  # raises the error for an unsupported classifier first
     return import_module("fcca.models.readers._decision_threshold").decide_at(estimator, threshold)

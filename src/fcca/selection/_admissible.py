@@ -27,10 +27,10 @@ class Admissible:
     state : ndarray of shape (n_conditions,)
         0 open, 1 kept, 2 forbidden.
     per_feature : ndarray of shape (n_features,)
-        Most conditions of each column.
+        Largest number of conditions of each column.
     max_features : int
     largest : tuple of int
-        Sizes of the sets that no condition can be added to, ascending. Several where the number of columns is bounded.
+        Sizes of the maximal sets, ascending. There may be several sizes if the number of columns is limited.
     """
 
     state: NDArray[np.int8]
@@ -40,7 +40,7 @@ class Admissible:
 
     @property
     def most(self) -> int:
-        """Conditions in the largest set."""
+        """Number of conditions in the largest set."""
         return self.largest[-1]
 
     @property
@@ -50,12 +50,12 @@ class Admissible:
 
     @property
     def fewest(self) -> int:
-        """Conditions in the smallest set that is of interest."""
+        """Number of conditions in the smallest set to consider."""
         return max(1, self.n_kept)
 
     @classmethod
     def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
-        """Find the named conditions in a table, and check that they fit together."""
+        """Find the named conditions in a table, and check that they are compatible."""
         if len(table) == 0:
             raise InvalidInputError("The table has no conditions to choose from.")
         state = np.zeros(len(table), dtype=np.int8)
@@ -64,7 +64,7 @@ class Admissible:
         kept = _positions("keep", keep, table, columns=False)
         both = [at for at in kept if state[at] == FORBIDDEN]
         if both:
-            raise InvalidInputError(f"keep and forbid both name {table.names()[both[0]]!r}. Expected one of them.")
+            raise InvalidInputError(f"keep and forbid both name {table.names()[both[0]]!r}. Name it in one of them only.")
         state[kept] = KEPT
         n_features = len(table.feature_names)
         caps = _caps(per_feature, table)
@@ -85,13 +85,13 @@ class Admissible:
         sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
         if largest[-1] == 0:
-            raise InvalidInputError("No condition may be taken: forbid and per_feature leave none.")
+            raise InvalidInputError("forbid and per_feature leave no condition to choose. Relax one of them.")
         return cls(state, caps, columns, tuple(largest))
 
 
 def _sums_of(sizes: list[int], n: int) -> list[int]:
-    """All sums of n of these numbers."""
-    sums = [1, *([0] * n)]  # of so many numbers; bit s is set where s is a sum
+    """Return all sums of n of these numbers."""
+    sums = [1, *([0] * n)]  # sums[i]: bit s is set if s is a sum of i numbers
     for size in sizes:
         for taken in range(n, 0, -1):
             sums[taken] |= sums[taken - 1] << size
@@ -101,7 +101,7 @@ def _sums_of(sizes: list[int], n: int) -> list[int]:
 def whole_numbers(name: str, given: Any) -> list[int]:
     """Check a list of whole numbers, each at least 1."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidInputError(f"{name} must be numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}.")
+        raise InvalidInputError(f"{name} must list numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}.")
     numbers = [whole_number(name, n) for n in given]
     if not numbers:
         raise InvalidInputError(f"{name} must name at least one number of conditions.")
@@ -109,28 +109,28 @@ def whole_numbers(name: str, given: Any) -> list[int]:
 
 
 def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
-    """Largest number of conditions of every column; all without ``per_feature``."""
+    """Return the largest number of conditions of every column; no limit without ``per_feature``."""
     caps = np.bincount(table.feature, minlength=len(table.feature_names)).astype(np.int32)
     if per_feature is None:
         return caps
     if not isinstance(per_feature, Mapping):
         if isinstance(per_feature, bool) or not isinstance(per_feature, Integral):
             raise InvalidInputError(
-                f"per_feature must be a whole number, or one for each of some columns, such as {{'age': 2}}; got "
+                f"per_feature must be a whole number, or a mapping of columns to whole numbers, such as {{'age': 2}}; got "
                 f"{per_feature!r}."
             )
         return np.minimum(caps, whole_number("per_feature", per_feature))
     for name, cap in per_feature.items():
         if name not in table.feature_names:
             words = close_to(str(name), table.feature_names)
-            raise InvalidInputError(f"per_feature names {name!r}, which is no column. {words}")
+            raise InvalidInputError(f"per_feature names the unknown column {name!r}. {words}")
         j = table.feature_names.index(name)
         caps[j] = min(int(caps[j]), whole_number(f"per_feature[{name!r}]", cap, least=0))
     return caps
 
 
 def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bool) -> list[int]:
-    """Positions of the conditions that a list names, each once."""
+    """Return the positions of the conditions in a list, without duplicates."""
     if given is None:
         return []
     if isinstance(given, (str, bytes, tuple, Mapping, Iterator)) or not isinstance(given, Iterable):
@@ -138,14 +138,14 @@ def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bo
             f"{parameter} must be a list of conditions, such as ['age > 30'] or [('age', 30)]; got {given!r}."
         )
     position = {name: at for at, name in enumerate(table)}
-    return sorted({at for entry in given for at in _found(parameter, entry, table, position, columns)})
+    return sorted({at for entry in given for at in _positions_of(parameter, entry, table, position, columns)})
 
 
-def _found(parameter: str, entry: Any, table: ThresholdTable, names: dict[str, int], columns: bool) -> list[int]:
+def _positions_of(parameter: str, entry: Any, table: ThresholdTable, names: dict[str, int], columns: bool) -> list[int]:
     if isinstance(entry, Integral) and not isinstance(entry, bool):
         if not -len(names) <= int(entry) < len(names):
             raise InvalidInputError(
-                f"{parameter} holds position {entry}, but there are {len(names)} conditions; the first is 0."
+                f"{parameter} holds position {entry}, but there are {len(names)} conditions, counted from 0."
             )
         return [int(entry) % len(names)]
     name = entry
@@ -159,14 +159,14 @@ def _found(parameter: str, entry: Any, table: ThresholdTable, names: dict[str, i
     if name in names:
         return [names[name]]
     if columns and name in table.feature_names:
-        # A column without a condition is as good as forbidden already.
+        # A column without a condition needs no ban.
         return np.flatnonzero(table.feature == table.feature_names.index(name)).tolist()
     known = [*names, *table.feature_names] if columns else list(names)
-    raise InvalidInputError(f"{parameter} names {name!r}, which is none of the conditions. {close_to(name, known)}")
+    raise InvalidInputError(f"{parameter} names the unknown condition {name!r}. {close_to(name, known)}")
 
 
 def _refuse(parameter: str, entry: Any) -> NoReturn:
     raise InvalidInputError(
-        f"{parameter} holds {entry!r}. Expected the name of a condition, such as 'age > 30', its position, or a column and "
-        "a threshold, such as ('age', 30)."
+        f"{parameter} holds {entry!r}. Expected a condition: its name, such as 'age > 30', its position, or a column and a "
+        "threshold, such as ('age', 30)."
     )

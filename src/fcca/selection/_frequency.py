@@ -1,4 +1,4 @@
-"""The paper's choice: the conditions that are crossed most often."""
+"""Selection by frequency, as in the paper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def most_frequent(table: ThresholdTable, Q: float, most: int | None = None) -> N
     Q : float
         From 0 to 1.
     most : int, optional
-        Mark at most so many, those with the highest counts; of equal ones, the first.
+        Mark at most this many conditions, those with the highest counts. Of ties the first.
 
     Returns
     -------

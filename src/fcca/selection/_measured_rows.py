@@ -1,4 +1,4 @@
-"""Rows that measure a selection, and the searches on them."""
+"""The rows on which inconsistency is measured, and the searches on them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sklearn.utils.validation import _check_y, _num_samples
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import inconsistency_rate
 from fcca.selection._admissible import FORBIDDEN, Admissible
-from fcca.selection._search import Found, SelectionProblem
 from fcca.selection._selection import Selection
+from fcca.selection._selection_problem import SearchResult, SelectionProblem
 from fcca.tables import check_columns, check_weights, column_names, weighted_rows
 from fcca.thresholds import ThresholdTable
 from fcca.utils import plain
 
 Floats = NDArray[np.float64]
 
-# Sums of weights may differ in their last digits, which must not decide.
+# Sums of weights may differ in their last digits. Such differences do not count.
 SAME_SHARE = 1e-9
-TRIED = 3  # of the sizes of the largest sets
+TRIED = 3  # sizes of maximal sets to try
 
 
 class Clock(NamedTuple):
@@ -34,11 +34,11 @@ class Clock(NamedTuple):
 
     @classmethod
     def started(cls, limit: float | None) -> Clock:
-        """Start a clock that ends after some seconds, or never."""
+        """Start a clock with a limit in seconds, or without a limit."""
         return cls(None if limit is None else perf_counter() + limit)
 
     def left(self, *, shared_by: int = 1) -> float | None:
-        """Remaining seconds for each of some searches; None without a limit."""
+        """Return the remaining seconds per search; None without a limit."""
         return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
 
     def is_over(self) -> bool:
@@ -48,7 +48,7 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredRows:
-    """Rows that measure the inconsistency of conditions of a table."""
+    """Rows on which the inconsistency of conditions is measured."""
 
     table: ThresholdTable
     X: Floats
@@ -61,7 +61,7 @@ class MeasuredRows:
     def of(
         cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None
     ) -> MeasuredRows:
-        """Check and encode rows, without those of weight 0."""
+        """Check and encode the rows, without rows of weight 0."""
         if _num_samples(X) == 0:
             raise InvalidInputError("X has no rows. Give at least one.")
         y = _check_y(y)
@@ -76,11 +76,11 @@ class MeasuredRows:
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Total weight of the rows."""
         return self.problem.total
 
     def inconsistency(self, kept: Any) -> float:
-        """Share of the rows, by weight, that these conditions leave undecided."""
+        """Compute the inconsistency of some conditions."""
         chosen = np.zeros(len(self.table), dtype=np.bool_)
         chosen[kept] = True
         return inconsistency_rate(self.table.select(chosen).binarize(self.X), self.y, self.weight)
@@ -90,9 +90,9 @@ class MeasuredRows:
         return self._selection(self._solved(admissible, n, None, time_limit), n)
 
     def fewest(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> Selection:
-        """Find the fewest conditions that are good enough, of these the best."""
+        """Find the smallest set within ``max_inconsistency``; of equal sizes the best."""
         ceiling = (max_inconsistency + SAME_SHARE) * self.total
-        # No set is better than all conditions together.
+        # No set is better than the set of all conditions.
         bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
         if bound > ceiling:
             raise self._unreachable(admissible, max_inconsistency, bound)
@@ -111,18 +111,18 @@ class MeasuredRows:
         found = self._quickly(admissible, n, ceiling)
         if found.cost > ceiling:
             raise InvalidInputError(
-                "The search ended before it had conditions with an inconsistency of at most "
-                f"{plain(max_inconsistency)}; the best so far have {found.cost / self.total:.4g}. Raise time_limit, "
+                "The search ended before it found conditions with an inconsistency of at most "
+                f"{plain(max_inconsistency)}. The best so far have {found.cost / self.total:.4g}. Raise time_limit, "
                 "max_nodes or max_inconsistency."
             )
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
-    def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> Found:
-        """Find few conditions that are good enough, or the best ones, without proof."""
+    def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> SearchResult:
+        """Find a small set within the ceiling or, failing that, a good set; without proof."""
         best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
             return best
-        # What the search starts with gets better as it gets larger.
+        # The larger the set, the better the start of the search.
         low, high = fewest, len(best.kept)
         while low < high:
             middle = (low + high) // 2
@@ -133,12 +133,12 @@ class MeasuredRows:
                 low = middle + 1
         return best
 
-    def _best_of_largest(self, admissible: Admissible) -> Found:
-        """Find a good set among the largest ones, without proof."""
+    def _best_of_largest(self, admissible: Admissible) -> SearchResult:
+        """Find a good maximal set, without proof."""
         largest = (self._solved(admissible, n, None, 0.0) for n in admissible.largest[-TRIED:])
         return min(largest, key=lambda found: found.cost)
 
-    def _solved(self, admissible: Admissible, n: int, ceiling: float | None, time_limit: float | None) -> Found:
+    def _solved(self, admissible: Admissible, n: int, ceiling: float | None, time_limit: float | None) -> SearchResult:
         return self.problem.solve(
             n,
             state=admissible.state,
@@ -149,8 +149,8 @@ class MeasuredRows:
             time_limit=time_limit,
         )
 
-    def _selection(self, found: Found, fewest: int) -> Selection:
-        assert found.kept is not None  # without a ceiling there is a set of every admissible size
+    def _selection(self, found: SearchResult, fewest: int) -> Selection:
+        assert found.kept is not None  # without a ceiling, every admissible size has a set
         kept = np.zeros(len(self.table), dtype=np.bool_)
         kept[found.kept] = True
         inconsistency = self.inconsistency(kept)
@@ -158,11 +158,12 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """The error where no admissible set is good enough; ``of_all`` is the cost of all conditions."""
+        """Build the error for an unreachable inconsistency; ``of_all`` is the cost of all conditions."""
         best = self._best_of_largest(admissible)
-        least = f"all together have {of_all / self.total:.6g}"
+        least = f"all conditions together have {of_all / self.total:.6g}"
         if best.cost > of_all:
-            least += f", and the best found that may stand together {best.cost / self.total:.6g}"
+            least += f", and the best admissible set found has {best.cost / self.total:.6g}"
         return InvalidInputError(
-            f"No conditions that may be taken have an inconsistency of at most {plain(max_inconsistency)}: {least}."
+            f"No admissible set has an inconsistency of at most {plain(max_inconsistency)}: {least}. Raise "
+            "max_inconsistency, or relax keep, forbid and the limits."
         )

@@ -1,4 +1,4 @@
-"""OptimalSelection: the few conditions that tell the labels apart best, with proof."""
+"""OptimalSelection: the few conditions that separate the labels best, with proof."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from sklearn.base import BaseEstimator
 
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.selection._admissible import Admissible, whole_numbers
-from fcca.selection._frontier import Frontier
 from fcca.selection._measured_rows import Clock, MeasuredRows
 from fcca.selection._selection import Selection
+from fcca.selection._selection_frontier import Frontier
 from fcca.thresholds import ThresholdTable
 from fcca.utils import limits_in_words, progress_bar, whole_number
 
-#: Numbers of conditions to look at where nothing else is said.
+#: Default sizes of a frontier.
 NUMBERS_OF_THRESHOLDS = range(1, 17)
 
 
 class OptimalSelection(BaseEstimator):
-    """Choose the conditions of least inconsistency, with proof.
+    """Choose the conditions with the smallest inconsistency, with proof.
 
-    It finds the best k conditions, or the fewest that are good enough. The inconsistency is the share of rows that no
-    classifier on these conditions can predict correctly (:func:`fcca.metrics.inconsistency_rate`). Of sets with the same
-    inconsistency, the one whose conditions are crossed most often is taken.
+    It finds the best k conditions, or the fewest within a given inconsistency. The inconsistency is the share of rows that
+    every classifier on these conditions predicts wrongly at least (:func:`fcca.metrics.inconsistency_rate`). Of sets with
+    the same inconsistency, it takes the one whose conditions are crossed most often.
 
     Parameters
     ----------
     n_thresholds : int, default=None
-        How many conditions to take; all that may be taken where there are fewer. For :meth:`select` give this or
+        Number of conditions to choose, or all admissible ones if there are fewer. :meth:`select` needs this or
         ``max_inconsistency``.
     max_inconsistency : float, default=None
-        Take the fewest conditions whose inconsistency is at most this share.
+        Choose the fewest conditions whose inconsistency is at most this share.
     max_features : int, default=None
-        Most columns that carry a condition.
+        Largest number of columns with a condition.
     keep : list, default=None
-        Conditions that have to be among them: names such as ``"RM > 6.94"``, positions in the table, or tuples such as
-        ``("RM", 6.94)``, as in :meth:`ThresholdTable.from_list`.
+        Conditions to keep: names such as ``"RM > 6.94"``, positions in the table, or tuples such as ``("RM", 6.94)``, as in
+        :meth:`ThresholdTable.from_list`.
     forbid : list, default=None
-        Conditions that may not be among them; the name of a column stands for all of its conditions.
+        Conditions to leave out. The name of a column stands for all of its conditions.
     per_feature : int or dict, default=None
-        Most conditions of a column; or of some columns, by their names.
+        Largest number of conditions of every column, or of some columns by name.
     fit_to : {"labels", "target"}, default="labels"
-        What the discretizers measure the inconsistency with: the labels, or the predictions of the classifier whose
-        thresholds these are. :meth:`select` and :meth:`frontier` take what they are given as y.
+        How discretizers measure the inconsistency: by the labels, or by the predictions of the black box.
+        :meth:`select` and :meth:`frontier` use the given y.
     time_limit : float, default=None
-        Seconds for the whole call. Then it is the best set so far, with a lower bound, and a warning.
+        Seconds for the whole call. After that, the result is the best set so far with a lower bound, and there is a warning.
     max_nodes : int, default=None
-        Branches of the search for each number of conditions. Like a time limit, but the same on every machine. 0 takes what
-        the search starts from, greedy and the most frequent with exchanges, without a bound.
+        Largest number of branches for each number of conditions. Like a time limit, but the same on every machine. 0
+        returns the start of the search, greedy and the most frequent with exchanges, without a bound.
     verbose : int, default=0
         1 shows a progress bar.
 
     See Also
     --------
-    most_frequent : the paper's choice, by how often a condition is crossed.
+    most_frequent : the paper's selection, by how often a condition is crossed.
 
     Examples
     --------
@@ -112,11 +112,11 @@ class OptimalSelection(BaseEstimator):
         table : ThresholdTable
             The conditions to choose from.
         X : array-like or data frame of shape (n_rows, n_features)
-            With the table's columns.
+            Rows with the table's columns.
         y : array-like of shape (n_rows,)
             Labels, or the predictions of a classifier.
         sample_weight : array-like of shape (n_rows,), optional
-            Weight 2 is the same as the row twice, weight 0 as leaving it out.
+            A row of weight 2 counts twice, a row of weight 0 is left out.
 
         Returns
         -------
@@ -158,7 +158,8 @@ class OptimalSelection(BaseEstimator):
         ----------
         table, X, y, sample_weight : as in select
         k : iterable of int, default=range(1, 17)
-            Numbers of conditions. More than may be taken is all that may be taken; fewer than ``keep`` names are left out.
+            Numbers of conditions. A number above that of the admissible conditions stands for all of these. Numbers below
+            that of the conditions in ``keep`` are skipped.
 
         Returns
         -------
@@ -171,8 +172,8 @@ class OptimalSelection(BaseEstimator):
         numbers = sorted({min(n, admissible.most) for n in asked if n >= admissible.n_kept})
         if not numbers:
             raise InvalidInputError(
-                f"k names fewer conditions than keep, which names {admissible.n_kept}. Expected at least one number from "
-                "that on."
+                f"All numbers in k are smaller than the number of conditions in keep ({admissible.n_kept}). Give at least "
+                "one number that is not."
             )
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         selections = []
@@ -196,12 +197,12 @@ class OptimalSelection(BaseEstimator):
         )
 
     def check_parameters(self, *, for_frontier: bool = False) -> None:
-        """Check the parameters, for any table.
+        """Check the parameters independently of a table.
 
         Parameters
         ----------
         for_frontier : bool, default=False
-            Whether they are for :meth:`frontier`, which needs neither ``n_thresholds`` nor ``max_inconsistency``.
+            Whether to check for :meth:`frontier`, which needs neither ``n_thresholds`` nor ``max_inconsistency``.
         """
         if not for_frontier:
             self._check_what_is_asked()
@@ -215,13 +216,13 @@ class OptimalSelection(BaseEstimator):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
 
     def _limits(self) -> str:
-        """The limits that may have ended a search, as text."""
+        """Describe the limits that may have ended a search."""
         return limits_in_words(self.time_limit, self.max_nodes) or "The limit of memory"
 
     def _check_what_is_asked(self) -> None:
         if (self.n_thresholds is None) == (self.max_inconsistency is None):
             given = f"n_thresholds={self.n_thresholds!r} and max_inconsistency={self.max_inconsistency!r}"
-            raise InvalidInputError(f"Expected one of n_thresholds and max_inconsistency, got {given}.")
+            raise InvalidInputError(f"Give exactly one of n_thresholds and max_inconsistency, got {given}.")
         if self.n_thresholds is not None:
             whole_number("n_thresholds", self.n_thresholds)
         elif not _is_number(self.max_inconsistency, 0, 1):

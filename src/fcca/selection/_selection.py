@@ -1,4 +1,4 @@
-"""Selection: the conditions kept, and the proof of their inconsistency."""
+"""Selection: the chosen conditions, and the proof of their inconsistency."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ CONDITIONS_SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection:
-    """Conditions kept of a table, with the proof of their inconsistency.
+    """Chosen conditions of a table, with the proof of their inconsistency.
 
     Attributes
     ----------
     candidates : ThresholdTable
-        The table that was given.
+        The given table.
     kept : ndarray of bool, shape (n_candidates,)
-        Which of its conditions are kept.
+        Mask of the chosen conditions.
     inconsistency : float
-        Share of the rows whose label is not the commonest among the rows that look the same on the conditions kept, see
-        :func:`fcca.metrics.inconsistency_rate`.
+        Share of the rows whose label is not the commonest among the rows with equal conditions
+        (:func:`fcca.metrics.inconsistency_rate`).
     lower_bound : float
-        Proven: no admissible set of as many conditions has a smaller one.
+        Proven lower bound on the inconsistency of all admissible sets of this size.
     is_optimal : bool
-        Whether all is proven: that no other set of as many is better, and, where the inconsistency was given and their
-        number asked for, that fewer do not suffice.
+        Whether it is proven that no set of this size is better. With ``max_inconsistency``, also that no smaller set
+        suffices.
     n_nodes : int
-        Size of the search.
+        Number of branches of the search.
     n_thresholds_bound : int
-        Where the inconsistency was given: proven that fewer than this do not suffice. Else the number of conditions.
+        With ``max_inconsistency``, a proven lower bound on the number of conditions. Otherwise the number of conditions.
 
     See Also
     --------
-    OptimalSelection : finds it.
+    OptimalSelection : computes it.
     """
 
     candidates: ThresholdTable
@@ -56,12 +56,12 @@ class Selection:
 
     @property
     def thresholds(self) -> ThresholdTable:
-        """The conditions kept."""
+        """The chosen conditions."""
         return self.candidates.select(self.kept)
 
     @property
     def n_thresholds(self) -> int:
-        """Number of conditions kept."""
+        """Number of chosen conditions."""
         return int(self.kept.sum())
 
     @property
@@ -75,7 +75,7 @@ class Selection:
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
         if not self.is_optimal and self.lower_bound == self.inconsistency:
-            return "proven optimal, but for the choice among equals"
+            return "proven optimal, except for ties"
         return proof_in_words(self.inconsistency, self.lower_bound, self.is_optimal)
 
     def __eq__(self, other: object) -> bool:

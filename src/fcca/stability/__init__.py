@@ -1,13 +1,14 @@
 """Stability of thresholds over bootstrap samples, and drift of later rows over their bins.
 
-:func:`bootstrap` fits a discretizer again on samples of its rows and says, per threshold, how often it comes back and how
-far it moves. :func:`drift` compares rows that are new with those of old, bin by bin: the population stability index.
+:func:`bootstrap` fits a discretizer on samples of its rows. It measures how often each threshold is found again, and how
+far it moves. :func:`drift` compares new rows with old ones, bin by bin, by the population stability index.
 
-What comes back in every sample need not be right, and what drifts need not be wrong: both are reasons to look, not proofs.
+A threshold that every sample finds can be wrong, and a column that drifts can be harmless. Both results are reasons to
+look, not proofs.
 """
 
 from fcca.stability._bootstrap import bootstrap
-from fcca.stability._drift import SHIFTED as SHIFTED, STABLE as STABLE, BinShares, Drift, drift
-from fcca.stability._result import Stability
+from fcca.stability._bootstrap_result import Stability
+from fcca.stability._population_drift import SHIFTED as SHIFTED, STABLE as STABLE, BinShares, Drift, drift
 
 __all__ = ["BinShares", "Drift", "Stability", "bootstrap", "drift"]

@@ -1,4 +1,4 @@
-"""Agreement of several choices from one set."""
+"""Agreement of several selections from one set."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Choices = NDArray[np.bool_]
 
 
 def agreement(chosen: Choices) -> tuple[float, float]:
-    """Nogueira, Sechidis and Brown's stability of a choice, and the variance of this estimate.
+    """Estimate the stability of selections by Nogueira, Sechidis and Brown, with its variance.
 
-    1 where all choices are the same, about 0 where they agree as much as chance would have it. NaN where there is one
-    choice only, or where everything or nothing was chosen throughout, so that there was nothing to agree on.
+    The stability is 1 if all selections are equal, and about 0 if they agree only by chance. It is NaN for a single
+    selection, and if every selection chose everything or nothing.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def agreement(chosen: Choices) -> tuple[float, float]:
 
 
 def interval(value: float, variance: float, level: float) -> tuple[float, float]:
-    """An approximate confidence interval, by the normal distribution; not wider than from -1 to 1."""
+    """Compute an approximate confidence interval by the normal distribution, within -1 and 1."""
     reach = float(norm.ppf(0.5 + level / 2)) * float(np.sqrt(variance))
     return max(-1.0, value - reach), min(1.0, value + reach)
 
 
 def mean_jaccard(chosen: Choices) -> float:
-    """Of what two choices have between them, the share that they have in common, averaged over all pairs."""
+    """Compute the mean Jaccard index over all pairs of selections."""
     z = chosen.astype(np.float64)
     if len(z) < 2:
         return float("nan")

@@ -1,4 +1,4 @@
-"""The bins that thresholds make of a column, and in which of them rows lie."""
+"""Bins of columns between thresholds, and the bins of rows."""
 
 from __future__ import annotations
 
@@ -22,29 +22,31 @@ Booleans = NDArray[np.bool_]
 
 
 class Encoded(NamedTuple):
-    """Rows as numbers, with NaN for missing values and for categories that nobody knows; and where the latter are."""
+    """Encoded rows, and a mask of unknown categories. NaN stands for missing values and unknown categories."""
 
     X: Floats
     unseen: Booleans
 
-    def answers(self, table: ThresholdTable) -> NDArray[np.int8]:
-        """The 0/1 columns. A category that nobody knows is in no set, and not missing."""
-        answers = table.binarize(self.X)
-        answers[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
-        return answers
+    def binary_columns(self, table: ThresholdTable) -> NDArray[np.int8]:
+        """Compute the binary columns. An unknown category is in no set, and it is not missing."""
+        binary = table.binarize(self.X)
+        binary[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
+        return binary
 
 
 def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> Encoded:
-    """Rows in the codes of a threshold table, whatever they hold in columns without a condition.
+    """Encode rows by the columns of a threshold table.
+
+    Columns without a condition may hold anything.
 
     Parameters
     ----------
     table : ThresholdTable
     X : array-like or data frame of shape (n_rows, n_features)
     called : str
-        What messages call it.
+        Name of X in messages.
     as_codes : bool
-        Whether categories in an array of numbers are positions in the column's ``categories``, rather than labels.
+        Whether an array of numbers holds categories as positions in the column's ``categories`` instead of labels.
     """
     names = table.feature_names
     shape = np.shape(X) if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
@@ -52,16 +54,16 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
         raise InvalidInputError(f"{called} must be a table of rows and columns, got shape {tuple(shape)}.")
     if _num_samples(X) == 0:
         raise InvalidInputError(f"{called} has no rows, so there is nothing to compare. Give at least one.")
-    nobody_named = names == tuple(f"x{j}" for j in range(len(names)))
-    given = None if nobody_named else column_names(X)
+    unnamed = names == tuple(f"x{j}" for j in range(len(names)))
+    given = None if unnamed else column_names(X)
     check_columns(given, shape[1], names, len(names), table=called, knower="the thresholds are on")
-    asked = np.unique(table.feature).tolist()
-    columns = (table.columns or Columns.numbers(len(names))).for_answers(asked)
+    used = np.unique(table.feature).tolist()
+    columns = (table.columns or Columns.numbers(len(names))).for_prediction(used)
     unseen = np.zeros(tuple(shape), dtype=bool)
     try:
         if as_codes and columns.has_categories and isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-            return _of_codes(columns, X, asked, unseen)
-        for j in asked:
+            return _of_codes(columns, X, used, unseen)
+        for j in used:
             if columns[j].categories is not None:
                 unseen[:, j] = ~known_rows(_alone(columns, j), X)
         return Encoded(columns.encode(_without(X, unseen)), unseen)
@@ -69,15 +71,15 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
         raise InvalidInputError(f"In {called}: {error}") from error
 
 
-def _alone(columns: Columns, asked: int) -> Columns:
-    """The same columns, of which only one is looked at."""
-    others = (c if j == asked else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
+def _alone(columns: Columns, used: int) -> Columns:
+    """Ignore all columns but one."""
+    others = (c if j == used else replace(c, categories=None, ignored=True) for j, c in enumerate(columns))
     return Columns(tuple(others))
 
 
-def _of_codes(columns: Columns, X: NDArray[Any], asked: list[int], unseen: Booleans) -> Encoded:
+def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Booleans) -> Encoded:
     table = np.array(X, dtype=np.float64)
-    for j in asked:
+    for j in used:
         if (categories := columns[j].categories) is not None:
             unseen[:, j] = table[:, j] >= len(categories)
     table[unseen] = np.nan
@@ -85,13 +87,13 @@ def _of_codes(columns: Columns, X: NDArray[Any], asked: list[int], unseen: Boole
 
 
 def _without(X: Any, unseen: Booleans) -> Any:
-    """X with some values replaced by missing ones."""
+    """Replace some values of X by missing values."""
     if not unseen.any():
         return X
     if type(X).__module__.startswith("polars"):
         X = pd.DataFrame({j: pd.Series(X.to_series(j).to_list()) for j in range(X.width)})
     frame = pd.DataFrame(X)
-    parts = [frame.iloc[:, j].where(~gaps) if gaps.any() else frame.iloc[:, j] for j, gaps in enumerate(unseen.T)]
+    parts = [frame.iloc[:, j].where(~mask) if mask.any() else frame.iloc[:, j] for j, mask in enumerate(unseen.T)]
     return pd.concat(parts, axis=1)
 
 
@@ -102,37 +104,41 @@ class ColumnBins(NamedTuple):
     """Names and edges of the bins of a column."""
 
     names: tuple[str, ...]
-    edges: Floats  # of a column of numbers
-    of_category: NDArray[np.intp] | None  # of a column of categories: the bin of each
+    edges: Floats  # for a column of numbers
+    of_category: NDArray[np.intp] | None  # bin of each category; None for a column of numbers
 
     @property
     def missing(self) -> int:
-        """The bin of missing values, the last but one."""
+        """Bin of missing values, the last but one."""
         return len(self.names) - 2
 
     @property
     def unseen(self) -> int:
-        """The bin of categories that nobody knows, the last."""
+        """Bin of unknown categories, the last one."""
         return len(self.names) - 1
 
     def place(self, values: Floats, unseen: Booleans) -> NDArray[np.intp]:
-        """The bin of every row.
+        """Find the bin of every row.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
         unseen : ndarray of bool of shape (n_rows,)
         """
-        gap = np.isnan(values)
+        is_missing = np.isnan(values)
         if self.of_category is None:
             place = np.searchsorted(self.edges, values, side="left")
         else:
-            place = self.of_category[np.where(gap, 0, values).astype(np.intp)]
-        return np.where(unseen, self.unseen, np.where(gap, self.missing, place))
+            place = self.of_category[np.where(is_missing, 0, values).astype(np.intp)]
+        return np.where(unseen, self.unseen, np.where(is_missing, self.missing, place))
 
 
 def bins_of(table: ThresholdTable, j: int) -> ColumnBins:
-    """The bins of a column: intervals between cuts, or categories that no set tells apart; and two for the rest."""
+    """Build the bins of a column.
+
+    They are the intervals between cuts, or the groups of categories that no condition separates. Two more bins hold
+    missing values and unknown categories.
+    """
     name = table.feature_names[j]
     rest = (f"{name} is missing", f"{name}: not seen before")
     categories = None if table.columns is None else table.columns[j].categories

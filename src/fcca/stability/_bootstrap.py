@@ -1,4 +1,4 @@
-"""The same discretizer on samples of its rows."""
+"""Bootstrap: a discretizer fitted on samples of its rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from fcca.classifier import FCCAClassifier
 from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import ConstantFeatureWarning, InvalidInputError, NoCounterfactualError
+from fcca.stability._bootstrap_result import Stability
 from fcca.stability._matching import Matcher
-from fcca.stability._result import Stability
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
 from fcca.utils import is_number, is_whole, progress_bar, type_in_words, whole_number
@@ -27,7 +27,7 @@ from fcca.utils import is_number, is_whole, progress_bar, type_in_words, whole_n
 Floats = NDArray[np.float64]
 
 TOLERANCE = 0.05
-SAMPLES_PER_JOB = 4  # handed out at once, between two looks at the progress
+SAMPLES_PER_JOB = 4  # between two updates of the progress bar
 
 
 def bootstrap(
@@ -42,35 +42,37 @@ def bootstrap(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Stability:
-    """Fit on all rows and on bootstrap samples of them, and find the thresholds again.
+    """Fit on all rows and on bootstrap samples, and match the thresholds.
 
-    A sample has as many rows of every class as there are, drawn with replacement, and each has its own seed: the result does
-    not depend on ``n_jobs``, and more samples leave the first ones as they are. A row that is drawn twice has twice its
-    weight; one that is not drawn has none, so that its values and categories are not there.
+    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed, so the
+    result does not depend on ``n_jobs``, and more samples do not change the first ones. A row that is drawn twice has twice
+    its weight. A row that is not drawn has weight 0, so a sample may lack some values and categories.
 
-    A threshold is said to be found again where the sample has a condition on the same column that says nearly the same: for
-    a cut, another one with at most ``tolerance`` of the training rows between the two; for a set of categories or missing
-    values, the same one, as far as the sample has the categories. Several thresholds may be found again in the same one.
+    A threshold is found again if the sample has a nearly equal condition on the same column. For a cut, that is a cut with
+    at most ``tolerance`` of the training rows between the two. For categories and missing values, it is the same
+    condition, apart from categories that the sample lacks. Several thresholds may match the same condition of a sample.
 
     Parameters
     ----------
     discretizer : FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer or FCCAClassifier
-        Fitted or not; it stays as it is. Usually one with a ``selection``: how often a threshold comes back says little
-        where all are kept. Seeds of its classifier should be fixed, or they are a part of what varies; a frozen classifier
-        is the same in all samples, so that only what is made of it varies.
+        Fitted or not; it is not changed. It should have a ``selection``: if all thresholds are kept, their frequency says
+        little. Fix the seeds of its classifier, or they contribute to the variation. A frozen classifier is the same in
+        all samples, so only the steps after it vary.
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
-        Labels; None where the discretizer asks for none, and then all rows are drawn alike.
+        Labels. None for a discretizer without labels; then all rows are drawn alike.
     n_samples : int, default=100
+        Number of samples.
     sample_weight : array-like of shape (n_rows,), optional
-        A row is drawn as often whatever its weight, and then counts as much as it weighs. Rows of weight 0 are left out.
+        Weights do not change how often a row is drawn, only how much it counts. Rows of weight 0 are left out.
     tolerance : float, default=0.05
-        Share of the training rows.
+        Largest share of the training rows between two nearly equal cuts.
     random_state : int, default=0
+        Seed of the samples.
     n_jobs : int, optional
-        How many samples to fit at a time: None is one, -1 as many as there are cores.
+        Number of samples to fit in parallel. None is 1, -1 is the number of cores.
     verbose : int, default=0
-        Above 0 to show progress.
+        Above 0 shows a progress bar.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def bootstrap(
     Raises
     ------
     NoCounterfactualError
-        Where none of the samples could be fitted. Where some could not, the result says which.
+        If no sample could be fitted. If some could not, they are listed in ``failures`` of the result.
 
     See Also
     --------
@@ -126,7 +128,7 @@ def bootstrap(
     failures = {at: outcome.failure for at, outcome in enumerate(outcomes) if outcome.failure is not None}
     tables = tuple(outcome.table for outcome in outcomes if outcome.table is not None)
     if not tables:
-        raise NoCounterfactualError(f"None of the {n_samples} samples could be fitted. The first: {failures[0]}")
+        raise NoCounterfactualError(f"None of the {n_samples} samples could be fitted. First error: {failures[0]}")
     _warn_once(outcomes)
     found = [match(table) for table in tables]
     return Stability(
@@ -159,7 +161,7 @@ def _thresholds(fitted: Any) -> ThresholdTable:
 
 
 class _Outcome(NamedTuple):
-    """Thresholds of a sample, or why there are none; and what was warned of."""
+    """Thresholds of a sample or the error of its fit, and the warnings."""
 
     table: ThresholdTable | None
     failure: str | None
@@ -188,7 +190,7 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
     table, failure = None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # A sample may well lack all but one value of a column, and then there is no threshold on it.
+        # A column may be constant in a sample. That is no reason to warn.
         warnings.simplefilter("ignore", ConstantFeatureWarning)
         try:
             table = _thresholds(discretizer.fit(X, y, sample_weight=weight * times))
@@ -198,14 +200,14 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
 
 
 def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
-    """Count how often each row is drawn: each class as often as it has rows.
+    """Draw a sample with the class sizes of the rows; count how often each row is drawn.
 
     Parameters
     ----------
     code : ndarray of shape (n_rows,)
         Class of every row.
     seed : tuple of int
-        Of all samples, and the number of this one.
+        Seed of all samples, and the number of this sample.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed[0], spawn_key=(seed[1],)))
     times = np.zeros(len(code), dtype=np.int64)
@@ -216,7 +218,7 @@ def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def _warn_once(outcomes: list[_Outcome]) -> None:
-    """Say once, with the number of samples, what each of them would say for itself."""
+    """Repeat each kind of warning once, with the number of samples that gave it."""
     first: dict[type[Warning], str] = {}
     samples: Counter[type[Warning]] = Counter()
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""Search for the thresholds of one fit among those of another."""
+"""Matching of the thresholds of two fits."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """The values of a column of the training rows, sorted, with the share of rows up to each."""
+    """Sorted training values of a column, with the share of rows up to each."""
 
     values: Floats
-    share: Floats  # one longer: 0 first
+    share: Floats  # one entry more than values: it begins with 0
 
     def rank(self, at: Floats) -> NDArray[np.intp]:
         """Count the rows up to each value."""
@@ -28,20 +28,20 @@ class RankedColumn:
 
 
 class Match(NamedTuple):
-    """Per threshold of the full fit, what another fit has of it."""
+    """Per threshold of the full fit, its match in another fit."""
 
-    same: Booleans  # no training row tells the two apart
-    rows: Floats  # share of the training rows between it and the nearest cut of its column; NaN without one
+    same: Booleans  # no training row separates the two
+    rows: Floats  # share of the training rows between it and the nearest cut of its column; NaN if there is none
     distance: Floats  # the same in the column's units
 
 
 class Matcher:
-    """Finds the thresholds of a full fit again.
+    """Match the thresholds of a full fit with those of other fits.
 
     Parameters
     ----------
     table : ThresholdTable
-        Of the full fit.
+        Thresholds of the full fit.
     X : array-like or data frame of shape (n_rows, n_features)
         The training rows.
     weight : ndarray of shape (n_rows,)
@@ -51,7 +51,7 @@ class Matcher:
         self.table = table
         cut_columns = np.unique(table.feature[table.kind == "cut"]).tolist()
         columns = table.columns or Columns.numbers(len(table.feature_names))
-        encoded = columns.for_answers(cut_columns).encode(X)
+        encoded = columns.for_prediction(cut_columns).encode(X)
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
@@ -60,7 +60,7 @@ class Matcher:
         Parameters
         ----------
         other : ThresholdTable
-            On the same columns; categories that its rows did not have may be lacking.
+            Thresholds on the same columns. It may lack categories.
         """
         n = len(self.table)
         same, rows, distance = np.zeros(n, dtype=bool), np.full(n, np.nan), np.full(n, np.nan)
@@ -80,25 +80,25 @@ class Matcher:
         if self.table.kind[at] == "missing":
             return True
         assert other.columns is not None
-        # A category that the other fit never saw may stand on either side there.
+        # A category that the other fit lacks may be on either side.
         seen = set(other.columns[int(other.feature[its])].categories or ())
         mine, theirs = set(self.table.labels[at] or ()) & seen, set(other.labels[its] or ())
         return theirs in (mine, seen - mine)
 
 
 def _ranked(values: Floats, weight: Floats) -> RankedColumn:
-    """Rows without a weight, or a value, lie between no two cuts."""
-    told = (weight > 0) & ~np.isnan(values)
-    order = np.argsort(values[told], kind="stable")
-    share = np.concatenate([[0.0], np.cumsum(weight[told][order])]) / weight.sum()
-    return RankedColumn(values[told][order], share)
+    """Rank the values. Rows of weight 0 and missing values do not count."""
+    counted = (weight > 0) & ~np.isnan(values)
+    order = np.argsort(values[counted], kind="stable")
+    share = np.concatenate([[0.0], np.cumsum(weight[counted][order])]) / weight.sum()
+    return RankedColumn(values[counted][order], share)
 
 
 def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
-    """For every cut the nearest of some sorted others: with the fewest rows between, and of equals the closest value."""
+    """Find the nearest of other sorted cuts: by the rows between, ties by distance."""
     rank, their_rank = column.rank(mine), column.rank(theirs)
     right = np.searchsorted(theirs, mine)
-    # Shares rise with the cuts, so no cut further off than the two neighbours has fewer rows between.
+    # Shares rise with the cuts, so one of the two neighbours has the fewest rows between.
     sides = np.stack([np.clip(right - 1, 0, None), np.clip(right, None, len(theirs) - 1)])
     rows = np.abs(column.share[their_rank[sides]] - column.share[rank])
     distance = np.abs(theirs[sides] - mine)

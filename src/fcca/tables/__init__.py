@@ -3,9 +3,7 @@
 from fcca.tables._columns import Column, Columns
 from fcca.tables._known_rows import known_rows
 from fcca.tables._metadata import routed_metadata
-from fcca.tables._training_table import TrainingTable, weighted_rows
-from fcca.tables._units import PowerOfTwoScaler
-from fcca.tables._validation import (
+from fcca.tables._table_checks import (
     ROWS_SHOWN,
     called,
     check_column_names,
@@ -15,6 +13,8 @@ from fcca.tables._validation import (
     listed_rows,
     shown_names,
 )
+from fcca.tables._training_table import TrainingTable, weighted_rows
+from fcca.tables._units import PowerOfTwoScaler
 from fcca.tables._weights import check_weights, heaviest_label
 
 __all__ = [

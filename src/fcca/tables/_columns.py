@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fcca.exceptions import InvalidInputError
-from fcca.tables._validation import called, check_values, column_names, float_table, listed_rows, shown_names
+from fcca.tables._table_checks import called, check_values, column_names, float_table, listed_rows, shown_names
 
 Floats = NDArray[np.float64]
 
@@ -30,19 +30,19 @@ class Column:
     Attributes
     ----------
     name : str or None
-        None where nobody named it.
+        None for a column without a name.
     categories : tuple or None
-        Labels by code; None for a column of numbers.
+        Labels by code. None for a column of numbers.
     missing : bool
-        Whether a value may be missing.
+        Whether values may be missing.
     as_category : bool
-        Whether the classifier wants its labels as a pandas categorical rather than as plain objects.
+        Whether the classifier takes labels as a pandas categorical instead of plain objects.
     none_is_missing : bool
-        Whether the classifier knows a missing label as None rather than as NaN.
+        Whether the classifier encodes a missing label as None instead of NaN.
     as_object : bool
-        Whether the classifier was fitted on plain objects, even where all labels are numbers.
+        Whether the classifier was fitted on plain objects, even if all labels are numbers.
     ignored : bool
-        Whether the classifier never looks at it: any value may stand there, and one that is no number is encoded as 0.
+        Whether the classifier ignores the column. Any value is allowed, and values other than numbers are encoded as 0.
     """
 
     name: str | None = None
@@ -58,8 +58,8 @@ class Column:
 class Columns:
     """All columns of a table, in order.
 
-    A table is encoded as float64: numbers as they are, categories as positions in their column's ``categories``, and NaN
-    for a missing value of either.
+    A table is encoded as float64. Numbers stay as they are, and categories become positions in their column's
+    ``categories``. Missing values of both kinds become NaN.
 
     Examples
     --------
@@ -87,15 +87,15 @@ class Columns:
 
     @classmethod
     def numbers(cls, n: int, names: Sequence[str] | None = None, missing: bool = False) -> Columns:
-        """Columns of numbers only."""
+        """Create columns of numbers."""
         return cls(tuple(Column(None if names is None else str(names[j]), missing=missing) for j in range(n)))
 
     @classmethod
     def of_table(cls, X: Any) -> Columns:
         """Find the columns of a raw table.
 
-        Numbers and booleans are numbers; everything else is a category, and so are numbers in a column of pandas' category
-        dtype. Labels are sorted, those of a category dtype stay in its own order.
+        Numbers and booleans are numbers, and all other values are categories. A column of pandas' category dtype holds
+        categories, even if these are numbers. Labels are sorted, except for those of a category dtype, which keep its order.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Columns:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of all columns, x0, x1, … where nobody named them."""
+        """Names of all columns; x0, x1, … for columns without a name."""
         return tuple(f"x{j}" if column.name is None else column.name for j, column in enumerate(self.columns))
 
     @cached_property
@@ -147,15 +147,15 @@ class Columns:
             for column in self.columns
         )
 
-    def for_answers(self, asked: Iterable[int]) -> Columns:
-        """Columns for prediction: values may be missing anywhere, and unused columns may hold anything."""
-        needed = set(asked)
+    def for_prediction(self, used: Iterable[int]) -> Columns:
+        """Columns for prediction: values may be missing, and unused columns may hold anything."""
+        needed = set(used)
         return Columns(
             tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))
         )
 
     def label(self, j: int, code: float) -> Any:
-        """The value behind a code: a category's label, the number itself, or None for a missing value."""
+        """Decode a value: a category's label, the number itself, or None for a missing value."""
         if np.isnan(code):
             return None
         categories = self.columns[j].categories
@@ -168,12 +168,12 @@ class Columns:
         ----------
         X : data frame or array-like of shape (n_rows, n_features)
         labels : ndarray or None
-            What messages call the rows; None for their numbers.
+            Names of the rows in messages. None for their positions.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features)
-            X itself where it is that already.
+            X itself if it is such an array already.
         """
         names = self.names if self.named else shown_names(X)
         table, raw = _split(X)
@@ -200,12 +200,15 @@ class Columns:
         return out
 
     def decode(self, table: Floats) -> Any:
-        """Decode a table for a classifier: a data frame, or an array for columns without names."""
+        """Decode a table into the form that a classifier takes.
+
+        Columns without names become an array, all others a data frame.
+        """
         if not self.named and not self.has_categories:
             return table
         decoded = [self._decoded(column, table[:, j]) for j, column in enumerate(self.columns)]
         if not self.named and not any(isinstance(values, pd.Categorical) for values in decoded):
-            # What was fitted on an array is given one, of texts too.
+            # A classifier fitted on an array gets an array, also of texts.
             texts = any(values.dtype == object for values in decoded)
             return np.stack([np.asarray(values, dtype=object if texts else np.float64) for values in decoded], axis=1)
         if not self.has_categories:
@@ -218,14 +221,14 @@ class Columns:
     def _decoded(column: Column, values: Floats) -> Any:
         if column.categories is None:
             return values
-        gaps = np.isnan(values)
-        codes = np.where(gaps, -1, values).astype(np.intp)
+        is_missing = np.isnan(values)
+        codes = np.where(is_missing, -1, values).astype(np.intp)
         if column.as_category:
             return pd.Categorical.from_codes(codes, categories=_index(column.categories))
         numeric = all(isinstance(label, (Number, np.number)) and not isinstance(label, bool) for label in column.categories)
         if numeric and not column.as_object:
             numbers = np.array(column.categories)
-            return np.where(gaps, np.nan, numbers[codes]) if gaps.any() else numbers[codes]
+            return np.where(is_missing, np.nan, numbers[codes]) if is_missing.any() else numbers[codes]
         labels = np.empty(len(column.categories) + 1, dtype=object)
         for code, label in enumerate(column.categories):
             labels[code] = label
@@ -234,7 +237,7 @@ class Columns:
 
 
 def _index(labels: tuple[Any, ...]) -> pd.Index[Any]:
-    """Labels as a pandas index of unchanged values: 1 beside 2.5 stays whole."""
+    """Build a pandas index of unchanged labels: 1 beside 2.5 stays an integer."""
     index = pd.Index(list(labels), tupleize_cols=False)
     same = all(type(a) is type(_plain(b)) for a, b in zip(index.tolist(), labels, strict=True))
     return index if same else pd.Index(list(labels), dtype=object, tupleize_cols=False)
@@ -249,7 +252,7 @@ def _plain(label: Any) -> Any:
 
 
 class _RawColumn:
-    """One column of a table as it was given: an array or a pandas column."""
+    """One column of the given table, as an array or a pandas column."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -290,7 +293,7 @@ class _RawColumn:
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """The values as numbers; an error names the rows of others."""
+        """Convert the values to numbers, or raise an error with the rows of other values."""
         if self.is_categorical:
             return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
@@ -298,8 +301,8 @@ class _RawColumn:
                 raise _no_numbers(name, self.kind)
             at = np.flatnonzero(self._others)
             raise InvalidInputError(
-                f"X has values that are not numbers: column {name} in {listed_rows(at, rows)}, the first of them "
-                f"{_plain(np.asarray(self.values, dtype=object)[at[0]])!r}. Give numbers there."
+                f"X has values that are not numbers: column {name} in {listed_rows(at, rows)}, first "
+                f"{_plain(np.asarray(self.values, dtype=object)[at[0]])!r}. Give numbers in this column."
             )
         if isinstance(self.values, np.ndarray) and self.values.dtype != object:
             return np.asarray(self.values, dtype=np.float64)
@@ -309,7 +312,7 @@ class _RawColumn:
 
     @cached_property
     def _factorized(self) -> tuple[NDArray[np.intp], list[Any]]:
-        """The values as positions in a list of the distinct ones, -1 where missing."""
+        """Positions of the values in the list of distinct values; -1 for missing values."""
         if self.is_categorical:
             given = self.values.cat if isinstance(self.values, pd.Series) else self.values
             return np.asarray(given.codes, dtype=np.intp), [_plain(label) for label in given.categories.tolist()]
@@ -317,7 +320,7 @@ class _RawColumn:
         return np.asarray(positions), [_plain(label) for label in distinct.tolist()]
 
     def labels(self, name: str) -> tuple[Any, ...]:
-        """The distinct labels, sorted unless they have an order of their own."""
+        """Return the distinct labels, sorted unless a category dtype orders them."""
         if self.is_categorical:
             return tuple(self._factorized[1])
         if self.kind in DATES or self.kind == "complex":
@@ -328,7 +331,7 @@ class _RawColumn:
             raise _no_labels(name) from error
 
     def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """The values as codes of known labels; an error names unknown ones."""
+        """Encode the values by known labels, or raise an error with the unknown ones."""
         try:
             positions, distinct = self._factorized
             code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
@@ -337,22 +340,22 @@ class _RawColumn:
         found: Floats = code[positions]
         at = np.flatnonzero(found < 0)
         if len(at):
-            unseen = list(dict.fromkeys(distinct[position] for position in positions[at].tolist()))
+            unknown = list(dict.fromkeys(distinct[position] for position in positions[at].tolist()))
             raise InvalidInputError(
-                f"X has categories that are not known: column {name} in {listed_rows(at, rows)}: {_listed_labels(unseen)}. "
-                f"Known are {_listed_labels(list(codes))}. Give one of these, or leave out these rows."
+                f"X has unknown categories: column {name} in {listed_rows(at, rows)}: {_listed_labels(unknown)}. "
+                f"Known categories: {_listed_labels(list(codes))}. Give one of these, or leave out these rows."
             )
         return found
 
 
 def _no_numbers(name: str, kind: str) -> InvalidInputError:
     what = "complex numbers" if kind == "complex" else "dates or times"
-    return InvalidInputError(f"X has {what} in column {name}. Turn them into numbers, or leave the column out.")
+    return InvalidInputError(f"X has {what} in column {name}. Convert them to numbers, or leave the column out.")
 
 
 def _no_labels(name: str) -> InvalidInputError:
     return InvalidInputError(
-        f"X has values in column {name} that can be neither numbers nor labels of categories, such as lists. Give texts or "
+        f"X has values in column {name} that are neither numbers nor category labels, such as lists. Give texts or "
         "numbers, or leave the column out."
     )
 
@@ -363,7 +366,7 @@ def _listed_labels(labels: list[Any]) -> str:
 
 
 def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
-    """A table that is all numbers as float64, and any other as its columns."""
+    """Convert a table of numbers to float64, and split any other table into columns."""
     if isinstance(X, pd.DataFrame):
         if all(_plain_numbers(dtype) for dtype in X.dtypes):
             return float_table(X), []
@@ -384,18 +387,18 @@ def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
 
 
 def _plain_numbers(dtype: Any) -> bool:
-    """Return True for number types that scikit-learn makes a dense table of."""
+    """Return True for number types that scikit-learn converts to a dense table."""
     numbers = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.SparseDtype)
     return numbers and not pd.api.types.is_complex_dtype(dtype)
 
 
 def _column_of(values: pd.Series[Any]) -> Any:
-    """A pandas column, as an array of objects where it is one already."""
+    """Return a pandas column, or its array if the dtype is object."""
     return values.to_numpy() if values.dtype == object else values
 
 
 def _polars_column(values: Any) -> Any:
-    """A polars column for pandas; null and NaN both become missing."""
+    """Convert a polars column for pandas; null and NaN both become missing."""
     kind = type(values.dtype).__name__
     if values.dtype.is_numeric() or kind == "Boolean":
         import polars as pl

@@ -1,4 +1,4 @@
-"""Rows that a black box can answer."""
+"""Rows that a black box can predict."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fcca.tables._columns import Columns
 def known_rows(columns: Columns | None, X: Any) -> NDArray[np.bool_]:
     """Mask of the rows without unknown categories and unexpected missing values."""
     frame = _as_frame(X)
-    gaps = frame.isna().to_numpy(dtype=np.bool_)
+    is_missing = frame.isna().to_numpy(dtype=np.bool_)
     if columns is None:
-        return np.logical_not(gaps.any(axis=1))
+        return np.logical_not(is_missing.any(axis=1))
     may_miss = [column.missing or column.ignored for column in columns]
-    known: NDArray[np.bool_] = ~(gaps & ~np.array(may_miss)).any(axis=1)
+    known: NDArray[np.bool_] = ~(is_missing & ~np.array(may_miss)).any(axis=1)
     for j, column in enumerate(columns):
         if column.categories is not None:
-            known &= gaps[:, j] | frame.iloc[:, j].isin(list(column.categories)).to_numpy(dtype=np.bool_)
+            known &= is_missing[:, j] | frame.iloc[:, j].isin(list(column.categories)).to_numpy(dtype=np.bool_)
     return known
 
 

@@ -12,14 +12,14 @@ from sklearn.utils.validation import _check_method_params
 
 
 def routed_metadata(owner: Any, part: str, metadata: Mapping[str, Any], X: Any, sample_weight: Any) -> dict[str, Any]:
-    """Return the arguments that a part of an estimator requested, without the rows of weight 0.
+    """Return the metadata that a part requested, without rows of weight 0.
 
     Parameters
     ----------
     owner : estimator
-        A router.
+        Estimator that routes metadata.
     part : str
-        Its name in ``get_metadata_routing``.
+        Name of the part in ``get_metadata_routing``.
     metadata : mapping of str to object
         Arguments of ``owner.fit`` besides X, y and sample_weight.
     X : array-like or data frame of shape (n_rows, n_features)

@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 class TrainingTable(NamedTuple):
-    """The rows that a classifier was fitted on, those of weight 0 left out."""
+    """The rows that a classifier was fitted on, without rows of weight 0."""
 
     X: Any
     y: NDArray[Any]
     sample_weight: Floats | None
-    rows: NDArray[np.int64]  # which rows of the table that fit was given
+    rows: NDArray[np.int64]  # positions in the table given to fit
 
 
 def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:

@@ -13,12 +13,12 @@ LARGEST_EXPONENT = 90
 
 
 class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply columns by powers of two, so that the middle half has a range near 1.
+    """Multiply columns by powers of two, so that the middle half spans about 1.
 
-    scikit-learn's trees take values closer than 1e-7 for equal, its scalers ranges below 1e-15 for constant. Multiplying
-    by a power of two is exact, so a classifier behind this scaler sees the same numbers whatever the unit. The middle half
-    of the distinct values, rather than all of them, so that one huge value does not push all others together. Missing
-    values stay missing.
+    scikit-learn's trees treat values closer than 1e-7 as equal, and its scalers treat ranges below 1e-15 as constant.
+    Multiplying by a power of two is exact, so a classifier behind this scaler gets the same numbers in any unit. The
+    scale is the range of the middle half of the distinct values: one huge value does not push all others together.
+    Missing values stay missing.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Find the factors."""
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         with np.errstate(over="ignore"):
-            # These leave missing values out.
+            # These functions skip missing values.
             width = np.minimum(np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0), np.finfo(np.float64).max)
         middle = np.array([_middle_half(column) for column in X.T])
         exponent = np.frexp(np.where(width > 0, middle, 1.0))[1]
-        # A factor beyond these would overflow, or make the largest values too large for 32-bit floats.
+        # A larger or smaller factor would overflow, or make the largest values too large for float32.
         least = np.frexp(np.where(width > 0, width, 1.0))[1] - LARGEST_EXPONENT
         self.scale_ = np.ldexp(1.0, -np.clip(np.maximum(exponent, least), -1000, 1000))
         return self
@@ -54,7 +54,7 @@ class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _middle_half(column: NDArray[np.float64]) -> float:
-    """The range of the middle half of the distinct values, 1 for a single value."""
+    """Return the range of the middle half of the distinct values; 1 for a single value."""
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return 1.0

@@ -1,4 +1,4 @@
-"""Weights of rows: weight 2 is the same as the row twice, weight 0 as leaving it out."""
+"""Row weights: a row of weight 2 counts twice, a row of weight 0 is left out."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int, *, may_all_be_0:
 
 
 def heaviest_label(y: NDArray[np.generic], weight: NDArray[np.float64] | None = None) -> Any:
-    """The label of the most rows, or of the largest weight; of equals the first."""
+    """Return the label with the largest total weight; of ties the first."""
     labels, code = np.unique(y, return_inverse=True)
     return labels.tolist()[int(np.bincount(code.ravel(), weights=weight).argmax())]

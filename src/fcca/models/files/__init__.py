@@ -1,6 +1,6 @@
-"""Fitted classifiers from files, loaded by the libraries that wrote them."""
+"""Fitted classifiers from files, loaded by their libraries."""
 
-from fcca.models.files._damage import damage_as_invalid_input as damage_as_invalid_input
+from fcca.models.files._load_errors import damage_as_invalid_input as damage_as_invalid_input
 from fcca.models.files._load_model import check_not_pickled as check_not_pickled, file_content as file_content, load_model
 from fcca.models.files._sklearn_objects import objects_in as objects_in
 from fcca.models.files._skops import (

@@ -1,4 +1,4 @@
-"""Classifiers from files, by the format of the content; code in a file never runs."""
+"""Classifiers from files. The content tells the format, and code in a file never runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from fcca.exceptions import InvalidInputError
 from fcca.models._native import as_classifier
-from fcca.models.files._damage import damage_as_invalid_input
+from fcca.models.files._load_errors import damage_as_invalid_input
 from fcca.models.files._model_checks import check_usable
 from fcca.models.files._skops import ZIP, library_for, load_skops
 from fcca.models.files._trial_load import try_in_child
@@ -22,7 +22,7 @@ from fcca.utils import as_path, regular_content, without_repetition
 FORMATS = "skops (.skops) for scikit-learn and all others, XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json)"
 
 PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
-# The first bytes of gzip, bzip2, xz, lz4 and zlib; joblib compresses pickles by each of them.
+# First bytes of gzip, bzip2, xz, lz4 and zlib. joblib compresses pickles with any of them.
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x04\x22\x4d\x18", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 LARGEST_FILE = 4 * 2**30  # bytes
 CATBOOST_BINARY, LIGHTGBM_TEXT = b"CBM1", b"tree\n"
@@ -34,7 +34,7 @@ Load = Callable[[Path, bytes], Any]
 def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     """Load a fitted classifier from a file.
 
-    The library that wrote the file loads it. These libraries crash or hang on some damaged files, so the file is first
+    The library of the format loads the file. These libraries crash or hang on some damaged files. So the file is first
     loaded in a child process, which reads the model and predicts some rows.
 
     Parameters
@@ -42,23 +42,23 @@ def load_model(path: str | Path, *, trusted: bool = False) -> Any:
     path : str or Path
         A file of skops, XGBoost, LightGBM or CatBoost, of at most 4 GiB. The content tells the format, not the name.
     trusted : bool, default=False
-        Whether to skip the child process, which takes some seconds. For files that you wrote yourself: a damaged one may
-        end the process. Types in a skops file are checked in any case.
+        Whether to skip the child process, which takes some seconds. Use it only for files that you wrote: a damaged file
+        may end the process. Types in a skops file are always checked.
 
     Returns
     -------
     classifier
-        With ``predict``, ``predict_proba`` and ``classes_``; :func:`fcca.read_model` reads it. It is fitted already:
-        put a scikit-learn one into a FrozenEstimator where it is not to be fitted again.
+        A fitted classifier with ``predict``, ``predict_proba`` and ``classes_``, for :func:`fcca.read_model`. Put a
+        classifier of scikit-learn into a FrozenEstimator to keep it from being fitted again.
 
     Raises
     ------
     InvalidInputError
-        For a file that is missing, empty, too large, compressed, damaged or of no known format, for a directory, device or
-        pipe, for a file that holds something else than a classifier, for a pickle, for a skops file with types that are
-        not known to be harmless, and for a file that crashes the child process or exceeds its limits of time and memory.
+        For a file that is missing, empty, too large, compressed, damaged or of an unknown format; for a directory, device
+        or pipe; for a file without a classifier; for a pickle; for a skops file with untrusted types; and for a file that
+        crashes the child process or exceeds its limits of time and memory.
     UnsupportedModelError
-        For a booster that is not a classifier, or where the library that the file needs is not installed.
+        For a booster that is not a classifier, or if the library of the file is not installed.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _load_untrusted(path: Path, content: bytes) -> Any:
 
 
 def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
-    """Load a classifier, read it and let it predict."""
+    """Load a classifier, read it, and predict some rows."""
     with damage_as_invalid_input(path, what):
         found = load(path, content)
         classifier = as_classifier(found) if hasattr(found, "predict") else found
@@ -96,53 +96,53 @@ def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
         if not is_classifier(classifier):
             raise InvalidInputError(f"{path} holds a {kind}, not a classifier. Save the fitted classifier.")
         if not hasattr(classifier, "classes_"):
-            raise InvalidInputError(f"{path} holds a {kind} that is not fitted. Fit it before you save it: model.fit(X, y).")
+            raise InvalidInputError(f"{path} holds a {kind} that is not fitted. Fit it before saving: model.fit(X, y).")
         check_usable(classifier)
     return classifier
 
 
 def file_content(path: Path, formats: str = FORMATS) -> bytes:
-    """Read a regular file of limited size, or raise an error that says why not.
+    """Read a regular file of limited size, or raise an error with the reason.
 
     Parameters
     ----------
     path : Path
     formats : str
-        The formats that can be loaded, for messages.
+        Supported formats, for messages.
     """
     try:
         content = regular_content(path, LARGEST_FILE)
     except FileNotFoundError as error:
-        raise InvalidInputError(f"There is no file {path}. Formats that can be loaded: {formats}.") from error
+        raise InvalidInputError(f"There is no file {path}. Supported formats: {formats}.") from error
     except InvalidInputError as error:
-        raise InvalidInputError(f"{error} Formats that can be loaded: {formats}.") from error
-    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        raise InvalidInputError(f"{error} Supported formats: {formats}.") from error
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
         reason = getattr(error, "strerror", None) or error
         raise InvalidInputError(f"{str(path)!r} cannot be read: {reason}.") from error
     if not content:
-        raise InvalidInputError(f"{path} is empty. Formats that can be loaded: {formats}.")
+        raise InvalidInputError(f"{path} is empty. Supported formats: {formats}.")
     return content
 
 
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
-    """Raise an error for pickles, which are code, and for compressed files, which may hold one.
+    """Raise an error for pickles, which run code, and for compressed files, which may hold one.
 
     Parameters
     ----------
     path : Path
     content : bytes
     instead : str
-        A call that saves the same without code.
+        A call that saves the object without code.
     """
-    advice = f"Where you trust it, load it yourself and save it without code: {instead}."
-    # Protocols 2 and later begin with the opcode PROTO.
+    advice = f"If you trust it, load it yourself and save it without code: {instead}."
+    # Pickles of protocol 2 and later begin with the opcode PROTO.
     is_pickle = content[0] == 0x80 and content[1:2] <= b"\x08" and content.endswith(b".")
     if is_pickle or path.suffix.lower() in PICKLE_SUFFIXES:
-        raise InvalidInputError(f"{path} is a pickle, and loading one runs whatever code is in it. {advice}")
+        raise InvalidInputError(f"{path} is a pickle. Loading a pickle runs the code in it. {advice}")
     if content.startswith(COMPRESSED):
         raise InvalidInputError(
-            f"{path} is compressed. Unpack it first, for example with gunzip. Where a pickle is in it, as joblib writes "
-            f"them, loading it would run whatever code is in it. {advice}"
+            f"{path} is compressed. Unpack it first, for example with gunzip. It may hold a pickle, as written by joblib. "
+            f"Loading a pickle runs the code in it. {advice}"
         )
 
 
@@ -150,7 +150,7 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
 
 
 def _format(path: Path, content: bytes) -> tuple[str, Load]:
-    """The name of a file's format, and the function that loads it."""
+    """Find the name of a file's format, and the function that loads it."""
     check_not_pickled(path, content, "skops.io.dump(joblib.load(file), 'model.skops')")
     if content.startswith(ZIP):
         return "a skops file", load_skops
@@ -162,18 +162,16 @@ def _format(path: Path, content: bytes) -> tuple[str, Load]:
         return "an XGBoost model", _load_xgboost  # UBJSON: a type follows the brace
     if content.lstrip()[:1] == b"{":
         return _json_format(path, content)
-    raise InvalidInputError(
-        f"{path} is of no known format: it begins with {content[:16]!r}. Formats that can be loaded: {FORMATS}."
-    )
+    raise InvalidInputError(f"{path} has an unknown format: it begins with {content[:16]!r}. Supported formats: {FORMATS}.")
 
 
 def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
-    """The same for a JSON file, of XGBoost or CatBoost."""
+    """Find the format of a JSON file: XGBoost or CatBoost."""
     try:
         document = json.loads(content.decode(), object_pairs_hook=without_repetition)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise InvalidInputError(
-            f"{path} begins like JSON and is damaged: {error}. It may have been cut off on the way; save it again."
+            f"{path} begins like JSON, but it is damaged: {error}. It may be truncated. Save it again."
         ) from error
     if "learner" in document:
         return "an XGBoost model", _load_xgboost
@@ -181,20 +179,20 @@ def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
         return "a CatBoost model", _load_catboost_json
     keys = ", ".join(repr(key) for key in list(document)[:5]) or "nothing"
     raise InvalidInputError(
-        f"{path} is JSON, but neither XGBoost's nor CatBoost's: it has {keys}. Formats that can be loaded: {FORMATS}."
+        f"{path} is JSON, but neither of XGBoost nor of CatBoost: it has {keys}. Supported formats: {FORMATS}."
     )
 
 
 def _load_xgboost(path: Path, content: bytes) -> Any:
     booster = library_for(path, "xgboost").Booster()
-    booster.load_model(bytearray(content))  # from memory, so that the content and not the suffix tells the format
+    booster.load_model(bytearray(content))  # from memory, so that the content tells the format, not the suffix
     return booster
 
 
 def _load_lightgbm(path: Path, content: bytes) -> Any:
     text = content.decode().replace("\r\n", "\n")
     parameters = text.partition("\nparameters:\n")[2].partition("\nend of parameters")[0]
-    # LightGBM reads beyond the end of other lines; whether it crashes then is a matter of chance.
+    # LightGBM reads beyond the end of other lines, and may or may not crash.
     if not all(LIGHTGBM_PARAMETER.fullmatch(line) for line in parameters.split("\n") if line):
         raise ValueError("its parameters are damaged")
     return library_for(path, "lightgbm").Booster(model_str=text)
@@ -208,7 +206,7 @@ def _load_catboost(path: Path, content: bytes) -> Any:
 
 def _load_catboost_json(path: Path, content: bytes) -> Any:
     model = library_for(path, "catboost").CatBoost()
-    with TemporaryDirectory() as folder:  # CatBoost does not take it from memory, and the file may have changed
+    with TemporaryDirectory() as folder:  # CatBoost cannot load JSON from memory, and the original file may have changed
         copy = Path(folder) / "model.json"
         copy.write_bytes(content)
         model.load_model(str(copy), format="json")

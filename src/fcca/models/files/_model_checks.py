@@ -1,4 +1,4 @@
-"""Checks of a loaded classifier, whose numbers compiled loops follow without checks."""
+"""Checks of a loaded classifier. Compiled loops use its numbers without checks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fcca.models._registry import read_model
 Floats = NDArray[np.float64]
 
 TRIAL_ROWS, TRIAL_VALUES = 16, 2**20
-LARGEST_VALUE = 1e30  # scikit-learn takes no more than float32 can hold
+LARGEST_VALUE = 1e30  # scikit-learn takes values within float32
 
 
 def check_usable(classifier: Any) -> None:
-    """Read a classifier and predict some rows, so that damage shows.
+    """Read a classifier and predict some rows, to detect damage.
 
-    An unsupported classifier passes: whoever uses it has to read it, and gets the error then.
+    An unsupported classifier passes. The error comes when it is used.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -36,7 +36,7 @@ def check_usable(classifier: Any) -> None:
         model.probabilities(model.scores(rows))
         if model.columns is None or not model.columns.has_categories:
             classifier.predict(rows)
-        elif not any(isinstance(column, OpenColumn) for column in model.columns):  # else the labels are in a table only
+        elif not any(isinstance(column, OpenColumn) for column in model.columns):  # labels of open columns are unknown here
             classifier.predict(model.columns.decode(rows))
 
 
@@ -51,11 +51,11 @@ def check_trees(model: TreeEnsemble) -> None:
     children = np.concatenate([model.left[inner], model.right[inner]])
     if np.any((children < 0) | (children >= n_nodes)):
         raise ValueError("a tree has a child outside of its nodes")
-    # No node has two parents and no root has one, so no path comes back to a node.
+    # No node has two parents and no root has one, so no path is a cycle.
     if np.bincount(np.concatenate([model.roots, children]), minlength=n_nodes).max(initial=0) > 1:
         raise ValueError("the nodes of a tree do not form a tree")
     if np.any(model.feature >= model.n_features):
-        raise ValueError(f"a tree splits by a column beyond the {model.n_features} columns")
+        raise ValueError(f"a tree splits by a column outside of the {model.n_features} columns")
     by_number = inner.copy()
     by_number[list(model.categories)] = False
     if np.isnan(model.threshold[by_number]).any():
@@ -67,7 +67,7 @@ def check_trees(model: TreeEnsemble) -> None:
 
 
 def _trial_rows(model: Model) -> Floats:
-    """Rows of zeros, thresholds, category codes and, where allowed, missing values."""
+    """Build rows of zeros, thresholds, category codes and, if allowed, missing values."""
     rows = np.zeros((2, model.n_features))
     cuts = np.empty(0)
     if isinstance(model, TreeEnsemble):

@@ -1,4 +1,4 @@
-"""Checks of scikit-learn's objects from a file, whose numbers compiled loops trust."""
+"""Checks of scikit-learn objects from a file. Compiled loops use their numbers without checks."""
 
 from __future__ import annotations
 
@@ -15,38 +15,36 @@ WORDS_PER_BITSET = 8
 
 
 def check_sklearn_objects(model: Any, path: Path) -> None:
-    """Check all trees and ensembles of scikit-learn anywhere inside a model.
+    """Check all trees and ensembles of scikit-learn inside a model.
 
     Parameters
     ----------
     model : object
     path : Path
-        The file that it comes from, for messages.
+        File of the model, for messages.
     """
     found = [
         (item, type(item).__name__, n_features)
         for item, n_features in _with_columns(model)
         if type(item).__module__.startswith("sklearn.")
     ]
-    for item, name, n_features in found:  # before the ensembles, whose checks use them
+    for item, name, n_features in found:  # before the ensembles, whose checks use the trees
         if name in TREES and not TREES[name](item, n_features):
             raise InvalidInputError(
-                f"{path} holds a tree with a node that points to none of its nodes or columns. It is damaged; save it again."
+                f"{path} is damaged: it holds a tree whose nodes refer to a missing node or column. Save it again."
             )
     for item, name, _ in found:
         if name in ENSEMBLES and hasattr(item, ENSEMBLES[name][0]) and not ENSEMBLES[name][1](item):
-            raise InvalidInputError(
-                f"{path} holds a {name} whose parts do not fit each other. It is damaged; save it again."
-            )
+            raise InvalidInputError(f"{path} is damaged: it holds a {name} with inconsistent parts. Save it again.")
 
 
 def objects_in(model: Any) -> Iterator[Any]:
-    """All objects anywhere inside a model, itself first; containers, numbers and texts left out."""
+    """Iterate over all objects inside a model, itself first, without containers, numbers and texts."""
     return (item for item, _ in _with_columns(model))
 
 
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
-    """All objects inside a model, each with the number of columns of the estimator around it."""
+    """Iterate over all objects inside a model, with the number of columns of their estimator."""
     seen: set[int] = set()
     pending: list[tuple[Any, int]] = [(model, 0)]
     while pending:
@@ -67,7 +65,7 @@ def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
             yield item, n_features
             n_features = int(vars(item).get("n_features_in_", n_features))
             inside = vars(item).values()
-        elif type(item).__name__ == "Tree":  # compiled, without attributes of its own
+        elif type(item).__name__ == "Tree":  # a compiled class without a __dict__
             yield item, n_features
         pending += [(value, n_features) for value in inside]
 
@@ -76,10 +74,10 @@ def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _is_tree(tree: Any, n_features: int) -> bool:
-    if tree.node_count > tree.capacity:  # its arrays end before
+    if tree.node_count > tree.capacity:  # the arrays are too short
         return False
     left, right = tree.children_left, tree.children_right
-    sound = len(tree.value) == len(left) and _is_sound(left, right, tree.feature, left != -1, tree.n_features)
+    sound = len(tree.value) == len(left) and _has_valid_nodes(left, right, tree.feature, left != -1, tree.n_features)
     return sound and bool(tree.n_features == n_features)
 
 
@@ -87,11 +85,11 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
     nodes = tree.nodes
     inner = ~nodes["is_leaf"].astype(bool)
     by_category = nodes["bitset_idx"][inner & nodes["is_categorical"].astype(bool)]
-    sound = _is_sound(nodes["left"], nodes["right"], nodes["feature_idx"], inner, n_features)
+    sound = _has_valid_nodes(nodes["left"], nodes["right"], nodes["feature_idx"], inner, n_features)
     return sound and bool(np.all(by_category < len(tree.raw_left_cat_bitsets)))
 
 
-def _is_sound(
+def _has_valid_nodes(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
     """Check that children come after their parents, inside the tree, and that columns exist."""
@@ -123,7 +121,7 @@ def _is_boosting(part: Any) -> bool:
     if isinstance(part.init_, str):
         return part.init_ == "zero" and part.n_trees_per_iteration_ == n_outputs
     if type(part.init_).__name__ != "DummyClassifier":
-        return True  # it cannot be read, so it never predicts
+        return True  # unsupported, so it never predicts
     start = part._raw_predict_init(np.zeros((1, part.n_features_in_), dtype=np.float32))
     return bool(start.shape == (1, n_outputs) and start.dtype == np.float64)
 
@@ -147,7 +145,7 @@ def _is_histogram_boosting(part: Any) -> bool:
 def _is_support_vector_machine(part: Any) -> bool:
     """Check the sizes that libsvm trusts."""
     vectors, n_classes = part.support_vectors_, len(part.classes_)
-    if not isinstance(vectors, np.ndarray):  # sparse: it cannot be read
+    if not isinstance(vectors, np.ndarray):  # sparse vectors are not supported
         return False
     n_pairs = n_classes * (n_classes - 1) // 2
     counts = np.asarray(part._n_support)
@@ -165,7 +163,7 @@ def _is_support_vector_machine(part: Any) -> bool:
 
 
 TREES: dict[str, Callable[[Any, int], bool]] = {"Tree": _is_tree, "TreePredictor": _is_histogram_tree}
-# With the attribute that a fitted one has.
+# Class names, each with an attribute of fitted estimators and a check.
 ENSEMBLES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "ExtraTreesClassifier": ("estimators_", _is_forest),
     "GradientBoostingClassifier": ("estimators_", _is_boosting),

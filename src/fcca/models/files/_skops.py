@@ -1,4 +1,4 @@
-"""skops files: audited before any object is made, and checked before any is used."""
+"""skops files: audited before objects are created, and checked before they are used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models._native import NativeClassifier
-from fcca.models.files._damage import damage_as_invalid_input
+from fcca.models.files._load_errors import damage_as_invalid_input
 from fcca.models.files._model_checks import check_usable
 from fcca.models.files._sklearn_objects import check_sklearn_objects, objects_in
 from fcca.models.files._skops_constructors import check_constructors
@@ -25,8 +25,8 @@ from fcca.tables import Column, Columns, PowerOfTwoScaler
 
 ZIP = b"PK\x03\x04"
 
-# Types that skops itself does not trust and that readable models are made of. scikit-learn's trees are among them because
-# their nodes are used unchecked: they are checked here. skops lists the function in a partial under its own name.
+# Types of supported models that skops does not trust. skops distrusts scikit-learn's trees because their nodes are used
+# unchecked: they are checked here. skops lists the function in a partial under the function's name.
 TRUSTED_TYPES = frozenset(
     {
         *(f"{kind.__module__}.{kind.__qualname__}" for kind in (Column, Columns, PowerOfTwoScaler, TableCoder)),
@@ -64,7 +64,7 @@ BOOSTERS = frozenset(
 )
 
 MOST_GROWTH, MOST_BYTES = 100, 2**30
-MOST_OF_SCHEMA = 2**26  # JSON takes up to twenty times its size in memory; a boosting of a thousand trees has 21 MB
+MOST_OF_SCHEMA = 2**26  # JSON takes up to 20 times its size in memory; a boosting of 1,000 trees has a schema of 21 MB
 
 
 def library_for(path: Path, name: str) -> ModuleType:
@@ -95,7 +95,7 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
         For messages.
     content : bytes
     trusted : collection of str
-        Types that the file may hold, beside those that skops itself trusts.
+        Types that the file may hold, in addition to those that skops trusts.
     """
     what = "a skops file"
     skops = skops_library(path)
@@ -105,8 +105,8 @@ def load_skops(path: Path, content: bytes, trusted: Collection[str] = TRUSTED_TY
     refused = sorted(set(unknown).difference(trusted))
     if refused:
         raise InvalidInputError(
-            f"{path} holds types that are not known to be harmless: {', '.join(refused)}. Where you trust it, load it "
-            "yourself with skops.io.load(file, trusted=[…]) and pass on the classifier itself."
+            f"{path} holds types that are not known to be harmless: {', '.join(refused)}. If you trust it, load it yourself "
+            "with skops.io.load(file, trusted=[…]) and pass the classifier."
         )
     with damage_as_invalid_input(path, what):
         try:
@@ -130,16 +130,16 @@ def check_archive(content: bytes) -> None:
         schema_size = archive.getinfo("schema.json").file_size
         if schema_size > MOST_OF_SCHEMA:
             raise ValueError(
-                f"its schema.json has {schema_size:,} bytes, more than the {MOST_OF_SCHEMA:,} that are read; where you "
-                "trust it, load it yourself with skops.io.load and pass on the classifier"
+                f"its schema.json has {schema_size:,} bytes, more than the limit of {MOST_OF_SCHEMA:,}. If you trust it, "
+                "load it yourself with skops.io.load and pass the classifier"
             )
         check_constructors(json.loads(archive.read("schema.json")))
 
 
 def _check_boosters(found: Any) -> None:
-    """Check the fitted classifiers of the boosting libraries anywhere inside an object."""
+    """Check the fitted classifiers of the boosting libraries inside an object."""
     for part in objects_in(found):
         names = {f"{base.__module__}.{base.__qualname__}" for base in type(part).__mro__}
         if isinstance(part, NativeClassifier) or not names.isdisjoint(BOOSTERS):
-            with suppress(NotFittedError):  # a parameter
+            with suppress(NotFittedError):  # an unfitted parameter of another estimator
                 check_usable(part)

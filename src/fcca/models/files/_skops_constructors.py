@@ -1,8 +1,8 @@
-"""The loaders by which a skops file makes its objects, checked before it makes any.
+"""Check of the loaders in a skops file, before any object is created.
 
-skops asks whether a type is trusted, not how it is made: most of its loaders would call any trusted type with arguments from
-the file. A booster that is made as a list would so read a file of somebody else's choice. Here every loader that calls
-something is held to the types that it is for.
+skops checks whether a type is trusted, not which loader creates it. Most loaders would call any trusted type with arguments
+from the file. A booster created by the loader for lists would then read any file that the author names. Here every loader
+may create only the types that it is for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-#: Loaders that call a type with arguments from the file, and the types that they are for; with a dot at the end, modules.
+#: Loaders that call a type with arguments from the file, and the types they may create. A dot at the end marks a module.
 CALLED = {
     "ConstructorFromReduceNode": ("builtins.frozenset", "fcca.thresholds.ThresholdTable"),
     "DefaultDictNode": ("collections.defaultdict",),
@@ -25,44 +25,44 @@ CALLED = {
     "TreeNode": ("sklearn.tree._tree.Tree",),
     "TupleNode": ("builtins.tuple", "fcca.counterfactuals._result.Moves"),
 }
-#: Loaders that call nothing, or nothing that the file names.
+#: Loaders that call no type from the file.
 OTHERS = frozenset(
     {
         *("BytearrayNode", "BytesNode", "DTypeNode", "FunctionNode", "JsonNode", "MaskedArrayNode", "ObjectNode"),
         *("SliceNode", "SparseMatrixNode", "TypeNode"),
     }
 )
-#: Types of the keys of a dictionary.
+#: Allowed types of dictionary keys.
 KEYS = ("builtins.str", "builtins.int", "builtins.float", "builtins.bool", "numpy.")
-#: Types that check their arguments when they are called, and so have to be called.
+#: Types that must be created by a call, because the call checks their arguments.
 ALWAYS_CALLED = frozenset({"fcca.thresholds.ThresholdTable"})
 
 
 def check_constructors(schema: Any) -> None:
-    """Raise a ValueError for an object that is made otherwise than skops makes it.
+    """Raise a ValueError for an object with the wrong loader.
 
     Parameters
     ----------
     schema : object
-        The document in a skops file.
+        The JSON document in a skops file.
     """
     for state in _objects_in(schema):
         if "__loader__" not in state:
             continue
         loader, made = state["__loader__"], _name(state)
-        if type(state.get("__id__", 0)) is not int:  # 1.0 and true would be the same number as 1
-            raise ValueError("it numbers an object by something else than a whole number")
+        if type(state.get("__id__", 0)) is not int:  # 1.0 and true would equal 1
+            raise ValueError("it has an object whose __id__ is not a whole number")
         if loader in CALLED:
             if not _is_among(made, CALLED[loader]):
-                raise ValueError(f"it would make a {made} by {loader}, which is not for that")
+                raise ValueError(f"it would create a {made} by {loader}, which is not allowed")
         elif not isinstance(loader, str) or loader not in OTHERS or made in ALWAYS_CALLED:
-            raise ValueError(f"it would make a {made} by {loader if isinstance(loader, str) else 'something else'}")
+            raise ValueError(f"it would create a {made} by {loader if isinstance(loader, str) else 'an unknown loader'}")
         if loader == "DictNode":
             _check_keys(state)
 
 
 def _objects_in(schema: Any) -> Iterator[dict[str, Any]]:
-    """All JSON objects anywhere in a document."""
+    """Iterate over all JSON objects in a document."""
     pending = [schema]
     while pending:
         value = pending.pop()

@@ -17,7 +17,7 @@ from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
 
 try:
     import resource
-except ImportError:  # Windows has no limits of this kind: the timeout alone holds there
+except ImportError:  # Windows has no such limits, only the timeout applies
     resource = None  # type: ignore[assignment]
 
 LEAST_SECONDS, SECONDS_PER_MEGABYTE = 60.0, 10.0
@@ -26,8 +26,8 @@ LEAST_MEMORY, MEMORY_PER_BYTE = 4 * 2**30, 64
 EXIT_REFUSED, EXIT_NO_MEMORY = 10, 11
 ERRORS: dict[str, type[FCCAError]] = {error.__name__: error for error in (InvalidInputError, UnsupportedModelError)}
 
-# Every thread reserves memory addresses, which are limited. Freed and fresh memory is filled with a pattern, so that a
-# library that reads beyond its arrays finds no plausible numbers there.
+# Every thread reserves memory addresses, which are limited. New and freed memory is filled with a pattern, so that a
+# library that reads beyond its arrays finds no plausible numbers.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "MALLOC_PERTURB_": "165"}
 
 CHILD = """
@@ -41,25 +41,25 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Load a file in a child process first, within limits of memory and time.
+    """Load a file in a child process, within limits of memory and time.
 
     Parameters
     ----------
     load : callable
-        A function of a module, which takes the path and the content. The child imports and calls it.
+        A module-level function of the path and the content. The child imports and calls it.
     path : Path
-        For messages. The child gets the content, because the file may change meanwhile.
+        For messages. The child gets the content, because the file may change.
     content : bytes
     what : str
-        The format, for messages, such as "an XGBoost model".
+        Format of the file for messages, such as "an XGBoost model".
 
     Raises
     ------
     InvalidInputError, UnsupportedModelError
-        As ``load`` does in the child; an InvalidInputError also where the child crashes, runs out of time, or needs more
-        memory than any file of this size should.
+        The errors of ``load`` in the child. An InvalidInputError also if the child crashes, exceeds the time limit, or needs
+        too much memory for the size of the file.
     MemoryError
-        Where this process has less memory than the child would need.
+        If this process has less memory than the child needs.
     """
     seconds = LEAST_SECONDS + SECONDS_PER_MEGABYTE * len(content) / 2**20
     memory = LEAST_MEMORY + MEMORY_PER_BYTE * len(content)
@@ -81,9 +81,9 @@ def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
 
 
 def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Call :func:`child` in another Python."""
+    """Call :func:`child` in a new Python process."""
     return subprocess.run(
-        # -I: nothing is imported from the working directory unless this process does so, too.
+        # -I: no import from the working directory, unless this process does so.
         [sys.executable, "-I", "-c", CHILD, json.dumps(sys.path), *arguments],
         input=content,
         stdout=subprocess.PIPE,
@@ -96,9 +96,9 @@ def _run(arguments: list[str], content: bytes, seconds: float) -> subprocess.Com
 
 def _failed(path: Path, what: str, how: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{path} looks like {what} and cannot be loaded: the child process that tried it {how}. The file is probably "
-        "damaged; save it again. If you trust it, load it without a trial: trusted=True in Python, --trust-model-file on "
-        "the command line."
+        f"{path} looks like {what}, but it cannot be loaded: the child process that tried it {how}. The file is probably "
+        "damaged. Save it again. If you trust it, skip the child process: trusted=True in Python, --trust-model-file on the "
+        "command line."
     )
 
 
@@ -109,7 +109,7 @@ def _cause(code: int) -> str:
 
 
 def _memory_limit() -> float:
-    """The bytes of addresses that this process and its children may have."""
+    """Return the limit of memory addresses of this process and its children, in bytes."""
     limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return float("inf") if limit < 0 else limit
 
@@ -118,9 +118,9 @@ def _memory_limit() -> float:
 
 
 def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
-    """Load the content on standard input, and leave with an exit code that tells the outcome."""
+    """Load the content on standard input; the exit code tells the outcome."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
-        os.dup2(2, 1)  # libraries print, too
+        os.dup2(2, 1)  # output of libraries goes to standard error
         try:
             _set_limits(int(memory), int(seconds))
             content = sys.stdin.buffer.read()
@@ -134,7 +134,7 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Lower the limits of addresses and processor time, where the platform has them."""
+    """Lower the limits of memory addresses and processor time, if the platform has them."""
     if resource is None:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):

@@ -1,1 +1,1 @@
-"""Pipelines: steps folded back to raw columns, and steps added for raw tables."""
+"""Pipelines: models of the raw columns behind steps, and steps added for raw tables."""

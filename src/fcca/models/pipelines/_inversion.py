@@ -1,4 +1,4 @@
-"""A classifier behind encoders, imputers and scalers as a model of the raw columns."""
+"""Inversion of pipelines: the model of the raw columns behind encoders, imputers and scalers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import OpenColumn, relabelled
 from fcca.models._model import LinearModel, Model, TreeEnsemble
 from fcca.models._precision import largest_passing
-from fcca.models.pipelines._steps import FINITE, Seen, Table, Trace, trace, transform
+from fcca.models.pipelines._steps import FINITE, RawColumnFacts, Table, Trace, trace, transform
 from fcca.tables import Column, Columns, called
 
 Floats = NDArray[np.float64]
@@ -33,9 +33,9 @@ class Preparation:
     n : int
         Number of raw columns.
     names : sequence of str or None
-        What they are called.
+        Names of the raw columns.
     library : str
-        Whose classifier it is: some take sparse tables for something else than the same as dense ones.
+        Library of the classifier. Some libraries treat sparse tables differently from dense ones.
     """
 
     def __init__(
@@ -46,55 +46,55 @@ class Preparation:
         self.names = names
         self.library = library
         self.sparse = False
-        seen = Seen()
+        facts = RawColumnFacts()
         self.traces = [Trace(j) for j in range(n)]
         for step in self.steps:
-            self.traces = trace(step, self.traces, seen)
+            self.traces = trace(step, self.traces, facts)
         if len(self.traces) != inner.n_features:
             raise UnsupportedModelError(
-                f"The steps of the pipeline give {len(self.traces)} columns, but its classifier was fitted on "
+                f"The steps of the pipeline return {len(self.traces)} columns, but its classifier was fitted on "
                 f"{inner.n_features}. Fit them together."
             )
         self.outputs: list[list[int]] = [[] for _ in range(n)]
         for o, each in enumerate(self.traces):
             self.outputs[each.source].append(o)
-        known = self._raw_columns(inner, seen)
+        known = self._raw_columns(inner, facts)
         values = self._values_of_categories(known)
         self.inner = self._closed(inner, values, known)
         self.columns, self.values = self._without_unknown(known, values)
         self.columns, self.at_missing = self._with_missing(self.columns)
 
-    def _raw_columns(self, inner: Model, seen: Seen) -> Columns:
+    def _raw_columns(self, inner: Model, facts: RawColumnFacts) -> Columns:
         columns = []
         for j in range(self.n):
             name = None if self.names is None else str(self.names[j])
             column = Column(name, ignored=not self.outputs[j])
-            labels = seen.categories(j)
+            labels = facts.categories(j)
             behind = [] if inner.columns is None else [(self.traces[o], inner.columns[o]) for o in self.outputs[j]]
             kept = [own for trace, own in behind if trace.raw and own.categories is not None]
             if kept and labels is None:
-                filled = [label for label in seen.filled.get(j, ()) if label not in (kept[0].categories or ())]
+                filled = [label for label in facts.filled.get(j, ()) if label not in (kept[0].categories or ())]
                 column = replace(kept[0], name=name, missing=False)
                 if filled:
                     column = replace(column, categories=(*(column.categories or ()), *filled))
             elif labels is not None:
                 column = replace(column, categories=labels, as_category=any(own.as_category for own in kept))
-            elif j in seen.filled:
+            elif j in facts.filled:
                 raise UnsupportedModelError(
-                    f"SimpleImputer or MissingIndicator takes the number {seen.filled[j][0]!r} of column "
-                    f"{called(self.names, j)} for a missing value. Write missing values as NaN and use missing_values=nan."
+                    f"SimpleImputer or MissingIndicator treats the number {facts.filled[j][0]!r} of column "
+                    f"{called(self.names, j)} as a missing value. Write missing values as NaN and use missing_values=nan."
                 )
             if labels is None and not kept and any(own.categories is not None and not t.constant for t, own in behind):
                 raise UnsupportedModelError(
-                    f"Column {called(self.names, j)} is scaled and then taken for categories by the classifier. Give the "
+                    f"Column {called(self.names, j)} is scaled, but the classifier treats it as categories. Give the "
                     "classifier the raw column."
                 )
-            none = column.none_is_missing or j in seen.none_is_missing
-            columns.append(replace(column, none_is_missing=none, as_object=j in seen.as_object))
+            none = column.none_is_missing or j in facts.none_is_missing
+            columns.append(replace(column, none_is_missing=none, as_object=j in facts.as_object))
         return Columns(tuple(columns))
 
     def evaluated(self, columns: Columns, table: Floats, needed: NDArray[np.bool_] | None = None) -> Table:
-        """Send an encoded raw table through the steps; columns that are not needed may hold anything."""
+        """Transform an encoded raw table by the steps; columns that are not needed may hold anything."""
         decoded = columns.decode(table)
         if isinstance(decoded, pd.DataFrame):
             out = Table(np.asarray(decoded.iloc[:, j]) for j in range(self.n))
@@ -105,20 +105,20 @@ class Preparation:
         return out
 
     def _values_of_categories(self, columns: Columns) -> dict[int, NDArray[Any]]:
-        """Values of each output column per category; of constant columns the one value."""
+        """Compute the values of each output column per category; one value for constant columns."""
         sizes = [0 if column.categories is None else len(column.categories) for column in columns]
         codes = np.arange(max([*sizes, 1]), dtype=np.float64)
         table = np.stack([np.minimum(codes, max(size - 1, 0)) for size in sizes], axis=1)
         out = self.evaluated(columns, table)
         if len(out) != len(self.traces):
             raise UnsupportedModelError(
-                f"The steps of the pipeline give {len(out)} columns where {len(self.traces)} were expected of them."
+                f"The steps of the pipeline return {len(out)} columns, but {len(self.traces)} are expected."
             )
         self.sparse = out.sparse
         if self.sparse and self.library == "xgboost":
             raise UnsupportedModelError(
-                "XGBoost takes every 0 of a sparse table for a missing value. Give it a dense one: set sparse_output=False "
-                "in OneHotEncoder and sparse_threshold=0 in ColumnTransformer."
+                "XGBoost treats every 0 of a sparse table as a missing value. Give it a dense table: set "
+                "sparse_output=False in OneHotEncoder and sparse_threshold=0 in ColumnTransformer."
             )
         values = {}
         for o, each in enumerate(self.traces):
@@ -129,19 +129,19 @@ class Preparation:
         return values
 
     def _closed(self, inner: Model, values: dict[int, NDArray[Any]], columns: Columns) -> Model:
-        """Fill in the labels that the steps give the classifier."""
+        """Fill in the labels that the steps pass to the classifier."""
         for o, given in values.items():
             column = None if inner.columns is None else inner.columns[o]
             if isinstance(column, OpenColumn) and not isinstance(columns[self.traces[o].source], OpenColumn):
                 j = self.traces[o].source
                 labels = [*given, *(table[o][0] for _, table in self._at_missing(columns, [j]))]
-                found = column.found_in(pd.Series(labels).infer_objects(), called(self.names, j))
+                found = column.labels_in(pd.Series(labels).infer_objects(), called(self.names, j))
                 closed = Column(column.name, found.labels, column.missing, found.as_category)
                 inner = relabelled(inner, o, closed, found.positions)
         return inner
 
     def _codes(self, o: int, values: NDArray[Any]) -> Floats:
-        """An output column as numbers or category codes, -1 for an unknown category."""
+        """Convert an output column to numbers or category codes; -1 for an unknown category."""
         column = None if self.inner.columns is None else self.inner.columns[o]
         if column is None or column.categories is None:
             return np.asarray(values, dtype=np.float64)
@@ -152,7 +152,7 @@ class Preparation:
         )
 
     def _takes_missing(self, o: int) -> bool:
-        # Trees of scikit-learn take missing values, but not in a sparse table.
+        # scikit-learn's trees support missing values, but not in a sparse table.
         taken = self.inner.columns is not None and self.inner.columns[o].missing
         return taken and not (self.sparse and self.library == "sklearn")
 
@@ -162,7 +162,7 @@ class Preparation:
         return understood if column is None or column.categories is None else understood & ~(values < 0)
 
     def _without_unknown(self, columns: Columns, values: dict[int, NDArray[Any]]) -> tuple[Columns, dict[int, Floats]]:
-        """The columns without labels that the classifier behind the steps does not understand."""
+        """Remove the labels that the classifier behind the steps does not know."""
         coded = {o: self._codes(o, given) for o, given in values.items()}
         out = []
         for j, column in enumerate(columns):
@@ -178,20 +178,20 @@ class Preparation:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Groups of raw columns that may miss values, each with the outputs of a row without them."""
+        """Group raw columns by missing values, with the outputs of a row in which they are missing."""
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
         needed = np.isin([each.source for each in self.traces], missing)
         try:
             return [(missing, self.evaluated(columns, row, needed))]
-        except (ValueError, TypeError):  # one of them does not take it
+        except (ValueError, TypeError):  # one of the steps does not support it
             if len(missing) == 1:
                 return []
             half = len(missing) // 2
             return self._at_missing(columns, missing[:half]) + self._at_missing(columns, missing[half:])
 
     def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
-        """Mark the columns that may miss values, and collect the outputs for these."""
+        """Mark the columns that may have missing values, and collect their outputs."""
         values = np.full(len(self.traces), np.nan)
         asked = [j for j in range(self.n) if self.outputs[j]]
         out = list(columns)
@@ -212,11 +212,11 @@ class Preparation:
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
     def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
-        """For each cut of an output column, the largest raw float64 at or below it."""
+        """Find the largest raw float64 at or below each cut of an output column."""
         found = cuts.copy()
         rounded = np.array([not self.traces[o].exact for o in outputs], dtype=np.bool_)
         slope = np.array([self.traces[o].slope for o in outputs])
-        found[~rounded] = cuts[~rounded] / slope[~rounded]  # by a power of two: exact
+        found[~rounded] = cuts[~rounded] / slope[~rounded]  # division by a power of two is exact
         if rounded.any():
             found[rounded] = self._searched(outputs[rounded], cuts[rounded])
         return found
@@ -224,7 +224,7 @@ class Preparation:
     def _searched(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
         sources = np.array([self.traces[o].source for o in outputs])
         order = np.argsort(sources, kind="stable")
-        # One candidate of every raw column in each row that the steps are shown.
+        # Each row for the steps has one candidate of every raw column.
         row = np.empty(len(order), dtype=np.int64)
         row[order] = np.arange(len(order)) - np.searchsorted(sources[order], sources[order])
         needed = np.zeros(len(self.traces), dtype=np.bool_)
@@ -234,7 +234,7 @@ class Preparation:
         def passes(x: Floats) -> NDArray[np.bool_]:
             rows = np.zeros((int(row.max()) + 1, self.n))
             rows[row, sources] = x
-            # The steps' own arithmetic, so that their rounding is the model's.
+            # Use the arithmetic of the steps, so that the model rounds as they do.
             table = self.evaluated(self.columns, rows, needed)
             out = np.array([table[o] for o in searched], dtype=np.float64)[position, row]
             passed: NDArray[np.bool_] = out <= cuts
@@ -244,7 +244,7 @@ class Preparation:
 
 
 def folded(steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn") -> Model:
-    """The model of the raw columns that a classifier, of some library, behind fitted steps is."""
+    """Build the model of the raw columns for a classifier behind fitted steps."""
     preparation = Preparation(steps, inner, n, names, library)
     if isinstance(inner, LinearModel):
         return _folded_linear(preparation)
@@ -261,7 +261,7 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
     missing = np.zeros((n, inner.n_outputs))
 
     def contribution(o: int, values: Floats) -> Floats:
-        """Contributions of an output column's values to the scores."""
+        """Compute the contributions of an output column's values to the scores."""
         gaps = np.isnan(values)
         filled = np.where(gaps, 0.0, values)
         found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]
@@ -289,10 +289,10 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
                 at_centre = contribution(o, preparation.values[o])[0]
             else:
                 coef[:, j] += inner.coef[:, o] * each.slope
-                # The difference of centres is 0 unless two scalers share the column.
+                # The difference of centres is 0, unless two scalers share the column.
                 at_centre = inner.coef[:, o] * (each.offset - inner.centre[o] + each.slope * (centre[j] - each.centre))
             intercept += at_centre
-            if column.missing:  # a missing value has no contribution at the centre
+            if column.missing:  # a missing value does not contribute at the centre
                 missing[j] -= at_centre
     return replace(
         inner,
@@ -364,9 +364,9 @@ def _folded_trees(preparation: Preparation) -> TreeEnsemble:
 
 
 def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemble:
-    """The trees without nodes that send everything the same way."""
+    """Remove nodes that send all rows to the same side."""
     target = np.arange(len(model.feature))
-    # Children have been numbered before or after their parents: follow them until nothing changes.
+    # Children may be numbered before or after their parents, so repeat until nothing changes.
     step = np.where(single < 0, target, np.where(single == 1, model.left, model.right))
     while not np.array_equal(target, step[target]):
         target = step[target]
@@ -383,5 +383,5 @@ def _without_single(model: TreeEnsemble, single: NDArray[np.int8]) -> TreeEnsemb
     is_root = np.zeros(len(target), dtype=np.bool_)
     is_root[roots] = True
     order = np.flatnonzero(kept)
-    order = order[np.lexsort((order, ~is_root[order], tree[order]))]  # roots come first in their trees
+    order = order[np.lexsort((order, ~is_root[order], tree[order]))]  # the root comes first in its tree
     return replace(model, roots=roots, left=left, right=right).arranged(order)

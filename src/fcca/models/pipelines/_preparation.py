@@ -1,4 +1,4 @@
-"""Pipelines that let a classifier take a raw table with categories and missing values."""
+"""Pipelines that prepare a raw table with categories and missing values for a classifier."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ AROUND = class_names(name for name, reader in READERS.items() if reader.is_aroun
 
 @dataclass(frozen=True)
 class _Inside:
-    """The classifier inside others.
+    """The innermost classifier.
 
     Attributes
     ----------
     estimator : classifier
     path : str
-        What its parameters are called from outside.
+        Prefix of its parameters in the outer estimator.
     ready : bool
-        Whether it is fitted already, or has steps before it that take a table with labels and missing values.
+        Whether it is fitted already, or has steps that handle labels and missing values.
     scaled : bool
-        Whether there are scalers before it.
+        Whether a scaler comes before it.
     """
 
     estimator: Any
@@ -63,24 +63,24 @@ def _inside(estimator: Any, path: str = "", scaled: bool = False) -> _Inside:
 
 
 def prepared(estimator: Any, columns: Columns) -> Any:
-    """A classifier that takes a table with categories and missing values as it is.
+    """Prepare a classifier for a table with categories and missing values.
 
-    Gradient boosting of other libraries and HistGradientBoostingClassifier are told which columns hold categories and split
-    by them; all others get a column for each category, and one for missing labels where there are any. Missing numbers are
-    left to the classifiers that know where to send them; for all others they are filled in with the column's median, beside
-    a column that tells where. The median is that of the rows as they stand: weights do not change it.
+    HistGradientBoostingClassifier and the boosting of other libraries split by category: they get the list of the columns
+    of categories. All other classifiers get one column per category, and one for missing labels if there are any.
+    Classifiers that support missing numbers get them. For all others, missing numbers are replaced by the column's median,
+    with a further column that marks them. The median is unweighted.
 
     Parameters
     ----------
     estimator : unfitted classifier
     columns : Columns
-        What the training table is made of.
+        Columns of the training table.
 
     Returns
     -------
     classifier
-        A scikit-learn Pipeline around a clone, or the estimator itself where it needs nothing: it is fitted and frozen, it
-        has encoders or imputers of its own, or there are neither categories nor missing values.
+        A scikit-learn Pipeline around a clone, or the estimator itself if it needs no preparation. That is the case if it
+        is fitted and frozen, if it has encoders or imputers, or if there are neither categories nor missing values.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def prepared(estimator: Any, columns: Columns) -> Any:
 
 
 def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
-    """One column for each category, and numbers as they are or filled in."""
+    """Build a transformer with one column per category, and numbers unchanged or filled in."""
     categories = np.flatnonzero(columns.is_category).tolist()
     filled = np.flatnonzero(columns.may_miss & ~columns.is_category & fill).tolist()
     numbers = [j for j in range(len(columns)) if j not in categories and j not in filled]
@@ -127,7 +127,7 @@ def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
 
 
 def _has_own_categories(estimator: Any) -> bool:
-    """Return True if the user told the classifier which columns hold categories."""
+    """Return True if the user set the classifier's columns of categories."""
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     own = parameters.get("categorical_features")
     if own is not None and not (isinstance(own, str) and own == "from_dtype"):
@@ -137,7 +137,7 @@ def _has_own_categories(estimator: Any) -> bool:
 
 
 def _native(inside: _Inside, columns: Columns) -> tuple[str, dict[str, Any]] | None:
-    """The coder's output and the parameters of a classifier that splits by category; None for others."""
+    """Return the coder's output and the parameters for splits by category; None without these."""
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)
     name = type(inside.estimator).__name__
@@ -149,8 +149,8 @@ def _native(inside: _Inside, columns: Columns) -> tuple[str, dict[str, Any]] | N
     if name == "XGBClassifier" and parameters.get("booster") in (None, "gbtree", "dart"):
         types = ["c" if category else "q" for category in columns.is_category]
         return "numbers", {"enable_categorical": True, "feature_types": types}
-    # CatBoost's own statistics of categories cannot be read, so all of them must be few enough to be split by. It changes
-    # lists, which clone does not forgive.
+    # CatBoost's statistics of categories are not supported, so one_hot_max_size must cover all categories. CatBoost changes
+    # lists in its parameters, which clone does not allow.
     if name == "CatBoostClassifier" and most <= min(MOST_CATEGORIES, parameters.get("one_hot_max_size") or MOST_CATEGORIES):
         return "whole", {"cat_features": tuple(chosen), "one_hot_max_size": parameters.get("one_hot_max_size") or 255}
     return None

@@ -1,6 +1,6 @@
-"""The supported steps before a classifier, and the raw column behind each of their output columns.
+"""The supported pipeline steps, and the raw column behind each output column.
 
-Every output column of the supported steps is a function of one raw column, so that a test of it is a test of the raw column.
+Every output column of a supported step is a function of one raw column. So a test of it is a test of the raw column.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FINITE = float(np.finfo(np.float64).max)
 
 
 class Table(list[NDArray[Any]]):
-    """One array per column.
+    """A table with one array per column.
 
     Attributes
     ----------
     sparse : bool
-        Whether the steps have it as a sparse matrix, which some scale by other roundings.
+        Whether the steps pass it as a sparse matrix. Some scalers round sparse matrices differently.
     """
 
     def __init__(self, columns: Iterable[NDArray[Any]], *, sparse: bool = False) -> None:
@@ -37,7 +37,7 @@ class Table(list[NDArray[Any]]):
         self.sparse = sparse
 
     def joined(self, *, sparse: bool) -> Table:
-        """The same as one matrix has it: all columns of one type, if they are numbers."""
+        """Convert columns of numbers to one common type, as in a matrix."""
         if any(values.dtype.kind not in "fiub" for values in self):
             return self
         kind = np.result_type(*self) if len(self) else np.float64
@@ -51,15 +51,15 @@ class Trace:
     Attributes
     ----------
     source : int
-        The raw column.
+        Position of the raw column.
     constant : bool
-        Whether it tells only if the raw value is missing.
+        Whether the output depends only on whether the raw value is missing.
     encoded : bool
-        Whether it is a number that stands for a category.
+        Whether the output is a number that encodes a category.
     slope, centre, offset : float
-        Otherwise it is ``slope * (x - centre) + offset``, up to rounding.
+        Otherwise the output is ``slope * (x - centre) + offset``, up to rounding.
     exact : bool
-        Whether there is no rounding: the slope is a power of two, and centre and offset are 0.
+        Whether nothing is rounded: the slope is a power of two, and centre and offset are 0.
     """
 
     source: int
@@ -72,11 +72,11 @@ class Trace:
 
     @property
     def raw(self) -> bool:
-        """Return True for the raw column itself, apart from filled-in values."""
+        """Return True for the unchanged raw column, apart from filled-in values."""
         return not self.constant and not self.encoded and self.exact and self.slope == 1
 
     def scaled(self, slope: float, centre: float, offset: float, exact: bool) -> Trace:
-        """The same behind a scaler."""
+        """Append a scaler."""
         if self.constant or self.encoded:
             return self
         first = self.centre == 0 and self.offset == 0
@@ -90,21 +90,21 @@ class Trace:
 
 
 @dataclass
-class Seen:
+class RawColumnFacts:
     """Facts about the raw columns, collected from the steps.
 
     Attributes
     ----------
     labels : dict of int to list
-        By raw column, all labels that some encoder knows, in the order of the first.
+        By raw column, the labels known to any encoder, in the order of the first encoder.
     required : dict of int to list of sets
-        The labels that each encoder knows which refuses all others.
+        By raw column, the labels of each encoder that rejects unknown labels.
     filled : dict of int to list
-        Labels that are taken for missing before any encoder sees them.
+        By raw column, labels that are treated as missing before the encoders.
     none_is_missing : set of int
-        Raw columns whose missing labels are known as None.
+        Raw columns whose missing labels are None.
     as_object : set of int
-        Raw columns whose labels are known as plain objects, which scikit-learn tells from numbers.
+        Raw columns whose labels are plain objects, which scikit-learn distinguishes from numbers.
     """
 
     labels: dict[int, list[Any]] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Seen:
     as_object: set[int] = field(default_factory=set)
 
     def note(self, j: int, labels: Sequence[Any], *, strict: bool) -> None:
-        """Add the labels that an encoder knows; a strict one refuses all others."""
+        """Add the labels of an encoder; a strict encoder rejects all others."""
         known = self.labels.setdefault(j, [])
         before = set(known)
         known += [label for label in labels if label not in before]
@@ -122,7 +122,7 @@ class Seen:
             self.required.setdefault(j, []).append(set(labels))
 
     def categories(self, j: int) -> tuple[Any, ...] | None:
-        """The labels of a raw column; None where no encoder has seen it."""
+        """Return the labels of a raw column; None if no encoder uses it."""
         if j not in self.labels:
             return None
         filled = self.filled.get(j, [])
@@ -138,19 +138,19 @@ def is_missing(value: Any) -> bool:
 
 
 def unfrozen(step: Any) -> Any:
-    """The step inside FrozenEstimator."""
+    """Return the step inside a FrozenEstimator."""
     while type(step).__name__ == "FrozenEstimator":
         step = step.estimator
     return step
 
 
 def is_nothing(step: Any) -> bool:
-    """Return True for a step that leaves the table as it is."""
+    """Return True for a step that does not change the table."""
     return step is None or (isinstance(step, str) and step == "passthrough") or _leaf_name(step) == "FunctionTransformer"
 
 
 def _leaf_name(step: Any) -> str:
-    """The name of a step's class, if the class is one of those of scikit-learn and fcca."""
+    """Return the class name of a step, if the class belongs to scikit-learn or fcca."""
     module = type(step).__module__
     return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
 
@@ -175,7 +175,7 @@ SCALERS: dict[str, Callable[[Any, int], tuple[Floats, Floats, Floats]]] = {
 }
 
 
-def _trace_scaler(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+def _trace_scaler(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
     columns = zip(*SCALERS[type(step).__name__](step, len(traces)), strict=True)
     exact = type(step).__name__ == "PowerOfTwoScaler"
     return [
@@ -188,19 +188,19 @@ def _flags(indicator: Any, traces: Sequence[Trace]) -> list[Trace]:
     return [Trace(traces[i].source, constant=True, encoded=traces[i].encoded) for i in indicator.features_]
 
 
-def _note_missing(step: Any, traces: Sequence[Trace], seen: Seen) -> None:
-    """Collect the values that an imputer or indicator takes for missing."""
+def _note_missing(step: Any, traces: Sequence[Trace], facts: RawColumnFacts) -> None:
+    """Collect the values that an imputer or indicator treats as missing."""
     if step.missing_values is None:
-        seen.none_is_missing.update(trace.source for trace in traces)
+        facts.none_is_missing.update(trace.source for trace in traces)
     elif not is_missing(step.missing_values):
         for trace in traces:
             if not trace.encoded:
-                known = seen.filled.setdefault(trace.source, [])
+                known = facts.filled.setdefault(trace.source, [])
                 known += [] if step.missing_values in known else [step.missing_values]
 
 
-def _trace_imputer(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
-    _note_missing(step, traces, seen)
+def _trace_imputer(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
+    _note_missing(step, traces, facts)
     kept = [
         trace
         for trace, statistic in zip(traces, step.statistics_, strict=True)
@@ -209,12 +209,12 @@ def _trace_imputer(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
     return kept + (_flags(step.indicator_, traces) if step.add_indicator else [])
 
 
-def _trace_indicator(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
-    _note_missing(step, traces, seen)
+def _trace_indicator(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
+    _note_missing(step, traces, facts)
     return _flags(step, traces)
 
 
-def _trace_encoder(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+def _trace_encoder(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
     name = type(step).__name__
     if name == "OneHotEncoder":
         widths = [int(width) for width in step._n_features_outs]
@@ -227,40 +227,39 @@ def _trace_encoder(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
     for trace, width, categories in zip(traces, widths, step.categories_, strict=True):
         if trace.raw:
             labels = [label for label in np.asarray(categories).tolist() if not is_missing(label)]
-            seen.note(trace.source, labels, strict=strict)
+            facts.note(trace.source, labels, strict=strict)
             if np.asarray(categories).dtype == object:
-                seen.as_object.add(trace.source)
+                facts.as_object.add(trace.source)
             gaps = [label for label in np.asarray(categories).tolist() if is_missing(label)]
             if gaps and all(label is None for label in gaps):
-                seen.none_is_missing.add(trace.source)
+                facts.none_is_missing.add(trace.source)
         elif not trace.encoded and not trace.constant:
             raise UnsupportedModelError(
-                f"{name} stands behind a scaler in the pipeline, so its categories are scaled numbers. Encode the raw "
-                "column."
+                f"{name} comes after a scaler in the pipeline, so its categories are scaled numbers. Encode the raw column."
             )
         out += [Trace(trace.source, encoded=True, constant=trace.constant)] * width
     return out
 
 
-def _trace_coder(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
+def _trace_coder(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
     out = []
     for trace, column in zip(traces, step.columns_, strict=True):
         if column.categories is None:
             out.append(trace)
             continue
-        seen.note(trace.source, column.categories, strict=True)
+        facts.note(trace.source, column.categories, strict=True)
         out.append(Trace(trace.source, encoded=True))
     return out
 
 
-LEAVES: dict[str, Callable[[Any, list[Trace], Seen], list[Trace]]] = {
+LEAVES: dict[str, Callable[[Any, list[Trace], RawColumnFacts], list[Trace]]] = {
     **dict.fromkeys(SCALERS, _trace_scaler),
     "SimpleImputer": _trace_imputer,
     "MissingIndicator": _trace_indicator,
     **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"), _trace_encoder),
     "TableCoder": _trace_coder,
 }
-# Extremes, labels and fill values do not depend on weights.
+# Steps whose extremes, labels and fill values do not depend on weights.
 WITHOUT_WEIGHTS = frozenset(
     {"MinMaxScaler", "MaxAbsScaler", "PowerOfTwoScaler", "SimpleImputer", "MissingIndicator", "TableCoder"}
 )
@@ -272,7 +271,7 @@ SUPPORTED = (
 
 
 def _inner_steps(step: Any) -> list[Any]:
-    """The steps that stand inside a step."""
+    """Return the steps inside a step."""
     name = _leaf_name(step)
     if name == "Pipeline":
         return [inner for _, inner in step.steps]
@@ -282,7 +281,7 @@ def _inner_steps(step: Any) -> list[Any]:
 
 
 def check_step(step: Any) -> None:
-    """Check that each output column is a function of one input column; nothing need be fitted for this."""
+    """Check that each output column is a function of one input column; fitted or not."""
     step = unfrozen(step)
     if step is None or (isinstance(step, str) and step in ("passthrough", "drop")):
         return
@@ -291,31 +290,31 @@ def check_step(step: Any) -> None:
         if step.func is not None:
             raise UnsupportedModelError(
                 f"The pipeline step FunctionTransformer calls {getattr(step.func, '__name__', step.func)!r}, which cannot "
-                f"be seen through. Apply it to the table beforehand. Supported steps: {SUPPORTED}."
+                f"be inverted. Apply it to the table beforehand. Supported steps: {SUPPORTED}."
             )
     elif name not in LEAVES and name not in ("Pipeline", "ColumnTransformer", "FeatureUnion"):
         raise UnsupportedModelError(
             f"The pipeline step {type(step).__name__} is not supported before a classifier. Supported steps: {SUPPORTED}."
         )
     if getattr(step, "clip", False):
-        raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported: use clip=False.")
+        raise UnsupportedModelError("MinMaxScaler(clip=True) is not supported. Use clip=False.")
     if getattr(step, "transformer_weights", None):
-        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported: leave the weights out.")
+        raise UnsupportedModelError(f"{name}(transformer_weights=...) is not supported. Leave the weights out.")
     for inner in _inner_steps(step):
         check_step(inner)
 
 
 def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, Any]:
-    """The parameters by which a step's fit takes weights; none where weights change nothing.
+    """Return the parameters of a step's fit for row weights; empty if weights change nothing.
 
-    SimpleImputer takes no weights: the value that it fills in is that of the unweighted rows.
+    SimpleImputer takes no weights: its fill values are those of the unweighted rows.
 
     Parameters
     ----------
     step : transformer, 'passthrough', 'drop' or None
     weight : ndarray
     routed : bool, default=True
-        Whether weights can be handed to it: ColumnTransformer and FeatureUnion hand none on.
+        Whether the step can get weights. ColumnTransformer and FeatureUnion do not pass them on.
     """
     if type(step).__name__ == "FrozenEstimator" or step == "drop" or is_nothing(step):
         return {}
@@ -336,22 +335,22 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
     if not has_fit_parameter(step, "sample_weight"):
         what = "min_frequency and max_categories count" if counted else f"{name} counts"
         raise UnsupportedModelError(
-            f"{name} takes no sample_weight, and {what} rows. Use "
+            f"{name} does not support sample_weight, and {what} rows. Use "
             f"{'OneHotEncoder without them' if 'Encoder' in name else 'StandardScaler or MinMaxScaler'}, or fit the "
-            "pipeline yourself and freeze it."
+            "pipeline yourself and put it into a FrozenEstimator."
         )
     if not routed:
         raise UnsupportedModelError(
-            f"ColumnTransformer hands no sample_weight to {name}. Use MinMaxScaler there, put {name} before or behind it, "
-            "or fit the pipeline yourself and freeze it."
+            f"ColumnTransformer does not pass sample_weight to {name}. Use MinMaxScaler instead, put {name} before or after "
+            "the ColumnTransformer, or fit the pipeline yourself and put it into a FrozenEstimator."
         )
     return {"sample_weight": weight}
 
 
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
-    """The steps side by side, each with its input columns and place in the output.
+    """List the parallel steps, each with its input columns and its slice of the output.
 
-    The places in a FeatureUnion are not known before its outputs are.
+    In a FeatureUnion, the slices are unknown before the outputs are.
     """
     if _leaf_name(step) == "FeatureUnion":
         return [(inner, list(range(n)), slice(0)) for _, inner in step.transformer_list if inner != "drop"]
@@ -363,33 +362,33 @@ def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
     return found
 
 
-def trace(step: Any, traces: list[Trace], seen: Seen) -> list[Trace]:
-    """Traces of a fitted step's output columns, given those of its input columns."""
+def trace(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
+    """Trace the output columns of a fitted step, given the traces of its input columns."""
     step = unfrozen(step)
     if is_nothing(step):
         return traces
     name = _leaf_name(step)
     if name == "Pipeline":
         for _, inner in step.steps:
-            traces = trace(inner, traces, seen)
+            traces = trace(inner, traces, facts)
         return traces
     if name in ("ColumnTransformer", "FeatureUnion"):
         found: list[Trace] = []
         for inner, columns, _ in _branches(step, len(traces)):
-            found += trace(inner, [traces[i] for i in columns], seen)
+            found += trace(inner, [traces[i] for i in columns], facts)
         return found
-    return LEAVES[name](step, traces, seen)
+    return LEAVES[name](step, traces, facts)
 
 
 def transform(step: Any, table: Table, needed: NDArray[np.bool_] | None = None) -> Table:
-    """Let a fitted step transform a table.
+    """Transform a table by a fitted step.
 
     Parameters
     ----------
     step : transformer
     table : list of ndarray
     needed : ndarray of bool or None
-        The output columns that are asked for; others may be left as NaN.
+        Mask of the required output columns. Others may be NaN.
     """
     step = unfrozen(step)
     if is_nothing(step):
@@ -423,13 +422,13 @@ def _transformed(step: Any, table: Table) -> Table:
     else:
         given = np.stack([values.astype(object) for values in table] if objects else table, axis=1)
         if given.dtype.kind == "f":
-            np.clip(given, -FINITE, FINITE, out=given)  # a step may refuse what has overflown in the one before
+            np.clip(given, -FINITE, FINITE, out=given)  # a step may reject values that overflowed in the step before
         if table.sparse and not objects:
             given = sparse.csr_matrix(given)
         elif names is not None:
             given = pd.DataFrame(given, columns=names, copy=False)
     with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of unknown categories and columns without values, which it had its say on in fit
+        warnings.simplefilter("ignore")  # fit has warned of unknown categories and empty columns
         out = step.transform(given)
     if isinstance(out, pd.DataFrame):
         return Table(out.iloc[:, k].to_numpy() for k in range(out.shape[1]))

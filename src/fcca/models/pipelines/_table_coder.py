@@ -1,4 +1,4 @@
-"""Labels as numbers: the first step of the pipelines that fcca builds."""
+"""TableCoder: the first step of the pipelines that fcca builds."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from fcca.tables import Columns
 class TableCoder(TransformerMixin, BaseEstimator):
     """Replace labels by their positions in sorted order; numbers and missing values stay.
 
-    It takes whatever :meth:`fcca.tables._columns.Columns.of_table` takes.
+    It takes the same tables as :meth:`fcca.tables._columns.Columns.of_table`.
 
     Parameters
     ----------
     output : {'numbers', 'categories', 'whole'}, default='numbers'
-        What columns of labels become: floats with NaN for a missing label, pandas' category dtype, or whole numbers with -1
-        for a missing label.
+        Form of columns of labels: floats with NaN for a missing label, pandas' category dtype, or whole numbers with -1 for
+        a missing label.
 
     Attributes
     ----------
     columns_ : Columns
-        What was found in ``fit``; labels that a category dtype lists but no row has are left out.
+        Columns of the training table, without labels of a category dtype that no row has.
     """
 
     def __init__(self, output: str = "numbers") -> None:
@@ -51,13 +51,13 @@ class TableCoder(TransformerMixin, BaseEstimator):
             if column.categories is not None:
                 present = np.unique(codes[~np.isnan(codes[:, j]), j]).astype(np.intp)
                 column = replace(column, categories=tuple(column.categories[code] for code in present))
-            # Whether a missing value is welcome is for what comes next to say.
+            # The next step decides whether missing values are allowed.
             columns.append(replace(column, missing=True))
         self.columns_ = Columns(tuple(columns))
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64] | pd.DataFrame:
-        """Write labels as numbers."""
+        """Replace labels by numbers."""
         check_is_fitted(self)
         validate_data(self, X, skip_check_array=True, reset=False)
         codes = self.columns_.encode(X)
@@ -70,12 +70,12 @@ class TableCoder(TransformerMixin, BaseEstimator):
                 values = np.where(np.isnan(values), -1, values).astype(np.int64)
                 if self.output == "categories":
                     values = pd.Categorical.from_codes(values, categories=pd.RangeIndex(len(column.categories)))
-            # Some libraries do not take every name.
+            # Some libraries do not accept every name.
             columns[f"x{j}"] = values
         return pd.DataFrame(columns, copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The columns' names, or x0, x1, … for unnamed columns and data frames."""
+        """Return the column names, or x0, x1, … for unnamed columns and data frames."""
         check_is_fitted(self)
         names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]
         return np.asarray(names, dtype=object)

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """X in the form the estimator was fitted on, so that it need not warn.
+    """Convert X to the form that the estimator was fitted on, to avoid warnings.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> A
     X : ndarray of shape (n_rows, n_features)
         Rows, encoded by ``columns`` if these are given.
     columns : Columns or None
-        What is known of the columns: labels of categories are put back.
+        Columns to decode the rows with.
 
     Returns
     -------
     ndarray or DataFrame
-        With column names if the estimator has seen names.
+        With column names if the estimator was fitted on names.
     """
     names = fitted_names(estimator)
     if columns is not None and (columns.named or columns.has_categories):
@@ -50,18 +50,18 @@ def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> A
 
 
 def fitted_names(estimator: Any) -> Any:
-    """Column names that an estimator was fitted on, or None."""
+    """Return the column names that an estimator was fitted on, or None."""
     return getattr(_first(estimator), "feature_names_in_", None)
 
 
 def _first(estimator: Any) -> Any:
-    """The first step of a pipeline, and of a pipeline in it, that is one."""
+    """Return the first step of a pipeline, also of a nested one."""
     steps = [step for _, step in getattr(estimator, "steps", []) if not (step is None or isinstance(step, str))]
     return _first(steps[0]) if steps else estimator
 
 
 def _innermost(estimator: Any) -> Any:
-    """The classifier inside pipelines and other classifiers."""
+    """Return the classifier inside pipelines and other classifiers."""
     while True:
         if hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
@@ -86,14 +86,14 @@ def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
 
 
 def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
-    """Check every step before anything is fitted."""
+    """Check every step before fitting."""
     for _, step in pipeline.steps[:-1]:
         check_step(step)
     check_supported(pipeline.steps[-1][1])
 
 
 def best_estimator(search: Any) -> Any:
-    """Return what a fitted parameter search found."""
+    """Return the best estimator of a fitted parameter search."""
     if not hasattr(search, "best_estimator_"):
-        raise UnsupportedModelError(f"{type(search).__name__} keeps no best estimator: fit it with refit=True.")
+        raise UnsupportedModelError(f"{type(search).__name__} keeps no best estimator. Fit it with refit=True.")
     return search.best_estimator_

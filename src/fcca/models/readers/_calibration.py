@@ -1,4 +1,4 @@
-"""scikit-learn's CalibratedClassifierCV, where it is a rising function of one model's score."""
+"""scikit-learn's CalibratedClassifierCV of one model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from fcca.models._registry import check_supported, read_part
 Floats = NDArray[np.float64]
 
 SEVERAL = (
-    "CalibratedClassifierCV averages the calibrations of {} different models, and an average of probabilities of different "
-    "models is no function of one score. Set ensemble=False, or give it a fitted classifier in FrozenEstimator."
+    "CalibratedClassifierCV averages the calibrated probabilities of {} different models, so they do not depend on one "
+    "score. Set ensemble=False, or give it a fitted classifier in FrozenEstimator."
 )
 
 
 @dataclass(frozen=True)
 class Calibrated(Link):
-    """Rising functions of the only score, fitted afterwards, in scikit-learn's own arithmetic.
+    """Calibrated probabilities: rising functions of the only score, computed by scikit-learn.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Calibrated(Link):
     method : str
         'sigmoid', 'isotonic' or 'temperature'.
     link : Link or None
-        How the score turns into the probability that was calibrated; None where the score itself was.
+        Function from the score to the probability that is calibrated; None if the score itself is calibrated.
     """
 
     calibrators: tuple[Any, ...]
@@ -61,10 +61,10 @@ class Calibrated(Link):
         probability = np.zeros((len(response), 2))
         if self.method == "temperature":
             if self.link is None:
-                # Beyond this the softmax would take infinity from infinity.
+                # Beyond this, the softmax would subtract infinity from infinity.
                 probability = calibrator.predict(np.clip(response, -1e100, 1e100)[:, None])
             else:
-                # Beyond 0 and 1 scikit-learn would no longer take them for probabilities.
+                # scikit-learn accepts only probabilities between 0 and 1.
                 response = np.clip(response, 0, 1)
                 probability = calibrator.predict(np.column_stack([1 - response, response]))
         else:
@@ -85,23 +85,23 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Hand weights on, unless they would reach the calibration only."""
+    """Pass weights on, unless they would reach the calibration only."""
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
         raise UnsupportedModelError(
-            f"CalibratedClassifierCV hands no weights to {type(inner).__name__}. Fit what is inside with weights yourself "
-            "and freeze it: CalibratedClassifierCV(FrozenEstimator(fitted))."
+            f"CalibratedClassifierCV does not pass weights to {type(inner).__name__}. Fit the inner classifier with weights "
+            "yourself and freeze it: CalibratedClassifierCV(FrozenEstimator(fitted))."
         )
     return {"sample_weight": weight}
 
 
 def _with_one_score(model: Model) -> Model:
-    """Keep the probability of the second class as the only score."""
+    """Use the probability of the second class as the only score."""
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
         raise UnsupportedModelError(
-            "The calibrated model has a score for each of its two classes. Fit it with an objective that has one score."
+            "The calibrated model has one score for each of its two classes. Fit it with an objective with a single score."
         )
     return model.of_class(1)
 
@@ -114,8 +114,8 @@ def read(estimator: Any) -> Model:
         raise UnsupportedModelError(SEVERAL.format(len(calibrated)))
     if len(estimator.classes_) != 2:
         raise UnsupportedModelError(
-            f"CalibratedClassifierCV was fitted on {len(estimator.classes_)} classes and normalises their calibrations, "
-            "which is no longer a function of one score. Calibrate two classes, or explain the classifier inside it."
+            f"CalibratedClassifierCV was fitted on {len(estimator.classes_)} classes. With more than two, the calibrated "
+            "probabilities do not depend on one score. Calibrate two classes, or explain the classifier inside it."
         )
     model = _with_one_score(read_part(inner))
     calibrators = tuple(calibrator for each in calibrated for calibrator in each.calibrators)
@@ -123,10 +123,10 @@ def read(estimator: Any) -> Model:
     for calibrator in calibrators:
         if method == "sigmoid" and calibrator.a_ > 0:
             raise UnsupportedModelError(
-                "The fitted sigmoid falls as the score rises: the classifier was wrong more often than right on the rows it "
-                "was calibrated on. Check that they have the same labels, or calibrate on more rows."
+                "The fitted sigmoid falls as the score rises: on the calibration rows, the classifier was wrong more often "
+                "than right. Check their labels, or calibrate on more rows."
             )
     link = Calibrated(calibrators, method, None if hasattr(inner, "decision_function") else model.link)
     boundary = last_score_of_first_class(lambda score: np.argmax(link.both_classes(score), axis=1) == 0)
-    # What is inside may have been fitted on the labels' positions.
+    # The inner classifier may have been fitted on positions of labels.
     return replace(model, classes=estimator.classes_, link=link, boundary=boundary)

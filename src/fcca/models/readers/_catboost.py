@@ -1,4 +1,4 @@
-"""CatBoost's classifiers, by the library's own JSON."""
+"""CatBoost's classifiers, read from the JSON that the library writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import OTHER, HashedColumn
 from fcca.models._links import Link, Softmax
-from fcca.models._model import Part, TreeEnsemble
+from fcca.models._model import TreeBlock, TreeEnsemble
 from fcca.models._native import Floats, NativeClassifier
 from fcca.models._nodes import first_nodes, shifted
 from fcca.models._precision import largest_float64_below_float32_cut, last_score_of_first_class
@@ -24,14 +24,14 @@ from fcca.tables import Column, Columns
 LOSSES = ("Logloss", "MultiClass", "MultiClassOneVsAll")
 OTHER_FEATURES = {"text_features": "text", "embedding_features": "embedding"}
 
-# By number, or by category: the number of the feature among those of its kind, and the border or the hash of the category.
+# A split by number or by category: the position of the feature among those of its kind, and the border or the hash.
 Split = tuple[bool, int, float]
 
 
 class _Tree(NamedTuple):
     """One tree's nodes, numbered within the tree; a leaf has the child -1."""
 
-    split: NDArray[np.int64]  # which of all splits a node makes
+    split: NDArray[np.int64]  # position of the node's split in the list of all splits
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     value: Floats
@@ -50,9 +50,7 @@ def check(estimator: Any) -> None:
 
 def _check_loss(loss: str) -> None:
     if loss.partition(":")[0] not in LOSSES:
-        raise UnsupportedModelError(
-            f"CatBoost's loss_function {loss!r} is not one of a classifier that can be read. Supported: {', '.join(LOSSES)}."
-        )
+        raise UnsupportedModelError(f"CatBoost's loss_function {loss!r} is not supported. Supported: {', '.join(LOSSES)}.")
 
 
 def _refuse_features(kind: str) -> None:
@@ -61,9 +59,8 @@ def _refuse_features(kind: str) -> None:
 
 def _refuse_statistics() -> None:
     raise UnsupportedModelError(
-        "The CatBoost model splits by statistics of y over categories and their combinations (CTRs), which are no sets of "
-        "categories. Fit with one_hot_max_size=255, so that columns of up to 255 categories are split by category, and "
-        "encode columns of more."
+        "The CatBoost model splits by statistics of y over categories (CTRs), which are not supported. Fit with "
+        "one_hot_max_size=255, so that columns of up to 255 categories are split by category, and encode columns with more."
     )
 
 
@@ -94,7 +91,7 @@ def read(estimator: Any) -> TreeEnsemble:
     ]
     of_split = [known[by_category][index] for by_category, index, _ in splits]
     column = np.array([feature["flat_feature_index"] for feature in of_split] + [-1], dtype=np.int32)
-    # Without a word about it, it is a category, which is never missing.
+    # Without an entry, the column holds categories, which are never missing.
     right_if_missing = np.array([feature.get("nan_value_treatment") == "AsTrue" for feature in of_split] + [True])
     border = np.array([np.nan if kind else value for kind, _, value in splits] + [0.0], dtype=np.float32).astype(np.float64)
     split = np.where(leaf, len(splits), np.concatenate([tree.split for tree in trees]))
@@ -106,7 +103,7 @@ def read(estimator: Any) -> TreeEnsemble:
     base = np.zeros(value.shape[1]) + np.array(bias, dtype=np.float64)
     return TreeEnsemble(
         classes=np.asarray(estimator.classes_),
-        n_features=len(estimator.feature_names_),  # n_features_in_ is lost in files
+        n_features=len(estimator.feature_names_),  # a loaded model has no n_features_in_
         columns=columns,
         link=_link(loss),
         boundary=_boundary(estimator, saved) if value.shape[1] == 1 else 0.0,
@@ -120,8 +117,8 @@ def read(estimator: Any) -> TreeEnsemble:
         value=value,
         missing_left=~right_if_missing[split],
         categories={node: sets[split[node]] for node in np.flatnonzero(np.isin(split, list(sets))).tolist()},
-        # The trees are added up first, then scaled and shifted.
-        parts=(Part(len(trees), 1.0, float(scale)),) if scale != 1 or base.any() else (),
+        # CatBoost sums the trees first, then scales and shifts.
+        parts=(TreeBlock(len(trees), 1.0, float(scale)),) if scale != 1 or base.any() else (),
     )
 
 
@@ -139,7 +136,7 @@ def _saved(estimator: Any) -> dict[str, Any]:
 
 
 def _loss(estimator: Any) -> str:
-    """The loss function of the training."""
+    """Return the loss function of the training."""
     metadata = estimator.get_metadata()
     parameters = json.loads((metadata["params"] if "params" in metadata.keys() else "") or "null")  # noqa: SIM118 - no dict
     return str(((parameters or {}).get("loss_function") or {}).get("type", "unknown"))
@@ -152,7 +149,7 @@ def _link(loss: str) -> Link:
 
 
 def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
-    """The largest score of the first class, by a model that has only a bias."""
+    """Find the largest score of the first class, with a model that has only a bias."""
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
     only_bias = estimator.copy()
@@ -167,7 +164,7 @@ def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
 
 
 def _split_number(split: dict[str, Any], splits: dict[Split, int]) -> int:
-    """Number of a split, a new one if it has not been seen."""
+    """Return the number of a split; a new split gets the next number."""
     if split["split_type"] == "FloatFeature":
         return splits.setdefault((False, split["float_feature_index"], split["border"]), len(splits))
     if split["split_type"] == "OnlineCtr":
@@ -183,7 +180,7 @@ def _feature_names(estimator: Any) -> list[str] | None:
 
 
 def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dict[Split, int]) -> Columns:
-    """The columns. CatBoost takes no missing categories, and keeps only hashes of labels."""
+    """Build the columns. CatBoost has no missing categories, and keeps only hashes of labels."""
     names: list[Any] = _feature_names(estimator) or [None] * len(estimator.feature_names_)
     hashes: dict[int, list[Any]] = {j: [] for j in estimator.get_cat_feature_indices()}
     for kind, index, value in splits:
@@ -198,13 +195,13 @@ def _columns(estimator: Any, by_category: dict[int, dict[str, Any]], splits: dic
 
 
 def _left(column: Column, value: float) -> NDArray[np.int64]:
-    """The one category that a split asks for goes to the right."""
+    """Return the codes that go to the left: all but the one category of the split."""
     labels = column.categories or ()
     return np.array([code for code, label in enumerate(labels) if label != value], dtype=np.int64)
 
 
 def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """A tree with one split per level; the i-th split sets the leaf's i-th bit."""
+    """Read a tree with one split per level; the i-th split sets the leaf's i-th bit."""
     numbers = [_split_number(split, splits) for split in reversed(tree.get("splits") or [])]  # the highest bit at the root
     level, left, right = _complete(len(numbers))
     leaves = np.array(tree["leaf_values"], dtype=np.float64).reshape(2 ** len(numbers), -1)
@@ -214,18 +211,18 @@ def _oblivious(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 @cache
 def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The complete tree, level by level: each node's level and children."""
+    """Build a complete tree, level by level: level and children of each node."""
     level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
     node = np.arange(len(level))
     return level, np.where(level < depth, 2 * node + 1, -1), np.where(level < depth, 2 * node + 2, -1)
 
 
 def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """A tree that was grown leaf by leaf or node by node."""
+    """Read a tree that was grown leaf by leaf or node by node."""
     nodes = [tree]
     left: list[int] = []
     right: list[int] = []
-    for node in nodes:  # grows while it is walked
+    for node in nodes:  # the list grows during the loop
         inner = "split" in node
         left.append(len(nodes) if inner else -1)
         right.append(len(nodes) + 1 if inner else -1)
@@ -238,7 +235,7 @@ def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
 
 
 class CatBoostModel(NativeClassifier):
-    """A ``catboost.CatBoost`` that answers with the labels it was trained on."""
+    """A ``catboost.CatBoost`` that predicts its training labels."""
 
     @property
     def n_features_in_(self) -> int:

@@ -1,4 +1,4 @@
-"""Deciding elsewhere than at even odds: scikit-learn's threshold classifiers and the same for any fitted classifier."""
+"""Decision thresholds: scikit-learn's threshold classifiers, and thresholds for fitted classifiers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 class DecidedAt(FittedClassifier):
     """A fitted classifier of two classes with a decision threshold for the second.
 
-    It answers the second class where its probability is at least the threshold. Made by :func:`decide_at`. It is used as
-    it is: ``fit`` changes nothing and ``clone`` returns it.
+    It predicts the second class if its probability is at least the threshold. Use :func:`decide_at` to create it. ``fit``
+    changes nothing, and ``clone`` returns the same object.
 
     Parameters
     ----------
@@ -50,41 +50,41 @@ class DecidedAt(FittedClassifier):
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of the columns that the classifier was fitted on, where it has seen any."""
+        """Names of the columns that the classifier was fitted on, if any."""
         names: NDArray[np.object_] = self.estimator.feature_names_in_
         return names
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """The classifier's own probabilities."""
+        """Return the classifier's probabilities."""
         probabilities: NDArray[np.floating[Any]] = self.estimator.predict_proba(X)
         return probabilities
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Answer the second class where its probability is at least the threshold."""
+        """Predict the second class if its probability is at least the threshold."""
         answers: NDArray[np.generic] = self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold).astype(int)]
         return answers
 
 
 def _check_threshold(threshold: float) -> None:
     if not 0 < threshold < 1:
-        raise InvalidInputError(f"A decision threshold is a probability between 0 and 1, got {threshold}.")
+        raise InvalidInputError(f"A decision threshold must be a probability between 0 and 1, got {threshold}.")
 
 
 def decide_at(estimator: Any, threshold: float) -> DecidedAt:
-    """Let a fitted classifier of two classes decide at another probability than a half.
+    """Give a fitted classifier of two classes a decision threshold.
 
     Parameters
     ----------
     estimator : fitted classifier
-        Anything that :func:`fcca.read_model` reads and that has ``predict_proba``. One that is still to be fitted goes into
-        scikit-learn's ``FixedThresholdClassifier`` instead.
+        Anything with ``predict_proba`` that :func:`fcca.read_model` reads. For an unfitted classifier, use scikit-learn's
+        ``FixedThresholdClassifier``.
     threshold : float
-        The second class is answered where its probability is at least this.
+        The second class is predicted if its probability is at least this.
 
     Returns
     -------
     DecidedAt
-        A classifier with ``predict``, ``predict_proba`` and ``classes_`` that can be used wherever the first could.
+        A classifier with ``predict``, ``predict_proba`` and ``classes_``.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
     _check_threshold(threshold)
     if not hasattr(estimator, "predict_proba"):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} has no predict_proba, so it cannot decide by a probability. Calibrate it first: "
+            f"{type(estimator).__name__} has no predict_proba, which a decision threshold needs. Calibrate it first: "
             "CalibratedClassifierCV(estimator, ensemble=False)."
         )
     if hasattr(estimator, "fit"):
@@ -111,13 +111,13 @@ def decide_at(estimator: Any, threshold: float) -> DecidedAt:
 
 def _not_two(n_classes: int) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"A decision threshold is for two classes; the classifier has {n_classes}. Leave the threshold out, or fit the "
+        f"A decision threshold needs two classes, but the classifier has {n_classes}. Leave the threshold out, or fit the "
         "classifier on one class against the others."
     )
 
 
 def with_decision_threshold(model: Model, threshold: float) -> Model:
-    """Put a decision threshold on a model of two classes.
+    """Give a model of two classes a decision threshold.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def with_decision_threshold(model: Model, threshold: float) -> Model:
     Returns
     -------
     Model
-        One with a single output, exact to the last bit of the classifier's own probability.
+        A model with a single output, exact to the last bit of the classifier's probability.
     """
     _check_threshold(threshold)
     return _decided(model, "predict_proba", 1, threshold)
 
 
 def _decided(model: Model, method: str, positive: int, threshold: float) -> Model:
-    """Answer the class ``positive`` where its response is at least the threshold."""
+    """Predict the class ``positive`` if its response is at least the threshold."""
     if len(model.classes) != 2:
         raise _not_two(len(model.classes))
     if model.n_outputs == 2:
@@ -155,10 +155,10 @@ def _decided(model: Model, method: str, positive: int, threshold: float) -> Mode
 def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share):
         raise UnsupportedModelError(
-            "The model has a score for each of its two classes, and the odds between them cannot be compared with a "
-            "threshold exactly. Fit it with an objective for two classes that has one score."
+            "The model has one score for each of its two classes, so a threshold on its probability is not exact. Fit it "
+            "with an objective for two classes that has a single score."
         )
-    # Minus the probability of the first class rises with the second; both signs round alike.
+    # Minus the probability of the first class rises with the second class, and rounding does not depend on the sign.
     sign = 1.0 if positive == 1 else -1.0
     share = model.of_class(positive)
     return replace(
@@ -171,7 +171,7 @@ def _decided_by_share(model: Model, positive: int, threshold: float) -> Model:
 
 
 def _inside(estimator: Any) -> Any:
-    """The classifier behind one threshold or more."""
+    """Return the classifier inside one or more thresholds."""
     while isinstance(estimator, (FixedThresholdClassifier, TunedThresholdClassifierCV)):
         estimator = getattr(estimator, "estimator_", estimator.estimator)
     return estimator
@@ -193,8 +193,8 @@ def _read(estimator: Any, threshold: Any, pos_label: Any) -> Model:
         method = "predict_proba" if hasattr(inner, "predict_proba") else "decision_function"
     if not hasattr(inner, method):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__}(response_method={method!r}) asks for what {type(inner).__name__} does not have. "
-            "Use response_method='auto'."
+            f"{type(estimator).__name__}(response_method={method!r}) needs a method that {type(inner).__name__} does not "
+            "have. Use response_method='auto'."
         )
     model = read_part(inner)
     if len(model.classes) != 2:
@@ -206,15 +206,15 @@ def _read(estimator: Any, threshold: Any, pos_label: Any) -> Model:
 
 
 def check(estimator: Any) -> None:
-    """Check what is inside."""
+    """Check the inner classifier."""
     check_supported(estimator.estimator)
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Raise an error if the classifier inside takes weights: they would not reach it."""
+    """Raise an error if the inner classifier takes weights, because they would not reach it."""
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} hands no sample_weight on. Fit what is inside with weights yourself and freeze it: "
-            f"{type(estimator).__name__}(FrozenEstimator(fitted), ...)."
+            f"{type(estimator).__name__} does not pass sample_weight on. Fit the inner classifier with weights yourself and "
+            f"freeze it: {type(estimator).__name__}(FrozenEstimator(fitted), ...)."
         )
     return {}

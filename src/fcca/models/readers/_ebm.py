@@ -1,4 +1,4 @@
-"""interpret's ExplainableBoostingClassifier without pairs: a step function per feature."""
+"""interpret's ExplainableBoostingClassifier without interactions: a step function per feature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
-from fcca.models._labels import Found, OpenColumn, distinct_labels
+from fcca.models._labels import ColumnLabels, OpenColumn, distinct_labels
 from fcca.models._links import Logistic, Softmax
 from fcca.models._model import TreeEnsemble
 from fcca.models._nodes import Nodes, joined
@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class InterpretLogistic(Logistic):
-    """Log-odds of the second class, turned into probabilities by interpret itself."""
+    """Log-odds of the second class, converted to probabilities by interpret."""
 
     def both_classes(self, score: Floats) -> Floats:
         """Probabilities of the two classes."""
-        # By name, so that interpret is not needed to check the types of this file.
+        # Imported by name, so that type checks of this file do not need interpret.
         probabilities: Floats = import_module("interpret.utils").inv_link(score, "logit")
         return probabilities
 
@@ -35,12 +35,12 @@ LINKS = {"logit": InterpretLogistic(), "mlogit": Softmax()}
 
 
 def check(estimator: Any) -> None:
-    """Check the parameters before fitting: terms of two or more features cannot be read."""
+    """Check the parameters before fitting: interactions are not supported."""
     pairs = estimator.interactions
     if len(pairs) > 0 if isinstance(pairs, (list, tuple)) else pairs != 0:
         raise UnsupportedModelError(
             f"ExplainableBoostingClassifier(interactions={pairs!r}) adds terms of two or more features, which are not "
-            "supported so far. Set interactions=0."
+            "supported. Set interactions=0."
         )
 
 
@@ -51,7 +51,7 @@ def read(estimator: Any) -> TreeEnsemble:
         names = [" × ".join(estimator.feature_names_in_[j] for j in pair) for pair in pairs]
         raise UnsupportedModelError(
             f"The ExplainableBoostingClassifier has {len(pairs)} terms of two or more features ({names[0]}, …), which are "
-            "not supported so far. Fit with interactions=0."
+            "not supported. Fit with interactions=0."
         )
     features = [term[0] for term in estimator.term_features_]
     if estimator.link_ not in LINKS:
@@ -79,7 +79,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 
 def _column(estimator: Any, j: int) -> Column:
-    """A column, with missing values if there were some in training."""
+    """Build a column; values may be missing if some were missing in training."""
     name = estimator.feature_names_in_[j]
     given = None if name == f"feature_{j:04}" else name
     terms = zip(estimator.term_features_, estimator.bin_weights_, strict=True)
@@ -102,10 +102,10 @@ def _is_number(label: str) -> bool:
 
 @dataclass(frozen=True)
 class SpelledColumn(OpenColumn):
-    """One whose classifier spells numbers out: 2 and 2.0 are both kept as the text 2."""
+    """A column whose classifier keeps numbers as texts: 2 and 2.0 are both the text 2."""
 
-    def found_in(self, values: pd.Series[Any], name: str) -> Found:
-        """The labels of a table's column, and which of this column's categories each of them is."""
+    def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
+        """Match the labels of a table's column with the categories of this column."""
         labels, _ = distinct_labels(values)
         known = {label: position for position, label in enumerate(self.categories or ())}
         spelled = [
@@ -114,14 +114,14 @@ class SpelledColumn(OpenColumn):
         unknown = [label for label, text in zip(labels, spelled, strict=True) if text not in known]
         if unknown:
             raise InvalidInputError(
-                f"The ExplainableBoostingClassifier does not know the category {unknown[0]!r} of column {name}. Known are "
-                f"{', '.join(known)}. Give one of these, or fit it on texts."
+                f"{unknown[0]!r} of column {name} is an unknown category for the ExplainableBoostingClassifier. Known "
+                f"categories: {', '.join(known)}. Give one of these, or fit it on texts."
             )
-        return Found(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
+        return ColumnLabels(labels, np.array([known[text] for text in spelled], dtype=np.int64), False)
 
 
 def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
-    """A feature's tree; the first score is that of missing values, the last that of unknown categories."""
+    """Build a feature's tree. The first score is for missing values, the last for unknown categories."""
     groups: list[NDArray[np.int64]] = []
     if column.categories is None:
         cuts, values = _steps(bins, scores[1:-1])
@@ -136,7 +136,7 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
     sets: list[tuple[int, NDArray[np.int64]]] = []
     if groups:
         sets = [(node, np.concatenate(groups[begin[node] : number[node] + 1])) for node in np.flatnonzero(inner).tolist()]
-    if column.missing:  # they leave at a root of their own
+    if column.missing:  # a further root separates missing values
         sets = [(node + 1, codes) for node, codes in sets]
         if groups:
             sets.insert(0, (0, np.arange(len(column.categories or ()), dtype=np.int64)))
@@ -148,7 +148,7 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
     return Nodes(
         roots=np.zeros(1, dtype=np.int64),
         feature=np.where(inner, j, -1).astype(np.int32),
-        # A value on the cut goes to the right. An infinite cut only tells missing values from all others.
+        # A value on the cut goes to the right. A cut at infinity only separates missing values.
         threshold=np.where(inner, np.where(cut == np.inf, np.inf, np.nextafter(cut, -np.inf)), 0.0),
         native_threshold=cut,
         left=left.astype(np.int32),
@@ -159,16 +159,19 @@ def _term(j: int, bins: Any, scores: Floats, column: Column) -> Nodes:
 
 
 def _steps(cuts: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """A step function without the steps of height zero."""
+    """Remove the steps of height zero from a step function."""
     step = np.any(values[1:] != values[:-1], axis=1)
     return np.asarray(cuts, dtype=np.float64)[step], values[np.concatenate([[True], step])]
 
 
 def _balanced(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """A balanced tree over n bins: left and right children, first bins, and numbers of cuts or bins."""
+    """Build a balanced tree over n bins.
+
+    Returns left and right children, first bins, and numbers of cuts or bins.
+    """
     left, right, first, number = (np.full(2 * n - 1, -1, dtype=np.int64) for _ in range(4))
     bins = [(0, n)]
-    for node, (begin, end) in enumerate(bins):  # grows while it is walked
+    for node, (begin, end) in enumerate(bins):  # the list grows during the loop
         first[node] = begin
         if end - begin == 1:
             number[node] = begin

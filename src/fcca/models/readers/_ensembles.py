@@ -1,4 +1,4 @@
-"""scikit-learn's AdaBoost, bagging and voting, where they are sums over trees."""
+"""scikit-learn's AdaBoost, bagging and voting of trees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import aligned
 from fcca.models._links import Opposed, Share, Softmax
-from fcca.models._model import Part, TreeEnsemble
+from fcca.models._model import TreeBlock, TreeEnsemble
 from fcca.models._nodes import joined
 from fcca.models._registry import check_supported, read_part, unwrapped
 from fcca.tables import Column, Columns
@@ -27,18 +27,18 @@ Floats = NDArray[np.float64]
 
 def _cannot_average(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, and an average of "
-        "probabilities that are not themselves averages of leaves is no sum over trees. Inside it work "
-        "DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier and ExtraTreesClassifier, and "
-        "BaggingClassifier of single trees; or explain the classifiers one by one."
+        f"{type(owner).__name__} averages the probabilities of {type(unwrapped(inner)).__name__}, which are no averages of "
+        "leaves, so the result is no sum over trees. Supported inside it: DecisionTreeClassifier, ExtraTreeClassifier, "
+        "RandomForestClassifier, ExtraTreesClassifier, and BaggingClassifier of single trees. Or explain the classifiers "
+        "one by one."
     )
 
 
 def _cannot_vote(owner: Any, inner: Any) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(owner).__name__} counts the votes of {type(unwrapped(inner)).__name__}, and the vote of anything but one "
-        "decision tree is no sum over trees. Inside it work DecisionTreeClassifier and ExtraTreeClassifier"
-        + (", and with voting='soft' forests too." if hasattr(owner, "voting") else ".")
+        f"{type(owner).__name__} counts the votes of {type(unwrapped(inner)).__name__}, but only the vote of a single "
+        "decision tree is a sum over trees. Supported inside it: DecisionTreeClassifier and ExtraTreeClassifier"
+        + (", and forests with voting='soft'." if hasattr(owner, "voting") else ".")
     )
 
 
@@ -61,7 +61,7 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != len(model.classes):
         raise _cannot_average(owner, inner)
-    # Parts that are only added up, without weights, are how several jobs share the work.
+    # Blocks without weights only divide the work between several jobs.
     if any(part.divisor != 1 or part.weight != 1 for part in model.parts):
         raise _cannot_average(owner, inner)
     return model
@@ -106,11 +106,11 @@ def read_adaboost(estimator: Any) -> TreeEnsemble:
     for inner, weight in zip(estimator.estimators_, estimator.estimator_weights_, strict=False):
         model, votes = _read_votes(estimator, inner)
         if n_classes == 2:
-            # For the second class less for the first, which is minus the same: exactly twice the weight.
+            # The vote for the second class minus that for the first, its negative: exactly twice the weight.
             value = np.where(model.classes[votes] == classes[1], 2 * weight, -2 * weight)[:, None]
         else:
             value = np.where(model.classes[votes][:, None] == classes, weight, -1 / (n_classes - 1) * weight)
-        # AdaBoost itself takes no missing values.
+        # AdaBoost does not support missing values.
         trees.append(replace(model, value=value, missing_left=None))
     trees, known = _of_one_table(estimator, trees, takes_missing=False)
     return TreeEnsemble(
@@ -131,14 +131,14 @@ def check_bagging(estimator: Any) -> None:
 
 
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
-    """A classifier of some columns and some classes as one of all columns and classes."""
+    """Extend a model of some columns and classes to all columns and classes."""
     value = np.zeros((len(model.value), len(estimator.classes_)))
-    # The labels that bagging gives its classifiers are positions in its own classes.
+    # The labels of the inner classifiers are positions in the classes of the ensemble.
     value[:, np.asarray(model.classes, dtype=np.intp)] = model.value
     feature = np.where(model.feature < 0, -1, np.asarray(columns)[model.feature]).astype(np.int32)
     known = None
     if model.columns is not None:
-        # What a bag does not see may be missing; what it sees twice are the same values.
+        # Columns outside of the bag may have missing values. A column that occurs twice has the same values.
         found = dict(zip(np.asarray(columns).tolist(), model.columns.columns, strict=True))
         known = Columns(tuple(found.get(j, Column(missing=True)) for j in range(estimator.n_features_in_)))
     return replace(model, value=value, feature=feature, n_features=estimator.n_features_in_, columns=known)
@@ -150,7 +150,7 @@ def _sizes_of_jobs(n: int, n_jobs: int | None) -> list[int]:
 
 
 def read_bagging(estimator: Any) -> TreeEnsemble:
-    """Read a fitted BaggingClassifier of trees or forests, each on its own columns."""
+    """Read a fitted BaggingClassifier of trees or forests, each on some columns."""
     bags = [
         _bag(_read_averaged(estimator, inner), columns, estimator)
         for inner, columns in zip(estimator.estimators_, estimator.estimators_features_, strict=True)
@@ -158,10 +158,10 @@ def read_bagging(estimator: Any) -> TreeEnsemble:
     bags, known = _of_one_table(estimator, bags)
     if all(len(bag.roots) == 1 for bag in bags):
         sizes = _sizes_of_jobs(len(bags), estimator.n_jobs)
-        # Each job adds up its own trees, then their sums are added: that is how predict_proba rounds.
-        parts = tuple(Part(size, 1.0, 1.0) for size in sizes) if len(sizes) > 1 else ()
+        # predict_proba sums the trees of each job, then the sums of the jobs, and rounds accordingly.
+        parts = tuple(TreeBlock(size, 1.0, 1.0) for size in sizes) if len(sizes) > 1 else ()
     else:
-        parts = tuple(Part(len(bag.roots), bag.divisor, 1.0) for bag in bags)
+        parts = tuple(TreeBlock(len(bag.roots), bag.divisor, 1.0) for bag in bags)
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=estimator.n_features_in_,
@@ -185,12 +185,12 @@ def check_voting(estimator: Any) -> None:
 
 
 def weights_voting(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Hand weights on if all classifiers take them."""
+    """Pass weights on if all classifiers support them."""
     for inner in _voters(estimator):
         if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
             raise UnsupportedModelError(
-                f"VotingClassifier hands weights to all of its classifiers, and {type(inner).__name__} takes no "
-                "sample_weight. Fit without weights, or fit it yourself and freeze it."
+                f"VotingClassifier passes weights to all of its classifiers, but {type(inner).__name__} does not support "
+                "sample_weight. Fit without weights, or fit it yourself and put it into a FrozenEstimator."
             )
     return {"sample_weight": weight}
 
@@ -201,12 +201,12 @@ def read_voting(estimator: Any) -> TreeEnsemble:
     weights = estimator._weights_not_none
     shares = np.ones(len(estimator.estimators_)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not soft and np.any(shares < 0):
-        raise UnsupportedModelError(f"VotingClassifier(weights={weights}) counts votes against a class. Use weights >= 0.")
+        raise UnsupportedModelError(f"VotingClassifier(weights={weights}) has negative weights. Use weights >= 0.")
     models, parts = (_soft if soft else _hard)(estimator, shares)
     models, known = _of_one_table(estimator, models)
     divisor = 1.0
     if soft:
-        # The divisor as numpy rounds it.
+        # The divisor, rounded as in numpy.
         divisor = float(np.average(np.ones((len(shares), 1, 1)), axis=0, weights=weights, returned=True)[1][0, 0])
     return TreeEnsemble(
         classes=estimator.classes_,
@@ -220,13 +220,15 @@ def read_voting(estimator: Any) -> TreeEnsemble:
     )
 
 
-def _soft(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+def _soft(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[TreeBlock, ...]]:
     models = [_read_averaged(estimator, inner) for inner in estimator.estimators_]
-    parts = tuple(Part(len(each.roots), each.divisor, float(weight)) for each, weight in zip(models, weights, strict=True))
+    parts = tuple(
+        TreeBlock(len(each.roots), each.divisor, float(weight)) for each, weight in zip(models, weights, strict=True)
+    )
     return models, parts
 
 
-def _hard(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[Part, ...]]:
+def _hard(estimator: Any, weights: Floats) -> tuple[list[TreeEnsemble], tuple[TreeBlock, ...]]:
     models = []
     for inner, weight in zip(estimator.estimators_, weights, strict=True):
         model, votes = _read_votes(estimator, inner)

@@ -14,21 +14,21 @@ from fcca.models.readers._sklearn_trees import join_trees
 
 
 def read(estimator: Any) -> TreeEnsemble:
-    """Read a fitted DecisionTreeClassifier, ExtraTreeClassifier, RandomForestClassifier or ExtraTreesClassifier.
+    """Read a fitted decision tree or forest of scikit-learn.
 
-    With ``n_jobs`` other than one, a forest of scikit-learn adds its trees up in an order that differs from call to call.
-    The model adds them up as one job does.
+    With several jobs, a forest sums its trees in an order that differs between calls. The model sums them as a single job
+    does.
     """
     if estimator.n_outputs_ > 1:
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels. Fit one classifier for "
-            "each column of y and explain them one by one."
+            f"{type(estimator).__name__} was fitted on {estimator.n_outputs_} columns of labels, but one is expected. Fit "
+            "one classifier per column of y."
         )
-    # A score for each class, even of two: the largest average wins and the first of equals.
+    # One score per class, also for two classes: the largest average wins, and of ties the first.
     n_classes = int(estimator.n_classes_)
     trees = getattr(estimator, "estimators_", [estimator])
     structures = [tree.tree_ for tree in trees]
-    # Whether predict lets missing values through differs between releases and kinds of trees, so it is asked.
+    # Support of missing values differs between releases and kinds of trees, so the estimator is asked.
     takes_missing = bool(trees[0]._support_missing_values(np.empty((0, estimator.n_features_in_))))
     values = [structure.value[:, 0, :n_classes] for structure in structures]
     return TreeEnsemble(

@@ -18,8 +18,8 @@ def check(estimator: Any) -> None:
     """Check the parameters before fitting."""
     if estimator.init is not None and estimator.init != "zero" and not isinstance(estimator.init, DummyClassifier):
         raise UnsupportedModelError(
-            f"GradientBoostingClassifier(init={estimator.init!r}) starts from another classifier's answer, which is not "
-            "part of the trees. Supported: init=None and init='zero'."
+            f"GradientBoostingClassifier(init={estimator.init!r}) starts from the predictions of another classifier, which "
+            "is not supported. Supported: init=None and init='zero'."
         )
 
 
@@ -41,7 +41,7 @@ def read(estimator: Any) -> TreeEnsemble:
         n_features=estimator.n_features_in_,
         columns=named_columns(estimator, estimator.n_features_in_, missing=False),
         link=Softmax() if n_outputs > 1 else Logistic(2.0 if estimator.loss == "exponential" else 1.0),
-        # A score of zero is answered with the second class.
+        # A score of zero predicts the second class.
         boundary=float(np.nextafter(0.0, -1.0)),
         base=np.asarray(base, dtype=np.float64),
         **join_trees(trees, values, takes_missing=False).arguments(),

@@ -16,13 +16,13 @@ from fcca.tables import Column, Columns
 
 
 def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64], columns: Columns) -> Nodes:
-    """One tree's nodes; ``order`` is the tree's order of the table's columns."""
+    """Read the nodes of a tree; ``order`` maps the tree's columns to the table's."""
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     value = np.zeros((len(nodes), n_outputs))
     value[:, output] = nodes["value"]
     by_category = nodes["is_categorical"].astype(bool) & ~leaf
-    # Values are compared as they come, in float64; an infinite threshold sends all that is not missing to the left.
+    # Values are compared in float64. A threshold at infinity sends all values except missing ones to the left.
     native = np.where(leaf, 0.0, np.where(by_category, np.nan, nodes["num_threshold"]))
     feature = np.where(leaf, -1, order[np.where(leaf, 0, nodes["feature_idx"])]).astype(np.int32)
     missing_left = nodes["missing_go_to_left"].astype(bool)
@@ -33,7 +33,7 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
         column = columns[feature[node]]
         n_labels = len(column.categories or ())
         categories[node] = left[left < n_labels]
-        if column.none_is_missing:  # as a category of its own, after all others
+        if column.none_is_missing:  # None is a category after all others
             missing_left[node] = n_labels in left
     return Nodes(
         roots=np.zeros(1, dtype=np.int64),
@@ -49,26 +49,26 @@ def _nodes(predictor: Any, output: int, n_outputs: int, order: NDArray[np.int64]
 
 
 def _column(name: str | None, found: NDArray[Any]) -> Column:
-    """A column of categories by what the classifier's own encoder has found in it."""
+    """Build a column of categories from the categories of the classifier's encoder."""
     categories = found.tolist()
-    labels = [label for label in categories if label is not None and label == label]  # NaN is not
+    labels = [label for label in categories if label is not None and label == label]  # NaN differs from itself
     none = any(label is None for label in categories)
     if none and len(labels) + 1 < len(categories):
         raise UnsupportedModelError(
-            f"HistGradientBoostingClassifier was fitted on both None and NaN in the categories of column {name!r}, and "
-            "tells one from the other. Use only one of them for missing values."
+            f"HistGradientBoostingClassifier was fitted on both None and NaN in the categories of column {name!r} and "
+            "treats them as different. Use only one of them for missing values."
         )
     numbers = all(isinstance(label, Real) for label in labels)
     if numbers and found.dtype == object:
         raise UnsupportedModelError(
             f"HistGradientBoostingClassifier was fitted on a column of objects ({name!r}) whose categories are all numbers, "
-            "and takes no numbers for them. Give the column a number dtype or pandas' category dtype and fit again."
+            "but it cannot predict numbers in such a column. Give it a number dtype or pandas' category dtype and fit again."
         )
     return Column(name, tuple(labels), missing=True, as_category=not numbers and not none, none_is_missing=none)
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """The columns, and their order inside the classifier: it puts categories first."""
+    """Return the columns and their order inside the classifier, which puts categories first."""
     n = estimator.n_features_in_
     names: list[Any] = [str(name) for name in getattr(estimator, "feature_names_in_", [])] or [None] * n
     columns = [Column(name, missing=True) for name in names]

@@ -14,20 +14,23 @@ LARGEST_POWER = math.log(np.finfo(np.float64).max)
 
 
 def exp(x: Floats) -> Floats:
-    """The C library's exponential function, which LightGBM and CatBoost use; NumPy's own may differ in the last bit."""
+    """Compute the exponential by the C library, as LightGBM and CatBoost do.
+
+    NumPy's function may differ in the last bit.
+    """
     powers = [math.exp(power) if power <= LARGEST_POWER else math.inf for power in x.ravel().tolist()]
     return np.array(powers, dtype=np.float64).reshape(x.shape)
 
 
 def logistic(scores: Floats, steepness: float) -> Floats:
-    """The logistic function as it is written down, which is how both libraries compute it."""
+    """Compute the logistic function by its plain formula, as both libraries do."""
     with np.errstate(over="ignore"):
         return 1.0 / (1.0 + exp(-steepness * scores))
 
 
 @dataclass(frozen=True)
 class PlainLogistic(Logistic):
-    """Log-odds of the second class, turned into probabilities by ``1 / (1 + exp(-x))`` as it stands."""
+    """Log-odds of the second class, converted to probabilities by ``1 / (1 + exp(-x))``."""
 
     def both_classes(self, score: Floats) -> Floats:
         """Probabilities of the two classes."""
@@ -37,10 +40,10 @@ class PlainLogistic(Logistic):
 
 @dataclass(frozen=True)
 class RoundedSoftmax(Softmax):
-    """Softmax whose largest is taken after rounding, where the closest scores become equal."""
+    """Softmax; the largest rounded probability decides, so close scores may tie."""
 
     def ranking(self, scores: Floats) -> Floats:
-        """Probabilities as they are rounded, each step in turn."""
+        """Compute the probabilities with the library's rounding."""
         powers = exp(scores - scores.max(axis=1, keepdims=True))
         total = np.zeros(len(scores))
         for power in powers.T:
@@ -50,7 +53,7 @@ class RoundedSoftmax(Softmax):
 
 @dataclass(frozen=True)
 class OneAgainstRest(Link):
-    """One logistic function per class; the probabilities need not add up to one."""
+    """One logistic function per class; the probabilities need not sum to 1."""
 
     steepness: float = 1.0
 
@@ -62,8 +65,8 @@ class OneAgainstRest(Link):
 
 @dataclass(frozen=True)
 class RoundedOneAgainstRest(OneAgainstRest):
-    """One logistic function per class, of which the largest is taken after rounding."""
+    """One logistic function per class; the largest rounded probability decides."""
 
     def ranking(self, scores: Floats) -> Floats:
-        """Probabilities as they are rounded."""
+        """Compute the rounded probabilities."""
         return logistic(scores, self.steepness)

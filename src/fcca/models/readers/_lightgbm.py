@@ -1,6 +1,6 @@
-"""LightGBM's classifiers and boosters, by the library's own text.
+"""LightGBM's classifiers and boosters, read from the text that the library writes.
 
-treelite reads it too, but keeps less of what it says about missing values.
+treelite reads this text, too, but it keeps less information on missing values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fcca.tables import Column, Columns
 
 OBJECTIVES = ("binary", "multiclass", "multiclassova")
 
-# Values no further from zero than this are zero to LightGBM (kZeroThreshold in its source).
+# LightGBM treats values this close to zero as zero (kZeroThreshold in its source).
 ZERO = float(np.float32(1e-35))
 BELOW_ZERO = float(np.nextafter(-ZERO, -np.inf))
 
@@ -34,7 +34,7 @@ MISSING_IS_ZERO, MISSING_IS_NAN = 1, 2
 LARGEST_DECISION = 15
 
 
-class _Saved(NamedTuple):
+class _SavedLightGBM(NamedTuple):
     """The saved text of a booster, up to its best iteration."""
 
     objective: str
@@ -48,7 +48,7 @@ class _Saved(NamedTuple):
     by_category: set[int]
 
     @classmethod
-    def of(cls, booster: Any, n_iterations: int | None = None) -> _Saved:
+    def of(cls, booster: Any, n_iterations: int | None = None) -> _SavedLightGBM:
         text = booster.model_to_string(num_iteration=n_iterations)
         head, *trees = text.split("\nTree=")
         header = dict(line.split("=", 1) for line in head.splitlines() if "=" in line)
@@ -66,18 +66,18 @@ class _Saved(NamedTuple):
             fields,
             header["feature_names"].split(),
             infos,
-            # A column without any split has no list of its categories.
+            # A column without splits has no list of categories.
             {j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"}
             | ({int(j) for j in chosen[1].split(",")} if chosen else set()),
         )
 
     def numbers(self, key: str, dtype: Any) -> NDArray[Any]:
-        """One field of all trees, one after the other."""
+        """Concatenate one field of all trees."""
         return np.array(" ".join(tree[key] for tree in self.trees if key in tree).split(), dtype=dtype)
 
 
 def _without_tail(trees: list[str]) -> list[str]:
-    """Texts of the trees, the last one without the parameters that follow it."""
+    """Remove the parameters after the text of the last tree."""
     return [tree.split("\nend of trees", 1)[0] for tree in trees]
 
 
@@ -87,19 +87,19 @@ def check(estimator: Any) -> None:
     objective = parameters.get("objective")
     if callable(objective):
         raise UnsupportedModelError(
-            "LGBMClassifier with an objective of its own answers with scores instead of labels. "
+            "LGBMClassifier with a custom objective predicts scores instead of labels. "
             f"Supported objectives: {', '.join(OBJECTIVES)}."
         )
     _check_predict(parameters)
     if parameters.get("linear_tree"):
         _refuse_linear_trees()
-    if parameters.get("zero_as_missing") and not estimator.__sklearn_is_fitted__():  # else its cuts tell
+    if parameters.get("zero_as_missing") and not estimator.__sklearn_is_fitted__():  # if fitted, the cuts are checked
         _refuse_zero_as_missing()
 
 
 def _check_predict(parameters: dict[str, Any]) -> None:
     if parameters.get("pred_early_stop"):
-        raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not add up all trees. Leave it out.")
+        raise UnsupportedModelError("LGBMClassifier(pred_early_stop=True) does not use all trees. Leave it out.")
 
 
 def _refuse_linear_trees() -> None:
@@ -110,8 +110,8 @@ def _refuse_linear_trees() -> None:
 
 def _refuse_zero_as_missing() -> None:
     raise UnsupportedModelError(
-        "LightGBM's zero_as_missing=True sends zeros to another side than the numbers around them, which is not supported. "
-        "Use zero_as_missing=False."
+        "LightGBM's zero_as_missing=True separates zeros from the numbers around them, which is not supported. Use "
+        "zero_as_missing=False."
     )
 
 
@@ -128,7 +128,7 @@ def read_native(classifier: Any) -> TreeEnsemble:
 
 @cache
 def _boundary(steepness: float) -> float:
-    """The largest score whose probability is not above that of the first class."""
+    """Find the largest score for which the first class is predicted."""
     link = PlainLogistic(steepness)
 
     def first_class(scores: Floats) -> NDArray[np.bool_]:
@@ -139,26 +139,33 @@ def _boundary(steepness: float) -> float:
 
 
 def _largest_sent_left(native: Floats) -> Floats:
-    """LightGBM takes the neighbourhood of zero for zero, then sends ``x <= cut`` to the left."""
+    """Find the largest value sent to the left.
+
+    LightGBM sets values near zero to zero, then tests ``x <= cut``.
+    """
     return np.where(native >= ZERO, native, np.where(native >= 0, ZERO, np.minimum(native, BELOW_ZERO)))
 
 
 def _missing_left(native: Floats, decision: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """NaN goes where the node says, or is zero where nothing was missing in training; it is in no set of categories."""
+    """Return whether a missing value goes to the left.
+
+    It goes to the default side of the node, or counts as zero if no training value was missing. It is in no set of
+    categories.
+    """
     by_default = decision >> MISSING_SHIFT == MISSING_IS_NAN
     missing_left = np.where(by_default, (decision & DEFAULT_LEFT) > 0, native >= 0)
     return np.where(decision & CATEGORICAL, False, missing_left)
 
 
 def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
-    """Check that zeros go to the side that the cut says."""
+    """Check that zeros go to the same side as by the cut."""
     zero_is_missing = (decision >> MISSING_SHIFT == MISSING_IS_ZERO) & (decision & CATEGORICAL == 0)
     if np.any(zero_is_missing & (((decision & DEFAULT_LEFT) > 0) != (native >= 0))):
         _refuse_zero_as_missing()
 
 
-def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Codes sent to the left, per node that splits by category."""
+def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the codes sent to the left, per node that splits by category."""
     sets = []
     end = 0
     for tree in saved.trees:
@@ -167,7 +174,7 @@ def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]
             continue
         bounds = np.array(tree["cat_boundaries"].split(), dtype=np.int64)
         words = np.array(tree["cat_threshold"].split(), dtype=np.uint32)
-        # Such a node's threshold is the number of its set of bits.
+        # The threshold of such a node is the position of its bit set.
         number = np.array(tree["threshold"].split(), dtype=np.float64)[(decision[begin:end] & CATEGORICAL) > 0]
         if number.min(initial=0) < 0 or bounds.min() < 0 or bounds.max() > len(words):  # a damaged file
             raise ValueError("a node splits by a set of categories that does not exist")
@@ -177,13 +184,13 @@ def _sets(saved: _Saved, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]
     return sets
 
 
-def _columns(saved: _Saved, labels: list[list[Any]] | None) -> Columns:
-    """The columns; ``labels`` are those of the pandas columns of categories, in their order."""
+def _columns(saved: _SavedLightGBM, labels: list[list[Any]] | None) -> Columns:
+    """Build the columns; ``labels`` are the labels of the pandas columns of categories, in order."""
     by_category = sorted(saved.by_category)
     if labels and len(labels) != len(by_category):
         raise UnsupportedModelError(
-            f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype and takes {len(by_category)} "
-            "columns for categories, and does not say which are which. Make ordered categories unordered "
+            f"The LightGBM model was fitted on {len(labels)} columns of pandas' category dtype, but it treats "
+            f"{len(by_category)} columns as categories, without information on which. Make ordered categories unordered "
             "(X[c].cat.as_unordered()), and leave categorical_feature at 'auto'."
         )
     names = [None if name == f"Column_{j}" else name for j, name in enumerate(saved.feature_names)]
@@ -198,14 +205,14 @@ def _columns(saved: _Saved, labels: list[list[Any]] | None) -> Columns:
 
 
 def _codes(column: Column, left: NDArray[np.int64]) -> NDArray[np.int64]:
-    """LightGBM's codes as codes of a column's categories."""
+    """Convert LightGBM's codes to codes of a column's categories."""
     if not isinstance(column, CodedColumn):
         return left
     return np.flatnonzero(np.isin(np.array((column.categories or ())[:-1], dtype=np.int64), left)).astype(np.int64)
 
 
 def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
-    saved = _Saved.of(booster)
+    saved = _SavedLightGBM.of(booster)
     _check_objective(saved.objective)
     if any(tree.get("is_linear", "0") != "0" for tree in saved.trees):
         _refuse_linear_trees()
@@ -215,7 +222,7 @@ def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
     if not saved.trees:
         raise UnsupportedModelError("The LightGBM model has no trees. Fit it with at least one round.")
 
-    # A tree's inner nodes come first, then its leaves; a child below zero is the leaf of that number's complement.
+    # A tree's inner nodes come first, then its leaves. A child below zero is the bitwise complement of a leaf's number.
     n_leaves = np.array([int(tree["num_leaves"]) for tree in saved.trees], dtype=np.int64)
     n_inner = n_leaves - 1
     sizes = n_leaves + n_inner
@@ -268,19 +275,18 @@ def _read(booster: Any, classes: NDArray[np.generic]) -> TreeEnsemble:
 def _check_objective(objective: str) -> None:
     if objective not in OBJECTIVES:
         raise UnsupportedModelError(
-            f"LightGBM's objective {objective!r} is not one of a classifier that can be read. "
-            f"Supported: {', '.join(OBJECTIVES)}."
+            f"LightGBM's objective {objective!r} is not supported. Supported: {', '.join(OBJECTIVES)}."
         )
 
 
-def _link(saved: _Saved) -> Link:
+def _link(saved: _SavedLightGBM) -> Link:
     if saved.objective == "multiclass":
         return RoundedSoftmax()
     return RoundedOneAgainstRest(saved.steepness) if saved.objective == "multiclassova" else PlainLogistic(saved.steepness)
 
 
 class LightGBMBooster(NativeClassifier):
-    """A booster of ``lightgbm.train`` that answers with the labels 0, 1, …"""
+    """A booster of ``lightgbm.train`` that predicts the labels 0, 1, …"""
 
     @property
     def n_features_in_(self) -> int:
@@ -297,10 +303,10 @@ class LightGBMBooster(NativeClassifier):
         return None if names == [f"Column_{j}" for j in range(len(names))] else names
 
     def check(self) -> None:
-        _check_objective(_Saved.of(self.booster, n_iterations=1).objective)
+        _check_objective(_SavedLightGBM.of(self.booster, n_iterations=1).objective)
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Labels: the class of the largest probability, the first of equals."""
+        """Predict the class with the largest probability; of ties the first."""
         answers: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
         return answers
 

@@ -1,4 +1,4 @@
-"""Many classes, each against all others: OneVsRestClassifier, and the probabilities of linear models that work so."""
+"""One class against all others: OneVsRestClassifier, and the link of such linear models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._labels import aligned
 from fcca.models._links import Link, Share
-from fcca.models._model import LinearModel, Model, Part, TreeEnsemble
+from fcca.models._model import LinearModel, Model, TreeBlock, TreeEnsemble
 from fcca.models._nodes import joined
 from fcca.models._precision import last_score_of_first_class
 from fcca.models._registry import check_supported, read_part, unwrapped
@@ -25,16 +25,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EachAgainstRest(Link):
-    """One score per class, each of which tells its class from all others.
+    """One score per class, for the class against all others.
 
     Attributes
     ----------
     links : tuple of Link
-        How each score turns into the probability of its class; these are divided by their sum.
+        Function from each score to the probability of its class. The probabilities are divided by their sum.
     by_probability : bool
-        Whether the class of the largest probability is answered, as rounded, rather than that of the largest score.
+        Whether the largest rounded probability decides instead of the largest score.
     last_of_equals : bool
-        Whether the last of equal ones is answered.
+        Whether the last class of a tie is predicted.
     """
 
     links: tuple[Link, ...]
@@ -50,7 +50,7 @@ class EachAgainstRest(Link):
         return probabilities
 
     def ranking(self, scores: Floats) -> Floats:
-        """The numbers of which the classifier answers the largest."""
+        """Compute the numbers of which the largest decides the prediction."""
         if self.by_probability:
             each = [link.both_classes(scores[:, k])[:, 1] for k, link in enumerate(self.links)]
             scores = np.column_stack(each).astype(np.float64)
@@ -62,29 +62,29 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Return True if this scikit-learn answers the last of equal classes, as older versions do."""
+    """Return True if this scikit-learn predicts the last class of a tie, as older versions do."""
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
 
 
 def check(estimator: Any) -> None:
-    """Check what is inside before it is fitted."""
+    """Check the inner classifier before fitting."""
     check_supported(estimator.estimator)
 
 
 def _refused(estimator: Any, inner: Any, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(
-        f"{type(estimator).__name__} of {type(unwrapped(inner)).__name__} cannot be read: {why}. Inside it work linear "
-        "models, gradient boosting, AdaBoost, trees and forests with two classes."
+        f"{type(estimator).__name__} of {type(unwrapped(inner)).__name__} is not supported: {why}. Supported inside it: "
+        "linear models, gradient boosting, AdaBoost, trees and forests with two classes."
     )
 
 
 def _one_score(estimator: Any, inner: Any, model: Model) -> Model:
-    """The model with one score, of the class itself."""
+    """Reduce the model to the score of the class."""
     if model.n_outputs == 1:
         return model
     if not isinstance(model, TreeEnsemble) or not isinstance(model.link, Share) or model.n_outputs != 2:
-        raise _refused(estimator, inner, "it has a score for each of its two classes")
+        raise _refused(estimator, inner, "it has one score for each of its two classes")
     return model.of_class(1)
 
 
@@ -98,7 +98,7 @@ def read(estimator: Any) -> Model:
     for inner, label in zip(estimator.estimators_, estimator.classes_[-len(estimator.estimators_) :], strict=True):
         if type(inner).__name__ == "_ConstantPredictor":
             raise UnsupportedModelError(
-                f"OneVsRestClassifier has seen no row, or only rows, of the class {label!r}. Leave that class out."
+                f"OneVsRestClassifier was fitted on no rows, or on all rows, of the class {label!r}. Leave this class out."
             )
         models.append(_one_score(estimator, inner, read_part(inner)))
     by_probability = not hasattr(estimator.estimators_[0], "decision_function")
@@ -116,7 +116,7 @@ def read(estimator: Any) -> Model:
 
 
 def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
-    """For two classes there is one classifier, of the second against the first."""
+    """Read the single classifier of two classes, the second against the first."""
 
     def answers_first(score: Floats) -> NDArray[np.bool_]:
         return model.link.both_classes(score)[:, 1] <= 0.5 if by_probability else score <= 0.0
@@ -127,11 +127,11 @@ def _of_two(estimator: Any, model: Model, by_probability: bool) -> Model:
 def _stacked(estimator: Any, inner: Any, models: Sequence[LinearModel], link: Link) -> LinearModel:
     first = models[0]
     if any(model.columns != first.columns for model in models):
-        raise _refused(estimator, inner, "its classifiers know different categories")
+        raise _refused(estimator, inner, "its classifiers have different categories")
     intercept = [model.intercept + model.coef @ (first.centre - model.centre) for model in models]
     missing = None
     if first.missing is not None:
-        # A missing value adds no share of the difference of centres, which is in the intercept.
+        # The intercept contains the difference of centres, to which a missing value does not contribute.
         missing = np.column_stack(
             [
                 np.zeros(first.n_features)
@@ -163,7 +163,7 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
         forests.append(replace(model, value=value))
     divisor, parts = _division(estimator, inner, models)
     if len({model.single_precision for model in models}) > 1:
-        raise _refused(estimator, inner, "its classifiers add up in different precisions")
+        raise _refused(estimator, inner, "its classifiers sum in different precisions")
     return TreeEnsemble(
         classes=estimator.classes_,
         n_features=models[0].n_features,
@@ -177,8 +177,8 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
     )
 
 
-def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[Part, ...]]:
-    """The divisors of the whole sum and of its parts."""
+def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[TreeBlock, ...]]:
+    """Return the divisor of the whole sum, and the blocks with their divisors."""
     divisors = {model.divisor for model in models}
     if len(divisors) == 1 and not any(model.parts for model in models):
         return models[0].divisor, ()
@@ -186,4 +186,4 @@ def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tup
         return models[0].divisor, tuple(part for model in models for part in model.parts)
     if any(model.parts or model.base.any() for model in models):
         raise _refused(estimator, inner, "its classifiers average in different ways")
-    return 1.0, tuple(Part(len(model.roots), model.divisor, 1.0) for model in models)
+    return 1.0, tuple(TreeBlock(len(model.roots), model.divisor, 1.0) for model in models)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def join_trees(trees: Sequence[Any], values: Sequence[Floats], *, takes_missing: bool) -> Nodes:
-    """Nodes of fitted ``tree_`` structures, which cast X to float32 and send ``x <= threshold`` to the left.
+    """Read fitted ``tree_`` structures, which test ``float32(x) <= threshold``.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def join_trees(trees: Sequence[Any], values: Sequence[Floats], *, takes_missing:
     values : sequence of ndarray of shape (n_nodes, n_outputs)
         Score vector of each node, as if it were a leaf.
     takes_missing : bool
-        Whether the classifier lets missing values reach its trees.
+        Whether the classifier passes missing values to its trees.
     """
     nodes = joined([_nodes(tree, value, takes_missing) for tree, value in zip(trees, values, strict=True)])
     return replace(nodes, threshold=largest_float64_below_float32_cut(nodes.native_threshold))

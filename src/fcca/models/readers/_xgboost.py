@@ -1,8 +1,7 @@
-"""XGBoost's classifiers and boosters, by the library's own JSON.
+"""XGBoost's classifiers and boosters, read from the JSON that the library writes.
 
-Measured on the way: treelite computes a base score's logit in double precision, which is not XGBoost's, and multiplies the
-leaves of DART by their weights, which XGBoost does after a detour over the base score. Neither is exact, so this reads
-what the library saves.
+treelite is not exact here. It computes the logit of the base score in double precision, and it multiplies the leaves of DART
+by their weights directly. XGBoost uses single precision, and it adds and subtracts the base score first.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from fcca.tables import Column, Columns
 TWO_CLASSES = ("binary:logistic", "binary:logitraw", "binary:hinge")
 MANY_CLASSES = ("multi:softprob", "multi:softmax")
 
-# Numbers that XGBoost has for the types of a pandas index, those other than int64.
+# XGBoost's numbers of the types of a pandas index, except int64.
 INTEGERS = {9: np.int8, 10: np.uint8, 11: np.int16, 13: np.int32}
 
 
 @dataclass(frozen=True)
 class XGBoostLogistic(Logistic):
-    """Log-odds of the second class, turned into float32 probabilities by XGBoost itself."""
+    """Log-odds of the second class, converted to float32 probabilities by XGBoost."""
 
     objective: str = "binary:logistic"
 
@@ -47,7 +46,7 @@ class XGBoostLogistic(Logistic):
 
 @dataclass(frozen=True)
 class SinglePrecisionLogistic(Logistic):
-    """Log-odds of the second class, turned into float32 probabilities by XGBoostBooster."""
+    """Log-odds of the second class, converted to float32 probabilities by XGBoostBooster."""
 
     def second_class(self, score: Floats) -> NDArray[Any]:
         """Probability of the second class."""
@@ -57,40 +56,40 @@ class SinglePrecisionLogistic(Logistic):
 
 @dataclass(frozen=True)
 class XGBoostSoftmax(Softmax):
-    """Softmax whose largest is taken after XGBoost has rounded to float32, where close scores become equal."""
+    """Softmax in float32; the largest rounded probability decides, so close scores may tie."""
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
-        """Probabilities by XGBoost itself."""
+        """Compute the probabilities by XGBoost."""
         return _transformed("multi:softprob", scores)
 
     def ranking(self, scores: Floats) -> NDArray[Any]:
-        """Probabilities by XGBoost itself."""
+        """Compute the probabilities by XGBoost."""
         return self.every_class(scores)
 
 
 @dataclass(frozen=True)
 class SinglePrecisionSoftmax(Softmax):
-    """Softmax that comes after the largest score has been taken."""
+    """Softmax in float32; the largest score decides."""
 
     def every_class(self, scores: Floats) -> NDArray[Any]:
-        """Probabilities as XGBoost's wrapper has SciPy compute them."""
+        """Compute the probabilities by SciPy, as XGBoost's wrapper does."""
         probabilities: NDArray[Any] = softmax(scores.astype(np.float32), axis=1)
         return probabilities
 
 
-class _Saved(NamedTuple):
-    """The parts that matter of a saved booster."""
+class _SavedXGBoost(NamedTuple):
+    """The relevant parts of a saved booster."""
 
     objective: str
     base_score: list[float]
     n_outputs: int
     model: dict[str, Any]
-    tree_weights: NDArray[np.float32] | None  # DART's
+    tree_weights: NDArray[np.float32] | None  # for DART
     feature_names: list[str]
     feature_types: list[str]
 
     @classmethod
-    def of(cls, booster: Any) -> _Saved:
+    def of(cls, booster: Any) -> _SavedXGBoost:
         learner = json.loads(bytes(booster.save_raw("json")))["learner"]
         boosted = learner["gradient_booster"]
         if boosted["name"] == "gblinear":
@@ -100,7 +99,7 @@ class _Saved(NamedTuple):
             weights = np.array(boosted["weight_drop"], dtype=np.float32)
             boosted = boosted["gbtree"]
         parameters = learner["learner_model_param"]
-        base_score = np.atleast_1d(json.loads(parameters["base_score"])).tolist()  # one number before XGBoost 3.1
+        base_score = np.atleast_1d(json.loads(parameters["base_score"])).tolist()  # a single number before XGBoost 3.1
         return cls(
             learner["objective"]["name"],
             base_score,
@@ -129,7 +128,7 @@ def read(estimator: Any) -> TreeEnsemble:
     """Read a fitted XGBClassifier."""
     _check_missing(estimator)
     booster = estimator.get_booster()
-    saved = _Saved.of(booster)
+    saved = _SavedXGBoost.of(booster)
     if estimator.n_classes_ == 2 and saved.n_outputs > 1:
         raise UnsupportedModelError(
             f"XGBClassifier(objective={saved.objective!r}) of two classes does not predict labels. "
@@ -140,7 +139,7 @@ def read(estimator: Any) -> TreeEnsemble:
 
 def read_native(classifier: Any) -> TreeEnsemble:
     """Read a booster of xgboost.train."""
-    saved = _Saved.of(classifier.booster)
+    saved = _SavedXGBoost.of(classifier.booster)
     model = _read(classifier.booster, saved, classifier.classes_)
     return replace(model, link=SinglePrecisionLogistic(), boundary=0.0) if saved.objective == "binary:logitraw" else model
 
@@ -148,27 +147,26 @@ def read_native(classifier: Any) -> TreeEnsemble:
 def _check_objective(objective: str) -> None:
     if objective not in TWO_CLASSES + MANY_CLASSES:
         raise UnsupportedModelError(
-            f"XGBoost's objective {objective!r} is not one of a classifier that can be read. "
-            f"Supported: {', '.join(TWO_CLASSES + MANY_CLASSES)}."
+            f"XGBoost's objective {objective!r} is not supported. Supported: {', '.join(TWO_CLASSES + MANY_CLASSES)}."
         )
 
 
 def _check_missing(estimator: Any) -> None:
     if estimator.missing is not None and not np.isnan(estimator.missing):
         raise UnsupportedModelError(
-            f"XGBClassifier(missing={estimator.missing!r}) takes a number for a missing value, which no cut can tell from "
-            "its neighbours. Use missing=nan and NaN in X."
+            f"XGBClassifier(missing={estimator.missing!r}) treats a number as a missing value, which no cut can separate "
+            "from the numbers around it. Use missing=nan and NaN in X."
         )
 
 
 def _n_iterations(booster: Any) -> int:
-    """Number of iterations that predict: up to the best one after early stopping; 0 for all."""
+    """Return the number of iterations for predictions, after early stopping; 0 for all."""
     best = booster.attr("best_iteration")
     return 0 if best is None else int(best) + 1
 
 
-def _answering_trees(booster: Any, saved: _Saved) -> list[dict[str, Any]]:
-    """The trees of the iterations that answer, if they can be read."""
+def _used_trees(booster: Any, saved: _SavedXGBoost) -> list[dict[str, Any]]:
+    """Return the trees of the iterations for predictions."""
     trees: list[dict[str, Any]] = saved.model["trees"]
     if (end := _n_iterations(booster)) > 0:
         trees = trees[: saved.model["iteration_indptr"][end]]
@@ -176,13 +174,13 @@ def _answering_trees(booster: Any, saved: _Saved) -> list[dict[str, Any]]:
         raise UnsupportedModelError("The XGBoost model has no trees. Fit it with at least one round.")
     if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees):
         raise UnsupportedModelError(
-            "The XGBoost model has one tree for all classes. Fit with multi_strategy='one_output_per_tree'."
+            "The XGBoost model has trees for all classes together. Fit with multi_strategy='one_output_per_tree'."
         )
     return trees
 
 
 def _untrained(objective: str, n_classes: int, base_score: float = 0.5) -> Any:
-    """A booster of the library whose only trees add nothing, to ask for its arithmetic."""
+    """Train a booster whose trees add nothing, to reproduce the library's arithmetic."""
     xgboost = import_module("xgboost")
     parameters: dict[str, Any] = {"objective": objective, "base_score": base_score, "eta": 0.0, "nthread": 1, "verbosity": 0}
     if objective in MANY_CLASSES:
@@ -195,7 +193,7 @@ _blank = cache(_untrained)
 
 
 def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
-    """The library's output for these margins."""
+    """Compute the library's output for these margins."""
     largest = np.finfo(np.float32).max
     margins = np.clip(margins, -largest, largest).astype(np.float32)
     blank = _blank(objective, margins.shape[1] if margins.ndim > 1 else 2)
@@ -203,8 +201,8 @@ def _transformed(objective: str, margins: NDArray[Any]) -> NDArray[np.float32]:
     return outputs
 
 
-def _base_margins(saved: _Saved) -> NDArray[np.float32]:
-    """Scores before the first tree."""
+def _base_margins(saved: _SavedXGBoost) -> NDArray[np.float32]:
+    """Compute the scores before the first tree."""
     if saved.n_outputs > 1:
         return np.broadcast_to(np.array(saved.base_score, dtype=np.float32), saved.n_outputs)
     untrained = _untrained(saved.objective, 2, saved.base_score[0])
@@ -213,7 +211,7 @@ def _base_margins(saved: _Saved) -> NDArray[np.float32]:
 
 @cache
 def _boundary(objective: str) -> float:
-    """The largest margin that the library turns into at most one half."""
+    """Find the largest margin with a probability of at most one half."""
     cut = largest_passing(lambda margins: _transformed(objective, margins) <= 0.5, 1).astype(np.float32)
     return float(cut[0] if _transformed(objective, cut)[0] <= 0.5 else np.nextafter(cut, np.float32(-np.inf))[0])
 
@@ -221,18 +219,21 @@ def _boundary(objective: str) -> float:
 def _leaf_values(
     value: NDArray[np.float32], base: NDArray[np.float32], weight: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Contributions of leaves. DART adds the base, subtracts it again, and weights the rounded difference."""
+    """Compute the contributions of leaves.
+
+    DART adds the base, subtracts it again, and weights the rounded difference.
+    """
     return value if weight is None else ((base + value) - base) * weight
 
 
 def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
-    """XGBoost casts to float32 and sends ``x < cut`` to the left."""
+    """Find the largest value sent to the left. XGBoost tests ``float32(x) < cut``."""
     below = np.nextafter(native, np.float32(-np.inf))
     return np.where(below == -np.inf, -np.inf, largest_float64_below_float32_cut(below.astype(np.float64)))
 
 
 def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Codes sent to the right, per node that splits by category."""
+    """Return the codes sent to the right, per node that splits by category."""
     listed: dict[int, NDArray[np.int64]] = {}
     for root, tree in zip(roots.tolist(), trees, strict=True):
         if tree["categories_nodes"]:
@@ -242,11 +243,11 @@ def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> di
     return listed
 
 
-def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Columns:
-    """The columns; ``codes`` are those that the trees list, by column."""
+def _columns(saved: _SavedXGBoost, n_features: int, codes: dict[int, set[int]]) -> Columns:
+    """Build the columns; ``codes`` are the codes in the trees, by column."""
     names: list[Any] = saved.feature_names or [None] * n_features
     types = saved.feature_types or [""] * n_features
-    kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, where it was given pandas' own
+    kept = saved.model.get("cats", {}).get("enc") or [{}] * n_features  # since XGBoost 3.1, for pandas' category dtype
     return Columns(
         tuple(
             _column(names[j], kept[j], codes.get(j, set()))
@@ -258,10 +259,10 @@ def _columns(saved: _Saved, n_features: int, codes: dict[int, set[int]]) -> Colu
 
 
 def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
-    """A column of categories, by the labels that XGBoost kept or by its trees' codes."""
+    """Build a column of categories from the labels that XGBoost kept, or from the codes of its trees."""
     values = kept.get("values", [])
     if "type" in kept and values:
-        # XGBoost wants the very same type of whole numbers again.
+        # XGBoost expects the same integer type as in training.
         small = INTEGERS.get(kept["type"])
         return Column(name, tuple(values if small is None else np.array(values, dtype=small)), missing=True)
     if not values:
@@ -281,31 +282,31 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Category codes that a node sends to the left, given those that go to the right."""
+    """Return the codes that a node sends to the left, given those sent to the right."""
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
     return np.append(left, len(native)) if isinstance(column, CodedColumn) else left
 
 
-def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnsemble:
+def _read(booster: Any, saved: _SavedXGBoost, classes: NDArray[np.generic]) -> TreeEnsemble:
     _check_objective(saved.objective)
-    trees = _answering_trees(booster, saved)
+    trees = _used_trees(booster, saved)
     sizes = np.array([len(tree["left_children"]) for tree in trees], dtype=np.int64)
     roots = first_nodes(sizes)
 
     def flat(key: str, dtype: Any) -> NDArray[Any]:
-        """One field of all trees; many small conversions would take longer than one."""
+        """Concatenate one field of all trees; one large conversion is faster than many small ones."""
         return np.array(list(chain.from_iterable(tree[key] for tree in trees)), dtype=dtype)
 
     left, right = (shifted(flat(key, np.int32), roots, sizes) for key in ("left_children", "right_children"))
     leaf = left < 0
-    number = flat("split_conditions", np.float32)  # a leaf keeps its value there
+    number = flat("split_conditions", np.float32)  # for a leaf, its value
 
     base = _base_margins(saved)
     output = np.repeat(saved.model["tree_info"][: len(trees)], sizes)
-    if output.min() < 0 or output.max() >= saved.n_outputs:  # a damaged file: XGBoost would write outside of its scores
-        raise ValueError(f"a tree belongs to none of the {saved.n_outputs} outputs")
+    if output.min() < 0 or output.max() >= saved.n_outputs:  # a damaged file: XGBoost would write outside of its arrays
+        raise ValueError(f"a tree belongs to an output outside of the {saved.n_outputs} outputs")
     weight = None if saved.tree_weights is None else np.repeat(saved.tree_weights[: len(trees)], sizes)[leaf]
     value = np.zeros((len(left), saved.n_outputs))
     value[leaf, output[leaf]] = _leaf_values(number[leaf], base[output[leaf]], weight)
@@ -317,7 +318,7 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
         codes.setdefault(int(feature[node]), set()).update(right_codes.tolist())
     columns = _columns(saved, booster.num_features(), codes)
 
-    kept = np.unique(np.concatenate([roots, left[~leaf], right[~leaf]]))  # pruning leaves other nodes behind
+    kept = np.unique(np.concatenate([roots, left[~leaf], right[~leaf]]))  # without pruned nodes
     categories = {node: _left(columns[feature[node]], listed[node]) for node in np.intersect1d(list(listed), kept).tolist()}
     native = np.where(leaf, np.float32(0), number)
     native[list(categories)] = np.nan
@@ -343,7 +344,7 @@ def _read(booster: Any, saved: _Saved, classes: NDArray[np.generic]) -> TreeEnse
 
 
 class XGBoostBooster(NativeClassifier):
-    """A booster of ``xgboost.train`` that answers with the labels 0, 1, …"""
+    """A booster of ``xgboost.train`` that predicts the labels 0, 1, …"""
 
     @property
     def n_features_in_(self) -> int:
@@ -377,7 +378,7 @@ class XGBoostBooster(NativeClassifier):
         return outputs
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Labels: one where the probability is above a half or, with binary:logitraw, the score above zero."""
+        """Predict labels: 1 if the probability is above a half or, with binary:logitraw, the score above zero."""
         objective, _ = self._parameters()
         outputs = self._outputs(X, margin=False)
         if objective == "multi:softprob":

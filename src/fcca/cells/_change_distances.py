@@ -1,4 +1,4 @@
-"""Distances of changes, in units by column."""
+"""Distances of changes, in the unit of each column."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Distances:
-    """How far a change goes.
+    """Units of distance of the columns.
 
     Attributes
     ----------
     unit : ndarray of shape (n_features,), or None
-        What a distance of 1 is in each column of numbers; None: the range of its training values.
+        Unit of each column of numbers. None stands for the range of the training values.
     unordered : float
-        Distance of a change that has no direction: another category, a missing value filled in, a switch of a one-hot group.
+        Distance of a change without direction: another category, a filled-in missing value, a switch of a one-hot group.
     ranks : tuple of (values, ranks) per feature, or None
-        Distances of numbers are differences of ranks, which are linear between these values and constant beyond them. A
-        feature without values counts in units.
+        If given, distances of numbers are differences of ranks. Ranks are linear between these values and constant beyond
+        them. A feature without values uses its unit.
     """
 
     unit: Floats | None = None
@@ -31,7 +31,7 @@ class Distances:
     ranks: tuple[tuple[Floats, Floats], ...] | None = None
 
     def between(self, j: int, x0: float, to: Floats, width: float) -> Floats:
-        """Distances of a number from some values of its column, which has a range."""
+        """Compute the distances from a number to other values of its column."""
         if self.ranks is not None and len(self.ranks[j][0]):
             values, ranks = self.ranks[j]
             far: Floats = np.abs(_rank_of(to, values, ranks) - _rank_of(np.array(x0), values, ranks))
@@ -54,7 +54,7 @@ class Distances:
 
 
 def _rank_of(x: Floats, values: Floats, ranks: Floats) -> Floats:
-    """Ranks, linear between values. Unlike those of np.interp they never fall, also after rounding."""
+    """Interpolate ranks. Unlike np.interp, the result never decreases, also after rounding."""
     below = np.clip(np.searchsorted(values, x, side="right") - 1, 0, len(values) - 2)
     part = np.clip((x - values[below]) / (values[below + 1] - values[below]), 0.0, 1.0)
     found: Floats = np.minimum(ranks[below + 1], ranks[below] + part * (ranks[below + 1] - ranks[below]))

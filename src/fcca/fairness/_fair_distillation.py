@@ -1,4 +1,4 @@
-"""The small tree with and without a sensitive column, side by side."""
+"""The tree with and without a sensitive column, side by side."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from fcca.classifier import FCCAClassifier
 from fcca.constraints import Immutable, check_rules
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import FCCAError, InvalidInputError
-from fcca.fairness._groups import Groups, check_label, groups_of_column, position_of
 from fcca.fairness._metrics import GroupGaps, gaps_of, metrics_of
+from fcca.fairness._row_groups import Groups, check_label, groups_of_column, position_of
 from fcca.metrics import fidelity
 from fcca.tables import check_weights, column_names
 from fcca.utils import html_table, number, paragraph, printable
@@ -36,11 +36,11 @@ class FairDistillation:
     sensitive : str
     favourable : label
     everything, without : FCCAClassifier
-        The fitted trees; of the same black box.
+        The fitted trees of the same black box, with all columns and without the sensitive one.
     models : DataFrame
-        One line for the black box and each tree: ``accuracy``, ``fidelity`` to the black box, ``leaves``; how many
-        ``conditions`` the tree could ask for, how many ``sensitive_conditions`` the discretizer found before it selected,
-        and ``uses_sensitive``, whether the tree asks for one.
+        One line for the black box and each tree: ``accuracy``, ``fidelity`` to the black box, and number of ``leaves``.
+        ``conditions``: number of conditions that the tree could use. ``sensitive_conditions``: number of conditions on the
+        sensitive column before the selection. ``uses_sensitive``: whether the tree uses one of these.
     metrics : DataFrame
         By model and group, as in :func:`fcca.fairness.group_metrics`.
     gaps : DataFrame
@@ -59,16 +59,16 @@ class FairDistillation:
     judged_on: str
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per model: what it is and how far its groups are apart."""
+        """Make a frame with one line per model: its figures and the differences between groups."""
         return self.models.join(self.gaps)
 
     def rates(self, rate: str = "selection_rate") -> pd.DataFrame:
-        """One line per model and one column per group: a column of ``metrics``, by default the share answered favourably.
+        """Make a frame with one line per model and one column per group.
 
         Parameters
         ----------
         rate : str, default="selection_rate"
-            Name of a column of ``metrics``.
+            Name of a column of ``metrics``. The default is the share of favourable predictions.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class FairDistillation:
 
     def _title(self) -> str:
         n_rows = self.metrics.xs(BLACK_BOX)["rows"].sum()
-        return f"Answers {printable(self.favourable)} by {printable(self.sensitive)}, on {n_rows:,} {self.judged_on}"
+        return f"Predictions {printable(self.favourable)} by {printable(self.sensitive)}, on {n_rows:,} {self.judged_on}"
 
     def __repr__(self) -> str:
         shown = self.to_frame()[
@@ -96,7 +96,7 @@ class FairDistillation:
         lines = [
             self._title(),
             shown.to_string(float_format="{:.3f}".format),
-            f"Share answered {printable(self.favourable)}:",
+            f"Share predicted {printable(self.favourable)}:",
             self.rates().to_string(float_format="{:.3f}".format),
             *(f"Note: {note}" for note in self.notes),
         ]
@@ -104,8 +104,8 @@ class FairDistillation:
 
     def _repr_html_(self) -> str:
         rates, title = self.rates(), paragraph(self._title())
-        groups = [f"{group} (share answered {self.favourable})" for group in rates.columns]
-        head = ("model", "accuracy", "fidelity", "leaves", f"asks {self.sensitive}", *groups, "disparate impact")
+        groups = [f"{group} (share predicted {self.favourable})" for group in rates.columns]
+        head = ("model", "accuracy", "fidelity", "leaves", f"uses {self.sensitive}", *groups, "disparate impact")
         lines = [
             (
                 model,
@@ -134,10 +134,10 @@ def distill_without(
     groups: Any | Callable[[Any], Any] = None,
     sample_weight: ArrayLike | None = None,
 ) -> FairDistillation:
-    """Fit the small tree as it is, and again under the rule that the sensitive column carries no condition.
+    """Fit the tree with and without conditions on a sensitive column.
 
-    The black box is fitted once and is the same for both; it may go on using the column. The second tree never asks for it,
-    but columns that go along with it may stand in for it, which is what the figures by group are for.
+    The black box is fitted once, is the same for both trees, and may use the column. The second tree never uses the column.
+    Correlated columns can act as a substitute for it, so compare the figures by group.
 
     Parameters
     ----------
@@ -145,16 +145,16 @@ def distill_without(
         It is cloned. Its discretizer must take rules, as FCCADiscretizer does.
     X, y : as in ``FCCAClassifier.fit``
     sensitive : str
-        The column, by name.
+        Name of the column.
     favourable : label
-        The answer that people want.
+        The favourable class.
     X_test, y_test : optional
-        Held-out rows to judge by; the training rows where there are none.
+        Held-out rows for the figures. Default: the training rows.
     groups : array-like or callable, optional
-        What to take for groups instead of the column's own values: one per row that is judged, or a function from the
-        column, such as ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
+        Groups instead of the column's values: one per row of the figures, or a function of the column, such as
+        ``lambda age: pd.cut(age, [0, 25, 60, 120])``.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights of the training rows. Held-out rows count alike.
+        Weights of the training rows. Held-out rows all have weight 1.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def distill_without(
         raise InvalidInputError(f"classifier must be an FCCAClassifier, got {type(classifier).__name__}.")
     discretizer = FCCADiscretizer() if classifier.discretizer is None else classifier.discretizer
     if not hasattr(discretizer, "get_params") or "constraints" not in discretizer.get_params(deep=False):
-        raise InvalidInputError(f"{type(discretizer).__name__} takes no rules; use an FCCADiscretizer.")
+        raise InvalidInputError(f"{type(discretizer).__name__} takes no rules. Use an FCCADiscretizer.")
     if (X_test is None) != (y_test is None):
         raise InvalidInputError("Give both X_test and y_test, or neither.")
     label = check_label(favourable, np.unique(column_or_1d(y)).tolist())
@@ -185,7 +185,7 @@ def distill_without(
     )
     without = clone(classifier).set_params(discretizer=ruled).fit(X, y, **weights)
     if _n_conditions(without, sensitive):
-        raise FCCAError(f"A condition of {sensitive!r} was found under a rule that forbids it. Please report this.")
+        raise FCCAError(f"A condition on {sensitive!r} was found although a rule forbids it. Please report this error.")
 
     answers = {
         BLACK_BOX: np.asarray(everything.discretizer_.predict_target(judged)),
@@ -230,7 +230,7 @@ def _n_conditions(tree: FCCAClassifier, sensitive: str) -> int:
 
 
 def _about(tree: FCCAClassifier | None, sensitive: str) -> dict[str, Any]:
-    """Size and conditions of a tree; unknown for a black box."""
+    """Collect size and conditions of a tree; unknown for a black box."""
     if tree is None:
         return {"leaves": pd.NA, "conditions": pd.NA, "sensitive_conditions": pd.NA, "uses_sensitive": pd.NA}
     names = tree.discretizer_.all_thresholds_.feature_names

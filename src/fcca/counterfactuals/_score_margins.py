@@ -1,4 +1,4 @@
-"""A margin as a share of the range of a classifier's scores."""
+"""Score margins, given as a share of the range of a classifier's scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fcca.models import Model, Share
 
 Floats = NDArray[np.float64]
 
-#: The percentiles of the training scores whose distance is a boosting's or a linear model's whole range.
+#: Percentiles of the training scores that define the range for boosting and linear models.
 LOW, HIGH = 5, 95
 DEFAULT_MARGIN = 1e-4
 
@@ -35,20 +35,20 @@ def as_share(share: Any) -> float:
 def margin_of_share(model: Model, scores: Floats, share: float) -> float:
     """Convert a share of the score range into a margin.
 
-    For forests, and all whose scores are shares of votes or averaged probabilities, it is that share of the votes. For
-    boosting and linear models, whose scores have no fixed range, it is that share of the distance between the 5th and the
-    95th percentile of the scores; where there is a score for each class, of its lead over the best other one, averaged over
-    the classes.
+    For scores that are shares of votes or averaged probabilities, it is the share of the votes. The scores of boosting and
+    linear models have no fixed range. There it is the share of the distance between the 5th and the 95th percentile of the
+    scores. With one score per class, it is the share for each class's lead over the best other class, averaged over the
+    classes.
 
     Parameters
     ----------
     model : Model
     scores : ndarray of shape (n_rows, n_outputs)
-        Of the training rows.
+        Scores of the training rows.
     share : float
     """
     if isinstance(model.link, Share):
-        # One score is compared with a boundary: what one class gains the other one loses.
+        # With one score, the lead is twice the distance from the boundary: one class loses what the other gains.
         return share / 2 if model.n_outputs == 1 else share
     spread = float(np.mean([np.subtract(*np.percentile(lead, [HIGH, LOW])) for lead in _leads(scores)]))
     if not spread > 0:
@@ -60,7 +60,7 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """The only score, or each class's lead over the best other class."""
+    """Return the only score, or each class's lead over the best other class."""
     if scores.shape[1] == 1:
         return [scores[:, 0]]
     return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

@@ -1,4 +1,4 @@
-"""Search spaces: trees compiled for the missing values and rules of some points."""
+"""Search spaces: trees compiled for the missing values and the rules of some points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fcca import _core
 from fcca.cells import Cells, TrainingValues
 from fcca.constraints import Limits
 from fcca.counterfactuals._forest import Forest
-from fcca.counterfactuals._tables import AdditiveTables, EnsembleTables
+from fcca.counterfactuals._search_tables import AdditiveTables, EnsembleTables
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -23,19 +23,18 @@ MOST_CANDIDATES = 255
 NO_LIMITS = Limits()
 
 
-class Group(NamedTuple):
+class OneHotGroup(NamedTuple):
     """A one-hot group of columns as one column of categories, in place of the first.
 
-    A point whose columns hold something else, or some of whose columns may not move, has a code of its own that nothing can
-    enter.
+    A point with other values or with frozen columns has a separate code that no move can enter.
     """
 
     columns: tuple[int, ...]
-    patterns: Floats  # what the columns hold, by code; the first codes are those that may be entered
-    frozen: Bools  # which of them may not move, by code
+    patterns: Floats  # values of the columns, by code; moves may enter the first codes only
+    frozen: Bools  # mask of the frozen columns, by code
 
     @classmethod
-    def of(cls, columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Group:
+    def of(cls, columns: Sequence[int], rows: Floats, frozen: Bools | None) -> OneHotGroup:
         """Build the group for some points."""
         n = len(columns)
         switched = np.hstack([np.eye(n), np.zeros((n, n))])
@@ -45,28 +44,28 @@ class Group(NamedTuple):
         return cls(tuple(columns), codes[:, :n], codes[:, n:] > 0)
 
     def codes(self, rows: Floats, frozen: Bools | None) -> Floats:
-        """Codes of rows; a row without a pattern has the code after the last."""
+        """Find the codes of rows; a row without a pattern has the code after the last."""
         held = _held(self.columns, rows, frozen)[:, None, :]
         known = np.hstack([self.patterns, self.frozen])[None]
         matches = ((held == known) | (np.isnan(held) & np.isnan(known))).all(axis=2)
         return np.where(matches.any(axis=1), matches.argmax(axis=1), len(self.patterns)).astype(np.float64)
 
     def factors(self) -> Floats:
-        """Cost factors between codes: 1, or infinite if a fixed column would move."""
+        """Compute cost factors between codes: 1, or infinite if a fixed column would move."""
         changes = self.patterns[:, None, :] != np.eye(len(self.columns))[None]
-        fixed = self.frozen | np.isnan(self.patterns)  # what is missing stays so
+        fixed = self.frozen | np.isnan(self.patterns)  # missing values stay missing
         barred: Bools = (changes & fixed[:, None, :]).any(axis=2)
         return np.where(barred, np.inf, 1.0)
 
 
 def _held(columns: Sequence[int], rows: Floats, frozen: Bools | None) -> Floats:
-    """Values of rows in some columns, and beside them which may not move."""
+    """Stack the values of some columns with their mask of frozen entries."""
     held = rows[:, list(columns)]
     return np.hstack([held, np.zeros_like(held) if frozen is None else frozen[:, list(columns)]])
 
 
 def ungrouped(
-    groups: tuple[Group, ...],
+    groups: tuple[OneHotGroup, ...],
     rows: Floats,
     point: NDArray[np.int64],
     feature: NDArray[np.int32],
@@ -90,10 +89,10 @@ def ungrouped(
 
 
 def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
-    """Cuts for a feature under a rule between features: training values or their quantiles.
+    """Choose cuts for a feature under a rule between features: training values or quantiles.
 
-    A feature under such a rule may have to move although the model does not care; these cuts part the values it can move to.
-    The largest value of each of the model's cells is none of them: behind it would be a cell without a value.
+    Such a rule may force a feature to move even if the model ignores it. These cuts separate the values that it can move
+    to. The largest value of each cell is left out, because the cell behind it would be empty.
     """
     distinct = np.unique(values[~np.isnan(values)])
     chosen = distinct
@@ -106,7 +105,7 @@ def candidate_cuts(values: Floats, model_cuts: Floats) -> Floats:
     return cuts
 
 
-def _grouped(X: Floats, groups: tuple[Group, ...], frozen: Bools | None = None) -> Floats:
+def _grouped(X: Floats, groups: tuple[OneHotGroup, ...], frozen: Bools | None = None) -> Floats:
     """Write the code of each group into its first column."""
     if not groups:
         return X
@@ -124,10 +123,10 @@ class SearchSpace:
 
     cells: Cells
     tables: AdditiveTables | EnsembleTables
-    groups: tuple[Group, ...] = ()
+    groups: tuple[OneHotGroup, ...] = ()
 
     def rows(self, X: Floats, frozen: Bools | None = None) -> Floats:
-        """Convert rows for the search; ``frozen`` has one line for each."""
+        """Convert rows for the search; ``frozen`` has one line per row."""
         return _grouped(X, self.groups, frozen)
 
     @classmethod
@@ -137,29 +136,29 @@ class SearchSpace:
         cells: Cells,
         observed: TrainingValues,
         has_missing: Bools,
-        groups: tuple[Group, ...],
+        groups: tuple[OneHotGroup, ...],
         rule_cuts: dict[int, Floats],
         additive: bool,
         finer: bool,
     ) -> SearchSpace:
-        """Compile.
+        """Compile trees and cells for a search.
 
         Parameters
         ----------
         forest : Forest
         cells : Cells
-            Those of the model alone, with the training rows in them.
+            Cells of the model, with observed training rows.
         observed : TrainingValues
-            Of the training rows.
+            Values of the training rows.
         has_missing : ndarray of shape (n_features,)
-            Columns of numbers in which a point that is asked about has a missing value.
-        groups : tuple of Group
+            Columns of numbers in which a point has a missing value.
+        groups : tuple of OneHotGroup
         rule_cuts : dict of int to ndarray
-            Further cuts of features of rules.
+            Further cuts of features under rules.
         additive : bool
-            Whether step functions will do where every tree tests one feature.
+            Whether step functions are allowed if every tree tests one feature.
         finer : bool
-            Whether the trees have more cuts than those of the model.
+            Whether the trees have more cuts than the model.
         """
         for group in groups:
             forest = forest.grouped(group.columns, group.patterns)
@@ -173,8 +172,8 @@ class SearchSpace:
         return cls(cells, tables or EnsembleTables.from_trees(forest, cells), groups)
 
 
-def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[str, Any]:
-    """Cost factors and landings from every code into every cell of categories."""
+def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> dict[str, Any]:
+    """Compute cost factors and landings from every code into every cell of categories."""
     if not cells.code_cell:
         return {"first_entry": None, "entry_factor": None, "entry_code": None}
     by_column = {group.columns[0]: group for group in groups}
@@ -188,7 +187,7 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[st
         factor = np.ones((n_codes, n_codes))
         if j in limits.moves:
             factor[: n_codes - 1, : n_codes - 1] = limits.moves[j]
-        # No move enters an unseen category or a missing value. A missing value moves only where it may be filled in.
+        # No move enters a category without training rows or a missing value. A missing value moves only if it may be filled.
         seen = count > 0
         seen[-1] = False
         if j in by_column:
@@ -214,7 +213,9 @@ def _entries(cells: Cells, limits: Limits, groups: tuple[Group, ...]) -> dict[st
     }
 
 
-def core_limits(space_cells: Cells, limits: Limits, groups: tuple[Group, ...], fill_near: Floats | None) -> _core.Limits:
+def core_limits(
+    space_cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...], fill_near: Floats | None
+) -> _core.Limits:
     """Convert limits for the core."""
 
     def array(values: Any, dtype: Any) -> Any:
@@ -224,7 +225,7 @@ def core_limits(space_cells: Cells, limits: Limits, groups: tuple[Group, ...], f
     if frozen is not None and groups:
         frozen = frozen.copy()
         for group in groups:
-            frozen[:, group.columns[0]] = False  # each column of the group for itself, by its codes
+            frozen[:, group.columns[0]] = False  # the codes of the group handle its frozen columns
     linear, implications = limits.linear, limits.implications
     terms = [list(rule.coefficients.items()) for rule in linear]
     flat = [term for rule in terms for term in rule]

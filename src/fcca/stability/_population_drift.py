@@ -1,4 +1,4 @@
-"""Drift of new rows from old ones, over the bins between thresholds."""
+"""Drift of new rows from old rows, by the bins between thresholds."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ STABLE, SHIFTED = 0.1, 0.25
 HALF_A_ROW = 0.5
 LINES_IN_HTML = 30
 LEAVES = "leaves of the tree"
-NO_ANSWER = "no answer: not seen before"
+NO_PREDICTION = "no prediction: not seen before"
 
 
 @dataclass(frozen=True)
 class BinShares:
-    """Rows of old and new in the same bins, and how much they differ.
+    """Old and new rows in the same bins, and their difference.
 
     Attributes
     ----------
     name : str
         The column, the condition, or ``"leaves of the tree"``.
     bins : tuple of str
+        Names of the bins.
     reference, new : ndarray of shape (n_bins,)
-        Weight of the rows in each.
+        Weight of the old and of the new rows in each bin.
     is_unseen : ndarray of bool of shape (n_bins,)
-        Whether a bin is for what was never seen: categories that the thresholds do not know.
+        Mask of the bins of unknown categories.
 
     Notes
     -----
-    A bin that is empty on one side, on which the logarithm would be infinite, counts as half a row there. One that is
-    empty on both does not count at all.
+    A bin that is empty on one side counts as half a row there, because the logarithm would be infinite. A bin that is empty
+    on both sides does not count.
     """
 
     name: str
@@ -58,12 +59,12 @@ class BinShares:
 
     @property
     def reference_share(self) -> Floats:
-        """Share of the old rows in each bin, as it is."""
+        """Share of the old rows in each bin."""
         return _normalized(self.reference)
 
     @property
     def new_share(self) -> Floats:
-        """Share of the new rows in each bin, as it is."""
+        """Share of the new rows in each bin."""
         return _normalized(self.new)
 
     @property
@@ -78,37 +79,37 @@ class BinShares:
 
     @property
     def psi(self) -> float:
-        """The population stability index, the sum of all contributions."""
+        """Population stability index, the sum of all contributions."""
         return float(self.contribution.sum())
 
     @property
     def n_bins(self) -> int:
-        """Number of bins with an old or a new row."""
+        """Number of bins that are not empty."""
         return int(self._is_used.sum())
 
     @property
     def expected(self) -> float:
-        """About what the index would be without any drift, of so many bins and rows: (B − 1) · (1/n + 1/m)."""
+        """Approximate mean of the index without drift: (B − 1) · (1/n + 1/m)."""
         return (self.n_bins - 1) * self._noise
 
     @property
     def p_value(self) -> float:
-        """About how likely an index as large is without any drift; NaN where there is one bin only."""
+        """Approximate p-value of the index without drift; NaN for a single bin."""
         return float(chi2.sf(self.psi / self._noise, self.n_bins - 1)) if self.n_bins > 1 else float("nan")
 
     @property
     def by_chance(self) -> float:
-        """About how large the index gets in 95 of 100 cases without any drift."""
+        """Approximate 95 % quantile of the index without drift."""
         return float(chi2.ppf(0.95, self.n_bins - 1)) * self._noise if self.n_bins > 1 else 0.0
 
     @property
     def reading(self) -> str:
-        """``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above, as is usual."""
+        """Usual reading: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
         return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
 
     @property
     def unseen_share(self) -> float:
-        """Share of the new rows with something that was never seen."""
+        """Share of the new rows in bins of unknown categories."""
         return float(self.new_share[self.is_unseen].sum())
 
     @property
@@ -123,17 +124,17 @@ class BinShares:
 
 @dataclass(frozen=True, repr=False)
 class Drift:
-    """The population stability index of every column that carries a condition, and of what is made of them.
+    """Population stability index of columns, conditions and leaves.
 
     Attributes
     ----------
     columns : tuple of BinShares
-        One per column, in the order of the table: over the intervals between its cuts, or the categories that no set tells
-        apart; with a bin for missing values and one for categories that are not known, where there are any.
+        One per column with a condition, in the order of the table. The bins are the intervals between cuts, or the
+        categories that no condition separates. Missing values and unknown categories have their bins, if there are any.
     conditions : tuple of BinShares
-        One per condition, over its two answers.
+        One per condition, with the bins "does not hold" and "holds".
     leaves : BinShares or None
-        Over the leaves of the tree, where there is one.
+        The leaves of the tree as bins; None without a tree.
     """
 
     columns: tuple[BinShares, ...]
@@ -142,30 +143,32 @@ class Drift:
 
     @property
     def parts(self) -> tuple[BinShares, ...]:
-        """The columns, the most drifted first, and, last, the leaves of the tree where there is one."""
+        """The columns, the most drifted first, and then the leaves of the tree."""
         ordered = sorted(self.columns, key=lambda one: -one.psi)
         return (*ordered, *([] if self.leaves is None else [self.leaves]))
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per column, the most drifted first; and, last, one for the leaves of the tree.
+        """Make a frame with one line per column, the most drifted first.
+
+        The last line is for the leaves of the tree.
 
         Returns
         -------
         DataFrame
-            ``column``; ``bins``, how many have a row; ``psi``; ``expected``, about what it would be without any drift;
-            ``p_value``, about how likely one as large would be then; ``reading``, the usual word; and ``unseen``, the share
-            of the new rows whose category is not known.
+            ``column``. ``bins``: number of bins with a row. ``psi``: the index. ``expected``: its approximate mean without
+            drift. ``p_value``: its approximate p-value without drift. ``reading``: its usual reading. ``unseen``: share of
+            the new rows with an unknown category.
         """
         return _frame(self.parts, "column")
 
     def conditions_frame(self) -> pd.DataFrame:
-        """The same with one line per condition, each over its two answers, in the order of the table.
+        """Make a frame with one line per condition, in the order of the table.
 
         Returns
         -------
         DataFrame
-            As :meth:`to_frame`, with ``reference`` and ``new``, the shares of rows for which the condition holds. A category
-            that is not known is in no set.
+            As :meth:`to_frame`, with ``reference`` and ``new``, the shares of rows for which the condition holds. An unknown
+            category is in no set.
         """
         frame = _frame(self.conditions, "condition").drop(columns=["bins", "unseen"])
         frame.insert(1, "reference", [float(one.reference_share[1]) for one in self.conditions])
@@ -173,13 +176,13 @@ class Drift:
         return frame
 
     def bins_frame(self) -> pd.DataFrame:
-        """One line per bin of every column, and of the leaves.
+        """Make a frame with one line per bin of every column and of the leaves.
 
         Returns
         -------
         DataFrame
-            ``column``, ``bin``; ``reference`` and ``new``, the shares of rows; ``contribution`` to the column's index; and
-            ``note``: ``"not seen before"`` for categories that are not known, and where bins are empty.
+            ``column`` and ``bin``. ``reference`` and ``new``: shares of the old and of the new rows. ``contribution``: the
+            bin's part of the index. ``note``: ``"not seen before"`` for unknown categories, or where the bin is empty.
         """
         lines = [
             {"column": one.name, "bin": name, "reference": p, "new": q, "contribution": term, "note": _note(p, q, unseen)}
@@ -209,13 +212,13 @@ class Drift:
         noisy = [one for one in self.columns if one.reading != "stable" and one.p_value > 0.05]
         if noisy:
             texts.append(
-                f"There are too few rows to tell drift from chance in {', '.join(one.name for one in noisy)}: an index as "
-                "large would not be rare without any."
+                f"There are too few rows to tell drift from chance in {', '.join(one.name for one in noisy)}: such an index "
+                "is common without drift."
             )
         unseen = [one for one in self.columns if one.unseen_share > 0]
         if unseen:
             shares = ", ".join(f"{one.name} in {one.unseen_share:.1%} of the new rows" for one in unseen)
-            texts.append(f"Categories that are not known: {shares}.")
+            texts.append(f"Unknown categories: {shares}.")
         if self.leaves is not None:
             texts.append(f"The leaves of the tree: {self.leaves.psi:.3f}, {self.leaves.reading}.")
         return texts
@@ -245,21 +248,21 @@ def drift(
     sample_weight: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
 ) -> Drift:
-    """Compare new rows with old ones, bin by bin.
+    """Compare new rows with old rows, bin by bin.
 
-    The bins of a column are those that its thresholds make, and the population stability index sums over them
-    (q − p) · ln(q / p), where p is a bin's share of the old rows and q of the new ones.
+    The bins of a column are the intervals between its thresholds. The population stability index is the sum of
+    (q − p) · ln(q / p) over the bins, where p is a bin's share of the old rows and q its share of the new rows.
 
     Parameters
     ----------
     table : ThresholdTable, fitted discretizer, or fitted FCCAClassifier
-        Of the last, the leaves of the tree are bins too.
+        For a classifier, the leaves of the tree are compared as well.
     X_reference : array-like or data frame of shape (n_rows, n_features)
-        The old rows, such as those that the thresholds were found on.
+        The old rows, such as the training rows.
     X_new : array-like or data frame of shape (n_new_rows, n_features)
-        The new ones. Missing values may be anywhere; categories that the thresholds do not know have a bin of their own.
+        The new rows. Missing values are allowed in every column. Unknown categories have a separate bin.
     sample_weight, sample_weight_new : array-like of shape (n_rows,), optional
-        Weights of old and new rows. Weight 2 is the same as the row twice, so the sum of weights is the number of rows.
+        Weights of old and new rows. A row of weight 2 counts twice, so the sum of weights counts as the number of rows.
 
     Returns
     -------
@@ -271,14 +274,15 @@ def drift(
 
     Notes
     -----
-    An index below 0.1 is usually read as no change to speak of, up to 0.25 as a small one to look at, above as a shift
-    (Siddiqi, Credit Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). These words know nothing of the
-    number of rows. Without any drift the index of B bins, n old and m new rows is about (1/n + 1/m) times a chi-square
-    variable with B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
-    Western Michigan University, 2018): its mean is ``expected``, and ``p_value`` is how likely it is to be as large as it
-    is. Of few rows a large index may be chance; of many, a small one may be real and matter to nobody. A p-value is one
-    column's: of 20 columns without any drift, one is expected to have one below 0.05. Where bins hold few rows, it is
-    rough.
+    An index below 0.1 is usually read as stable, up to 0.25 as a change to look at, and above as a shift (Siddiqi, Credit
+    Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number of rows.
+
+    Without drift, the index of B bins, n old rows and m new rows is about (1/n + 1/m) times a chi-square variable with
+    B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation, Western Michigan
+    University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as large. With few
+    rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values are not
+    corrected: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins hold few rows, the
+    p-value is rough.
 
     Examples
     --------
@@ -308,7 +312,7 @@ def drift(
 
 
 def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
-    """The thresholds, and the classifier whose tree uses them."""
+    """Return the thresholds, and the classifier if one was given."""
     tree = None
     if isinstance(given, ThresholdTable):
         table = given
@@ -323,7 +327,7 @@ def _source(given: Any) -> tuple[ThresholdTable, FCCAClassifier | None]:
             f"Expected a ThresholdTable, a fitted discretizer or a fitted FCCAClassifier, got {type_in_words(given)}."
         )
     if len(table) == 0:
-        raise InvalidInputError("There is no threshold, so there are no bins to compare.")
+        raise InvalidInputError("There are no thresholds, so there are no bins to compare.")
     return table, tree
 
 
@@ -335,8 +339,8 @@ def _weights(given: ArrayLike | None, n_rows: int, name: str) -> Floats:
     total = float(weight.sum())
     if total < n_rows / 10:
         warnings.warn(
-            f"{name} of {n_rows} rows sums to {total:.4g}, and so they count as so few: what is expected by chance, and an "
-            "empty bin's half a row, will be too large. Scale the weights to mean 1.",
+            f"{name} of {n_rows} rows sums to {total:.4g}, so they count as {total:.4g} rows. The expected index and the "
+            "half row of an empty bin will be too large. Scale the weights to mean 1.",
             LightWeightsWarning,
             stacklevel=3,
         )
@@ -357,7 +361,7 @@ def _shares(
 
 
 def _without_empty(shares: BinShares, optional: Sequence[int]) -> BinShares:
-    """The same without those of some bins that nobody is in."""
+    """Remove the optional bins that are empty."""
     empty = (shares.reference == 0) & (shares.new == 0) & np.isin(np.arange(len(shares.bins)), optional)
     names = tuple(name for name, gone in zip(shares.bins, empty.tolist(), strict=True) if not gone)
     return BinShares(shares.name, names, shares.reference[~empty], shares.new[~empty], shares.is_unseen[~empty])
@@ -367,14 +371,14 @@ def _of_column(table: ThresholdTable, j: int, both: Both, weights: Weights) -> B
     bins = bins_of(table, j)
     places = [bins.place(rows.X[:, j], rows.unseen[:, j]) for rows in both]
     shares = _shares(table.feature_names[j], bins.names, places, weights, unseen=bins.unseen)
-    asks = bool(((table.feature == j) & (table.kind == "missing")).any())
-    return _without_empty(shares, [bins.unseen] if asks else [bins.missing, bins.unseen])
+    tests_missing = bool(((table.feature == j) & (table.kind == "missing")).any())
+    return _without_empty(shares, [bins.unseen] if tests_missing else [bins.missing, bins.unseen])
 
 
 def _of_conditions(table: ThresholdTable, both: Both, weights: Weights) -> tuple[BinShares, ...]:
-    answers = [rows.answers(table).astype(np.intp) for rows in both]
+    binary = [rows.binary_columns(table).astype(np.intp) for rows in both]
     return tuple(
-        _shares(name, ("does not hold", "holds"), [rows[:, at] for rows in answers], weights)
+        _shares(name, ("does not hold", "holds"), [rows[:, at] for rows in binary], weights)
         for at, name in enumerate(table.names())
     )
 
@@ -382,16 +386,16 @@ def _of_conditions(table: ThresholdTable, both: Both, weights: Weights) -> tuple
 def _of_leaves(classifier: FCCAClassifier, both: Both, weights: Weights) -> BinShares:
     structure = classifier.structure_
     is_leaf = structure.feature < 0
-    asked = np.unique(structure.feature[~is_leaf])
+    used = np.unique(structure.feature[~is_leaf])
     position = np.cumsum(is_leaf) - 1
     rules, none = classifier.rules(), int(is_leaf.sum())
     places = []
     for rows in both:
-        unknown = rows.unseen[:, asked].any(axis=1)
+        unknown = rows.unseen[:, used].any(axis=1)
         if classifier.discretizer_.thresholds_.columns is None:
-            unknown |= np.isnan(rows.X[:, asked]).any(axis=1)  # a tree fitted without missing values predicts none
+            unknown |= np.isnan(rows.X[:, used]).any(axis=1)  # a tree fitted without missing values cannot predict these
         places.append(np.where(unknown, none, position[structure.leaf_of(rows.X)]))
-    return _without_empty(_shares(LEAVES, (*rules, NO_ANSWER), places, weights, unseen=none), [none])
+    return _without_empty(_shares(LEAVES, (*rules, NO_PREDICTION), places, weights, unseen=none), [none])
 
 
 def _normalized(rows: Floats) -> Floats:

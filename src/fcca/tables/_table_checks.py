@@ -1,4 +1,4 @@
-"""Checks of a table: its column names, its values, and the columns that a model expects."""
+"""Checks of a table: column names, values, and the columns that a model expects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS_SHOWN = 5
 
 
 def check_column_names(X: Any, *, numbers: bool = False) -> None:
-    """Check column names: unique texts, or 0, 1, 2, … for columns without names.
+    """Check column names: unique texts, or pandas' default numbers 0, 1, 2, ….
 
     Parameters
     ----------
@@ -46,19 +46,19 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Names of a table's columns, or of a row's entries; None where nobody named them."""
+    """Return the names of a table's columns or a row's entries; None if unnamed."""
     names = _own_names(X)
     return None if names is None or _nobody_named(names) else [str(name) for name in names]
 
 
 def shown_names(X: Any) -> list[str] | None:
-    """Names of a table's columns for messages, pandas' numbers included; None without any."""
+    """Return column names for messages, including pandas' numbers; None if unnamed."""
     names = _own_names(X)
     return None if names is None else [str(name) for name in names]
 
 
 def _own_names(X: Any) -> list[Any] | None:
-    """All names where they are texts, or where they are whole numbers."""
+    """Return the names if all are texts or all are whole numbers, else None."""
     given = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
     names = [] if given is None else list(given)
     return names if names and (all(isinstance(name, str) for name in names) or _are_numbers(names)) else None
@@ -69,12 +69,12 @@ def _are_numbers(names: Sequence[Any]) -> bool:
 
 
 def _nobody_named(names: Sequence[Any]) -> bool:
-    """Return True for 0, 1, 2, …, pandas' names for columns without names."""
+    """Return True for 0, 1, 2, …, pandas' default column names."""
     return list(names) == list(range(len(names)))
 
 
 def float_table(X: Any) -> Floats:
-    """X as a table of float64, whatever its values."""
+    """Convert X to a table of float64, without a check of its values."""
     try:
         table: Floats = check_array(
             X,
@@ -85,7 +85,7 @@ def float_table(X: Any) -> Floats:
             ensure_min_features=0,
             input_name="X",
         )
-    except (TypeError, ValueError) as error:  # a TypeError for a sparse table
+    except (TypeError, ValueError) as error:  # TypeError: a sparse table
         raise InvalidInputError(str(error)) from error
     return table
 
@@ -98,10 +98,10 @@ def check_values(
         raise InvalidInputError("X has no rows. Give at least one.")
     if np.isfinite(table).all():
         return
-    gaps = np.isnan(table)
+    is_missing = np.isnan(table)
     if missing is not None and len(missing) == table.shape[1]:
-        gaps &= ~missing
-    for what, broken in (("missing values (NaN)", gaps), ("infinite values", np.isinf(table))):
+        is_missing &= ~missing
+    for what, broken in (("missing values (NaN)", is_missing), ("infinite values", np.isinf(table))):
         if broken.any():
             columns = np.flatnonzero(broken.any(axis=0))
             places = [
@@ -115,12 +115,12 @@ def check_values(
 
 
 def called(names: Sequence[str] | None, j: int) -> str:
-    """The name of a column in messages."""
+    """Return the name of a column for messages."""
     return repr(names[j]) if names is not None else str(j)
 
 
 def listed_rows(rows: NDArray[np.intp], labels: NDArray[Any] | None) -> str:
-    """The names of some rows in messages, the first few of many."""
+    """Return the names of some rows for messages; of many rows the first few."""
     shown = ", ".join(str(row if labels is None else labels[row]) for row in rows[:ROWS_SHOWN].tolist())
     more = "" if len(rows) <= ROWS_SHOWN else f", … ({len(rows)} rows)"
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
@@ -135,20 +135,20 @@ def check_columns(
     table: str = "X",
     knower: str = "the classifier was fitted on",
 ) -> None:
-    """Check a table's columns: by name where both sides have names, else by number.
+    """Check a table's columns by name, or by number where names are missing.
 
     Parameters
     ----------
     names : sequence of str or None
-        Columns of the table, None where they have no names.
+        Column names of the table; None if it has none.
     n : int
-        How many there are.
+        Number of columns of the table.
     known : sequence of str or None
-        Columns that are expected.
+        Expected column names.
     n_known : int
-        How many these are.
+        Expected number of columns.
     table, knower : str
-        What the message calls the table, and whose columns the expected ones are.
+        Names in the message of the table and of the owner of the expected columns.
     """
     if known is None or names is None:
         if n != n_known:
@@ -169,8 +169,8 @@ def check_columns(
         )
     at = next(j for j, (given, expected) in enumerate(zip(names, known, strict=True)) if given != expected)
     raise InvalidInputError(
-        f"{table} has the right columns in another order: column {at} is {names[at]!r}, but {knower} {known[at]!r} there. "
-        "Put them in that order, for example with X[list(names)]."
+        f"{table} has the right columns in another order: column {at} is {names[at]!r}, but {knower} {known[at]!r} in "
+        "this place. Reorder the columns, for example with X[list(names)]."
     )
 
 

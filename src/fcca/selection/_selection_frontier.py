@@ -1,4 +1,4 @@
-"""Frontier: the least inconsistency of each number of conditions."""
+"""Frontier: the smallest inconsistency by number of conditions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ NAMES_SHOWN = 6
 
 @dataclass(frozen=True, repr=False)
 class Frontier:
-    """Best conditions of each number, beside simpler choices of as many.
+    """Best set of each size, and the inconsistency of two simpler choices.
 
     Attributes
     ----------
     selections : tuple of Selection
         One per number of conditions, ascending.
     frequency : tuple of float
-        The inconsistency of as many of the most frequent conditions; of equal ones the first. This and the next ignore
-        conditions to keep or forbid, and limits.
+        Inconsistency of the same number of most frequent conditions. Of ties the first. Ignores ``keep``, ``forbid`` and
+        the limits, as does ``greedy``.
     greedy : tuple of float
-        The inconsistency of as many conditions, taken one after the other, each the one that lowers it most; of equal ones
-        the most frequent, then the first.
+        Inconsistency of the same number of conditions in greedy order. Each step takes the condition that lowers the
+        inconsistency most. Ties go to the most frequent condition, then to the first.
 
     See Also
     --------
@@ -61,7 +61,7 @@ class Frontier:
             if selection.n_thresholds == k:
                 return selection
         numbers = ", ".join(map(str, self.n_thresholds))
-        raise InvalidInputError(f"There is no selection of {k!r} conditions. Expected one of {numbers}.")
+        raise InvalidInputError(f"The frontier has no selection of {k!r} conditions. Expected one of {numbers}.")
 
     def to_frame(self) -> pd.DataFrame:
         """Make a frame with one line per number of conditions.
@@ -69,9 +69,9 @@ class Frontier:
         Returns
         -------
         DataFrame
-            ``n_thresholds``; ``inconsistency``, ``lower_bound``, ``gap`` and ``optimal``, whether it is proven;
-            ``frequency`` and ``greedy``, the inconsistency of the simpler choices; ``features``, how many columns carry the
-            conditions; and ``thresholds``, their names.
+            ``n_thresholds``, ``inconsistency``, ``lower_bound`` and ``gap``. ``optimal``: whether the selection is proven
+            optimal. ``frequency`` and ``greedy``: inconsistency of the simpler choices. ``features``: number of columns
+            with a condition. ``thresholds``: names of the conditions.
         """
         return pd.DataFrame(
             {

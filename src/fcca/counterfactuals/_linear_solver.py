@@ -1,4 +1,4 @@
-"""Counterfactuals of linear models: by the fixed-charge search where possible, else by a program."""
+"""Counterfactuals of linear models, by the fixed-charge search or by a MILP."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from fcca import _core
 from fcca.cells import Cells, Distances, TrainingValues
 from fcca.constraints import Limits
 from fcca.counterfactuals._batch import Batch
-from fcca.counterfactuals._linear_many import beat_own_class
-from fcca.counterfactuals._space import core_limits
+from fcca.counterfactuals._linear_pairs import beat_own_class
+from fcca.counterfactuals._search_space import core_limits
 from fcca.exceptions import UnsupportedModelError
 from fcca.milp import ANY_OTHER_CLASS, INFEASIBLE, OPTIMAL, Answers, LinearSearch, Outcome, Task, solve_each
 from fcca.models import LinearModel
@@ -24,23 +24,23 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Positions = NDArray[np.intp]
 
-MOST_COMBINATIONS = 4_096  # of categories, for one point
+MOST_COMBINATIONS = 4_096  # combinations of categories for one point
 ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True)
 class LinearSolver:
-    """Cheapest changes of points of a linear model, each by the fastest method.
+    """Cheapest changes for a linear model, each by the fastest method.
 
     Attributes
     ----------
     model : LinearModel
     cells : Cells
-        For the box of the training rows.
+        Gives the range of the training rows.
     observed : TrainingValues
-        Of the training rows.
+        Values of the training rows.
     boundary : float
-        The largest score of the first class, for models with one score.
+        Largest score of the first class, for models with one score.
     """
 
     model: LinearModel
@@ -49,14 +49,14 @@ class LinearSolver:
     boundary: float
 
     def solve(self, batch: Batch) -> Answers:
-        """Solve all points of a batch; the cut of a move is its landing, NaN for categories."""
+        """Solve all points of a batch. The cut of a move is its landing, NaN for categories."""
         batch = batch.of(np.arange(len(batch)))
         lambda2 = batch.problem.lambda2
         if lambda2 > 0 and (self.model.effects or not _plain_points(self.model, batch.limits, batch.rows).all()):
             raise UnsupportedModelError(
-                f"lambda2 = {lambda2:g} was given, but squared distances are only searched for linear models with two "
-                "classes and columns of numbers, under rules that are bounds around the present value, costs and columns "
-                "that stay. Use lambda2=0."
+                f"lambda2 = {lambda2:g} is not supported here. For linear models, squared distances need two classes, "
+                "columns of numbers, and only rules for costs, immutable columns and bounds around the present value. Use "
+                "lambda2=0."
             )
         ends = time.monotonic() + batch.time_limit
         easy, found = self._any_other_class(batch) if self.model.n_outputs > 1 else self._without_rules_between(batch, ends)
@@ -70,7 +70,7 @@ class LinearSolver:
 
     @property
     def _distances(self) -> Distances:
-        assert self.cells.distances is not None  # measured before anything is searched
+        assert self.cells.distances is not None  # measured before the search
         return self.cells.distances
 
     def _task(self, batch: Batch) -> Task:
@@ -98,7 +98,7 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Solve points of many classes by pairs of classes, where these settle them."""
+        """Solve points of many classes by pairs of classes, if the pairs decide."""
         which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
         if not len(which):
             return which, None
@@ -110,7 +110,7 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Solve points of one score whose cheapest change keeps the rules between columns."""
+        """Solve points of one score whose cheapest change respects the rules between columns."""
         limits, effects = batch.limits, self.model.effects
         relaxed, between = limits.without_rules_between(), limits.has_rules_between
         which = np.flatnonzero(_plain_points(self.model, relaxed, batch.rows))
@@ -130,10 +130,10 @@ class LinearSolver:
         return which, found
 
     def _by_numbers(self, batch: Batch) -> Answers:
-        """Solve rows by the fixed-charge search; missing values and categories stay."""
+        """Solve rows by the fixed-charge search, without changes of missing values and categories."""
         model, table, limits = self.model, batch.rows, batch.limits
         held = np.isnan(table)
-        share = np.zeros(len(table))  # what stays adds to the score
+        share = np.zeros(len(table))  # score of the unchanged columns
         if held.any() and model.missing is not None:
             share += np.where(held, model.missing[:, 0], 0.0).sum(axis=1)
         for j, effect in model.effects.items():
@@ -171,7 +171,7 @@ class LinearSolver:
     # --- categories, where there is one score -----------------------------------------------------------------------------
 
     def _with_categories(self, batch: Batch, found: Answers, ends: float) -> list[Outcome | None]:
-        """Add changes of categories to changes of numbers; None where they are too many."""
+        """Combine changes of categories with changes of numbers; None for too many combinations."""
         outcomes: list[Outcome | None] = []
         tried: list[tuple[int, tuple[_Entry, ...]]] = []
         for at, (outcome, choices) in enumerate(zip(found.outcomes(), self._choices(batch, found.cost), strict=True)):
@@ -199,7 +199,7 @@ class LinearSolver:
         return outcomes
 
     def _choices(self, batch: Batch, cost: Floats) -> Iterator[list[tuple[_Entry, ...]] | None]:
-        """Combinations of categories that cost less than a row's change; None for too many."""
+        """List combinations of categories that cost less than a row's change; None for too many."""
         task, frozen = self._task(batch), batch.limits.frozen
         sign = np.where(batch.target == 1, 1.0, -1.0)
         needed = batch.margin - sign * (self.model.scores(batch.rows)[:, 0] - self.boundary)
@@ -216,7 +216,7 @@ class LinearSolver:
 
 
 def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
-    """Mask of points for the fixed-charge search: two classes, and bounds around the value."""
+    """Mask of the points that the fixed-charge search can solve."""
     on_grid = limits.step is not None and bool(limits.step.any())
     if model.n_outputs > 1 or limits.has_rules_between or limits.groups or on_grid:
         return np.zeros(len(table), dtype=np.bool_)
@@ -233,7 +233,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 
 
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
-    """Mask of proven answers that keep the rules between columns, and of proven infeasibility."""
+    """Mask of proven changes within the rules between columns, and of proven infeasibility."""
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)
@@ -245,7 +245,7 @@ def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
         kept &= ~moved[:, features].any(axis=1) | ~(total > rule.upper)
     for implication in limits.implications:
         j = implication.feature
-        # Whether the other one goes far enough is left to the program.
+        # The MILP decides whether the other column moves far enough.
         kept &= ~(after[:, j] > table[:, j] if implication.rises else after[:, j] < table[:, j])
     keeps: Bools = (kept & (found.status == OPTIMAL)) | (found.status == INFEASIBLE)
     return keeps
@@ -255,13 +255,13 @@ class _Entry(NamedTuple):
     """A category to enter."""
 
     cost: float
-    gain: float  # of score, towards the target
+    gain: float  # of the target's score
     feature: int
     code: int
 
 
 def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
-    """Categories of a column to enter: each gains more than all cheaper ones."""
+    """List categories of a column to enter; each gains more than all cheaper ones."""
     entries = [_Entry(cost, sign * float(gain[0]), j, code) for code, cost, gain in task.category_moves(j, held)]
     kept: list[_Entry] = []
     for entry in sorted(entries, key=lambda entry: (entry.cost, -entry.gain, entry.code)):
@@ -271,7 +271,7 @@ def _entries(task: Task, j: int, held: float, sign: float) -> list[_Entry]:
 
 
 def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> list[tuple[_Entry, ...]] | None:
-    """Combinations of categories below a cost, each without a superfluous one; None for too many."""
+    """List combinations of categories below a cost, without superfluous ones; None for too many."""
     found: list[tuple[_Entry, ...]] = []
     begun: list[tuple[int, tuple[_Entry, ...], float, float]] = [(0, (), 0.0, 0.0)]
     while begun:
@@ -279,7 +279,7 @@ def _combinations(entries: list[list[_Entry]], cutoff: float, needed: float) -> 
         for column in range(at, len(entries)):
             for entry in entries[column]:
                 if cost + entry.cost >= cutoff:
-                    break  # the others of the column cost no less
+                    break  # the next categories of the column cost at least as much
                 found.append((*chosen, entry))
                 if len(found) > MOST_COMBINATIONS:
                     return None

@@ -1,4 +1,4 @@
-"""scikit-learn's linear classifiers: everything with ``coef_`` and ``intercept_``."""
+"""scikit-learn's linear classifiers, with ``coef_`` and ``intercept_``."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def _link_of_two(estimator: Any) -> Link:
         return Clipped()
     if isinstance(estimator, SVC) and estimator.probability is True:
         return NoProbability(
-            reason="SVC(probability=True) fits its probabilities by a cross-validation of its own and rounds them in its "
-            "own way. Use response_method='decision_function', or calibrate SVC(kernel='linear') by CalibratedClassifierCV "
-            "with ensemble=False."
+            reason="SVC(probability=True) fits its probabilities by an internal cross-validation and rounds them in its "
+            "way. Use response_method='decision_function', or calibrate SVC(kernel='linear') by CalibratedClassifierCV with "
+            "ensemble=False."
         )
     return Logistic()
 
@@ -66,8 +66,8 @@ def read_svc(estimator: Any) -> LinearModel:
     check_svc(estimator)
     if len(estimator.classes_) > 2:
         raise UnsupportedModelError(
-            f"SVC was fitted on {len(estimator.classes_)} classes and counts votes of every class against every other, "
-            "which is no sum of scores. Use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear'))."
+            f"SVC was fitted on {len(estimator.classes_)} classes. With more than two, it counts votes between pairs of "
+            "classes, which is not supported. Use LinearSVC, or OneVsRestClassifier(SVC(kernel='linear'))."
         )
     return read(estimator)
 

@@ -19,34 +19,34 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 FAR = 0.9
 LINES_IN_HTML = 30
-# Shares are sums of weights: what is equal but for the last digits is equal.
+# Shares are sums of weights, so a difference in the last digits does not count.
 SLACK = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
 class Stability:
-    """Thresholds of a fit on all rows, and what became of them on samples of the rows.
+    """Thresholds of a fit on all rows, and their matches on bootstrap samples.
 
     Attributes
     ----------
     thresholds : ThresholdTable
-        Of the fit on all rows.
+        Thresholds of the fit on all rows.
     tables : tuple of ThresholdTable
-        Of every sample that could be fitted.
+        Thresholds of every sample that could be fitted.
     failures : mapping of int to str
-        The samples that could not, by their number, and why not. They count in no share.
+        Numbers and errors of the samples that could not be fitted. They count in no share.
     n_samples : int
-        How many were drawn: those of ``tables`` and of ``failures``.
+        Number of samples, including failures.
     tolerance : float
-        Up to which share of the training rows may lie between two cuts that say nearly the same.
+        Largest share of the training rows between two nearly equal cuts.
     same : ndarray of bool of shape (n_tables, n_thresholds)
-        Whether the sample has the same condition: a cut that no training row tells from this one, the same set of
-        categories, the same condition on missing values.
+        Whether the sample has the same condition: a cut with no training row between the two, the same set of categories,
+        or the same condition on missing values.
     rows_between : ndarray of shape (n_tables, n_thresholds)
-        Share of the training rows between a cut and the sample's nearest one of the same column, nearest by this share. NaN
-        where there is none, and for other conditions than cuts.
+        Smallest share of the training rows between a cut and a cut of the sample on the same column. NaN if the sample has
+        none, and for other conditions.
     distance : ndarray of shape (n_tables, n_thresholds)
-        How far apart these two are in the column's units.
+        Distance of these two cuts in the column's units.
     """
 
     thresholds: ThresholdTable
@@ -60,64 +60,64 @@ class Stability:
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
-        """Of shape (n_tables, n_columns): whether the sample has any condition on the column."""
+        """Mask of shape (n_tables, n_columns): the sample has a condition on the column."""
         n = len(self.thresholds.feature_names)
         return np.array([np.bincount(table.feature, minlength=n) > 0 for table in self.tables]).reshape(-1, n)
 
     @property
     def near(self) -> NDArray[np.bool_]:
-        """Of shape (n_tables, n_thresholds): whether the sample has a condition that says nearly the same."""
+        """Mask of shape (n_tables, n_thresholds): the sample has a nearly equal condition."""
         with np.errstate(invalid="ignore"):
             return self.same | (self.rows_between <= self.tolerance + SLACK)
 
     @property
     def chosen(self) -> Floats:
-        """Per threshold, in which share of the samples there is one that says nearly the same."""
+        """Per threshold, the share of samples with a nearly equal condition."""
         return np.asarray(self.near.mean(axis=0))
 
     @property
     def exact(self) -> Floats:
-        """Per threshold, in which share of the samples the same one came back."""
+        """Per threshold, the share of samples with the same condition."""
         return np.asarray(self.same.mean(axis=0))
 
     @property
     def column(self) -> Floats:
-        """Per threshold, in which share of the samples its column has any condition."""
+        """Per threshold, the share of samples with any condition on its column."""
         return np.asarray(self.used.mean(axis=0)[self.thresholds.feature])
 
     @property
     def stability(self) -> float:
         """Agreement of the samples on the columns.
 
-        1 is full agreement, about 0 is chance. NaN where all columns or none are used throughout.
+        1 is full agreement, about 0 is chance. NaN if every sample uses all columns or no column.
 
-        Nogueira, Sechidis and Brown's measure, On the stability of feature selection algorithms, Journal of Machine Learning
-        Research 18 (174), 2018, over all columns of the table.
+        The measure is that of Nogueira, Sechidis and Brown, On the stability of feature selection algorithms, Journal of
+        Machine Learning Research 18 (174), 2018, over all columns of the table.
         """
         return agreement(self.used)[0]
 
     @property
     def stability_interval(self) -> tuple[float, float]:
-        """Its approximate confidence interval of 95 %, by the same authors.
+        """Approximate 95 % confidence interval of the stability, by the same authors.
 
-        It is about the number of samples, as if there were ever more of them; not about other data.
+        It covers the limited number of samples, not other data.
         """
         return interval(*agreement(self.used), LEVEL)
 
     @property
     def jaccard(self) -> float:
-        """Of the columns that two samples use between them, the share that both use, averaged over all pairs."""
+        """Mean Jaccard index of the columns of two samples, over all pairs of samples."""
         return mean_jaccard(self.used)
 
     def to_frame(self) -> pd.DataFrame:
-        """One line per threshold of the fit on all rows.
+        """Make a frame with one line per threshold of the fit on all rows.
 
         Returns
         -------
         DataFrame
-            ``condition``, ``feature`` and ``kind``; the shares ``chosen``, ``exact`` and ``column``; and, over the samples
-            that have a cut on the column, how far the nearest one is: ``moved_median`` and ``moved_90``, the median and the
-            quantile of 90 %, in the column's units, and ``rows_median`` and ``rows_90`` as a share of the training rows.
+            ``condition``, ``feature`` and ``kind``. The shares ``chosen``, ``exact`` and ``column``. ``moved_median``,
+            ``moved_90``: median and 90 % quantile of the distance to the nearest cut, over the samples with a cut on the
+            column, in the column's units. ``rows_median``, ``rows_90``: the same as a share of the training rows.
         """
         table = self.thresholds
         return pd.DataFrame(
@@ -136,13 +136,13 @@ class Stability:
         )
 
     def columns_frame(self) -> pd.DataFrame:
-        """One line per column that has a condition in the fit on all rows or in any sample, the most used first.
+        """Make a frame with one line per column with a condition, the most used first.
 
         Returns
         -------
         DataFrame
-            ``column``; ``conditions`` of the fit on all rows, 0 for a column that only samples use; ``share`` of the samples
-            that use it; and ``mean_conditions`` of these.
+            ``column``. ``conditions``: number of conditions in the fit on all rows, 0 for a column that only samples use.
+            ``share``: share of the samples that use the column. ``mean_conditions``: mean number of conditions in these.
         """
         names = self.thresholds.feature_names
         n = len(names)
@@ -186,7 +186,7 @@ class Stability:
         if self.failures:
             first = min(self.failures)
             texts.append(
-                f"{len(self.failures):,} of {self.n_samples:,} samples could not be fitted and count nowhere. Sample "
+                f"{len(self.failures):,} of {self.n_samples:,} samples could not be fitted and do not count. Sample "
                 f"{first}: {self.failures[first]}"
             )
         return texts
@@ -216,5 +216,5 @@ class Stability:
 
 
 def _quantile(values: Floats, q: float) -> Floats:
-    """Of every column, without what is NaN; NaN where nothing else is there."""
+    """Compute the quantile of every column without NaN; NaN for an empty column."""
     return np.array([np.quantile(known, q) if len(known := one[~np.isnan(one)]) else np.nan for one in values.T])

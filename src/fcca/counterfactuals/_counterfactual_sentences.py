@@ -11,28 +11,28 @@ from typing import NamedTuple
 
 from fcca.utils import plain, printable, shortest_decimal
 
-# A number that has no cut to stay clear of is rounded by at most this share of the move.
+# Without a cut, a number is rounded by at most this share of the move.
 ROUNDED_BY = 0.01
 DIGITS_AS_GIVEN = 6
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-5, 1e16
 
 
 class Move(NamedTuple):
-    """One feature that changes.
+    """One changed feature.
 
     Attributes
     ----------
     feature : str
     origin, landing : float
-        NaN where the value is missing.
+        NaN for a missing value.
     cut : float
-        The one crossed last, NaN for models without.
+        The cut crossed last; NaN for models without cuts.
     edge : float
-        Where the data end.
+        End of the range of the data.
     exact : bool
-        Whether the landing is printed as it is: there are rules that a rounded one might break.
+        Whether to print the landing unrounded, because rounding might break a rule.
     labels : tuple of texts, or None
-        For categories, what the origin and the landing are called; None for one that is missing.
+        For categories, the labels of the origin and the landing; None for a missing value.
     """
 
     feature: str
@@ -62,12 +62,12 @@ def shown_landing(move: Move) -> float:
     origin, landing, cut = move.origin, move.landing, move.cut
     if landing.is_integer() or move.exact or math.isnan(origin):
         return landing
-    if math.isnan(cut):  # going a little further changes nothing
+    if math.isnan(cut):  # a slightly longer move gives the same prediction
         further = ROUNDED_BY * abs(landing - origin)
         if landing > origin:
             return shortest_decimal(landing, landing, math.nextafter(min(landing + further, move.edge), math.inf))
         return shortest_decimal(landing, max(landing - further, move.edge), math.nextafter(landing, math.inf))
-    if landing > origin:  # anything between the cut and the landing is in the same cell
+    if landing > origin:  # all values between the cut and the landing are in the same cell
         return shortest_decimal(landing, math.nextafter(cut, math.inf), math.nextafter(landing, math.inf))
     return shortest_decimal(landing, landing, math.nextafter(cut, math.inf))
 
@@ -86,14 +86,18 @@ def shown_origin(move: Move) -> float:
     return shortest_decimal(origin, low, high)
 
 
-@lru_cache(maxsize=4096)  # the same few names stand in thousands of sentences
+@lru_cache(maxsize=4096)  # thousands of sentences use the same few names
 def feature_in_words(name: str) -> str:
-    """Column name for a sentence: on one line, and distinct from a value."""
+    """Format a column name for a sentence: on one line, and distinct from a value."""
     return f"column {name}" if re.fullmatch(r"[-+]?\d[\d.,]*", name) else printable(name)
 
 
 def move_in_words(move: Move) -> str:
-    """``income rises from 2,100 to 2,340``, ``purpose changes from "car" to "tv"``, ``the missing income becomes 2,340``."""
+    """Describe one change.
+
+    Examples: ``income rises from 2,100 to 2,340``, ``purpose changes from "car" to "tv"``,
+    ``the missing income becomes 2,340``.
+    """
     feature = feature_in_words(move.feature)
     before, after = move.labels or (None, grouped(shown_landing(move)))
     if math.isnan(move.origin):
@@ -110,7 +114,7 @@ def _chained(parts: Sequence[str]) -> str:
 
 
 def _proof(cost: float, bound: float) -> str:
-    """Describe the proven gap of an answer that is not proven optimal."""
+    """Describe the proven gap of a counterfactual that is not proven optimal."""
     if not bound > 0:
         return "not proven to be the cheapest"
     ratio = cost / bound
@@ -135,22 +139,22 @@ def sentence(
     probability: float | None = None,
     ruled: bool = False,
 ) -> str:
-    """Describe one answer in a sentence.
+    """Describe one counterfactual in a sentence.
 
     Parameters
     ----------
     status : str
         As in :class:`Counterfactuals`.
     target : str or None
-        Name of the class to reach, None for any other one.
+        Name of the class to reach; None for any other class.
     moves : sequence of Move
     cost, bound : float
     number : int, default=1
-        Which of a row's answers this is.
+        Number of the counterfactual within its row.
     probability : float, optional
-        What the target's probability was asked to be at least.
+        Required probability of the target.
     ruled : bool, default=False
-        Whether there are rules that a change has to keep.
+        Whether there are rules for the change.
     """
     within = "within the rules and the range of the data" if ruled else "within the range of the data"
     asked = "" if probability is None else f" with a probability of at least {plain(probability)}"

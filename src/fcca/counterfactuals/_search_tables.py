@@ -1,4 +1,4 @@
-"""Trees compiled into cells; trees that test one feature each become step functions."""
+"""Trees compiled into cells. Trees that test one feature each become step functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AdditiveTables:
-    """Score = ``base`` + Σ over features of the ``values`` of the cell the feature is in."""
+    """Step functions: the score is ``base`` plus the ``values`` of each feature's cell."""
 
     cells: Cells
     values: Floats  # (cells, outputs)
@@ -46,7 +46,7 @@ class AdditiveTables:
                     continue
                 if forest.feature[node] != tested:
                     return None
-                if in_order:  # cells up to and including the one that ends at the cut go to the left
+                if in_order:  # cells up to the cut go to the left
                     everything = forest.threshold[node] == np.inf
                     end = n_cells if everything else int(np.searchsorted(cuts, forest.threshold[node], side="right"))
                     left = slice(reached.start, min(reached.stop, end))
@@ -56,13 +56,13 @@ class AdditiveTables:
                     left, right = reached[goes_left], reached[~goes_left]
                 pending.append((int(forest.left[node]), left))
                 pending.append((int(forest.right[node]), right))
-        alone = first_cell[:-1][cells.n_cells() == 1]  # where there is one cell only, what it adds is the same for all
+        alone = first_cell[:-1][cells.n_cells() == 1]  # a feature with a single cell adds a constant
         base += values[alone].sum(axis=0)
         values[alone] = 0
         return cls(cells, values, base)
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows."""
+        """Compute the scores of rows."""
         out = np.empty((len(X), len(self.base)))
         _core.score_additive(X, self.cells.as_core(), self.values, self.base, out)
         return out
@@ -75,7 +75,7 @@ class EnsembleTables:
     cells: Cells
     roots: NDArray[np.int64]
     feature: NDArray[np.int32]
-    cut: NDArray[np.int32]  # per node, position among the cuts of its feature; -1 and their number: nothing, everything left
+    cut: NDArray[np.int32]  # position among the cuts of the feature; -1: no cell goes left, number of cuts: all cells do
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     values: Floats  # (nodes, outputs)
@@ -110,8 +110,8 @@ class EnsembleTables:
             )
         except OverflowError as error:
             raise UnsupportedModelError(
-                f"The trees test categories and missing values so often (in {len(with_sets):,} of {len(forest.feature):,} "
-                "nodes) that they are too many for an exact search. Fit fewer or shallower trees (max_depth), or join rare "
-                "categories (OneHotEncoder(min_frequency=…))."
+                f"The trees have too many tests of categories and missing values for an exact search ({len(with_sets):,} of "
+                f"{len(forest.feature):,} nodes). Fit fewer or shallower trees (max_depth), or join rare categories "
+                "(OneHotEncoder(min_frequency=…))."
             ) from error
         return cls(cells, roots, node_feature, node_cut, left, right, forest.values[source], forest.base)

@@ -1,8 +1,8 @@
-"""Linear models of many classes: any other class against the own class, one at a time.
+"""Linear models of many classes, by pairs: every other class against the predicted class.
 
-Beating the own class alone costs no more than beating all classes. So the cheapest of these changes is optimal wherever its
-winner leads every class by the margin. ``core/other_classes.hpp`` does the same for trees, point by point. Here the pairs
-are solved in batches, because Python handles the categories and missing values of linear models.
+Beating the predicted class alone costs at most as much as beating all classes. So the cheapest of these changes is optimal
+if its class leads all others by the margin. ``core/other_classes.hpp`` does the same for trees, point by point. Here the
+pairs are solved in batches, because Python handles the categories and missing values of linear models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCORE_TOLERANCE = 1e-9
 
 
 def pair_model(model: LinearModel, target: int, own: int) -> LinearModel:
-    """Build a model of one score: the lead of one class over another."""
+    """Build a model whose score is the lead of one class over another."""
 
     def lead(values: Floats) -> Floats:
         return values[..., [target]] - values[..., [own]]
@@ -46,15 +46,15 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """Find the cheapest change of each row to any other class, and the rows where it is certain.
+    """Find the cheapest change to any other class, and the rows where it is proven.
 
     Parameters
     ----------
     model : LinearModel
     batch : Batch
-        With the rows of its points alone.
+        Contains only the rows of its points.
     solve_pair : callable
-        Changes of rows by which a model of one score answers its target.
+        Solves a batch for a model of one score.
     """
     ends = time.monotonic() + batch.time_limit
     parts = []
@@ -85,7 +85,7 @@ def beat_own_class(
     ahead = scores[is_winner] - np.where(is_winner, -np.inf, scores).max(axis=1)
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(scores).max(axis=1))
     certain = ~np.isfinite(cost) | ((ahead >= batch.margin - tolerance) & (winner != batch.own_class))
-    certain &= np.isfinite(cost) | np.isinf(bound)  # where time ran out there may be one all the same
+    certain &= np.isfinite(cost) | np.isinf(bound)  # after a timeout, an unknown change may exist
     certain &= cost > 0
     status = np.where(np.isinf(cost), INFEASIBLE, np.where(bound >= cost, OPTIMAL, FEASIBLE))
     return certain, answers._replace(

@@ -1,4 +1,4 @@
-"""The search behind OptimalSelection: conditions and rows as integers for the core."""
+"""The selection problem: conditions and rows as integers for the search in the core."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 MOST_CONDITIONS = 65_000  # the core numbers them with 16 bits
-FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small to count units in
+FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too small for whole units
 
 
-class Found(NamedTuple):
-    """Result of a search: positions of conditions; costs as weights of rows."""
+class SearchResult(NamedTuple):
+    """Positions of the chosen conditions; costs are weights of rows."""
 
-    kept: Positions | None  # None where no set costs at most the ceiling, or none was found in time
+    kept: Positions | None  # None if no set within the ceiling exists, or none was found in time
     cost: float
     bound: float
     is_optimal: bool
@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Chains of nested conditions, and how many of each hold per row.
+    """Chains of nested conditions, and how many of each chain hold per row.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class SelectionProblem:
     chain_size : ndarray of shape (n_chains,)
     feature, count : ndarray of shape (n_conditions,)
     scale : float
-        What the weights that were given are multiplied by.
+        Factor of the given weights.
     """
 
     passed: NDArray[np.int32]
@@ -58,39 +58,41 @@ class SelectionProblem:
 
     @classmethod
     def of(cls, table: ThresholdTable, X: Floats, y: Any, weight: Floats) -> SelectionProblem:
-        """Take the conditions of a table, encoded rows, labels and weights."""
-        # Cuts of a column are nested; a set of categories or a missing value stands alone.
+        """Build the problem from the conditions of a table, encoded rows, labels and weights."""
+        # Cuts of a column are nested. A set of categories or a missing value is a chain of one condition.
         is_cut = table.kind == "cut"
         first = np.ones(len(table), dtype=bool)
         first[1:] = ~(is_cut[1:] & is_cut[:-1] & (np.diff(table.feature) == 0))
         begin = np.flatnonzero(first)
         if len(table) + len(begin) > MOST_CONDITIONS:
             raise InvalidInputError(
-                f"The table has {len(table):,} conditions; the search takes about {MOST_CONDITIONS:,}. Leave some out, "
-                "for example with MidpointDiscretizer(max_thresholds=…)."
+                f"The table has {len(table):,} conditions, but the search takes at most about {MOST_CONDITIONS:,}. Leave "
+                "some out, for example with MidpointDiscretizer(max_thresholds=…)."
             )
         size = np.diff(np.append(begin, len(table))).astype(np.int32)
         passed = np.empty((len(X), len(begin)), dtype=np.int32)
         passed[:, ~is_cut[begin]] = table.select(~is_cut).binarize(X)
         for c in np.flatnonzero(is_cut[begin]).tolist():
             values = X[:, table.feature[begin[c]]]
-            above = np.searchsorted(table.threshold[begin[c] : begin[c] + size[c]], values)  # how many lie below the value
+            above = np.searchsorted(table.threshold[begin[c] : begin[c] + size[c]], values)  # thresholds below the value
             passed[:, c] = np.where(np.isnan(values), 0, above)
         label = np.unique(y, return_inverse=True)[1].astype(np.int32)
         exponent = int(np.frexp(weight.sum())[1])
         if exponent <= np.finfo(np.float64).minexp:
-            raise InvalidInputError(f"The weights sum to {weight.sum():.3g}, too little to compute with. Multiply them all.")
-        # By a power of two, nothing is rounded.
+            raise InvalidInputError(
+                f"The weights sum to {weight.sum():.3g}, which is too small for exact sums. Multiply them by a factor."
+            )
+        # A power of two rounds nothing.
         scale = float(np.ldexp(1.0, -exponent)) if abs(exponent) > FAR_FROM_ONE else 1.0
         return cls(passed, label, weight * scale, int(label.max()) + 1, size, table.feature, table.count, scale)
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Total weight of the rows."""
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
-        """Weight of the rows whose label is not the commonest of their group."""
+        """Sum the weights of rows whose label is not the commonest of their group."""
         is_kept = np.zeros(len(self.feature), dtype=bool)
         is_kept[kept] = True
         end = np.cumsum(self.chain_size)
@@ -102,7 +104,7 @@ class SelectionProblem:
         return inconsistency_rate(codes, self.label, self.weight) * self.total
 
     def greedy(self, n: int) -> list[int]:
-        """Conditions in greedy order; ties by count, then by position."""
+        """Return conditions in greedy order; ties by count, then by position."""
         order = _core.greedy_thresholds(**self._arrays(), n_thresholds=min(n, len(self.feature)))
         return [int(condition) for condition in order]
 
@@ -126,24 +128,24 @@ class SelectionProblem:
         ceiling: float | None = None,
         max_nodes: int | None = None,
         time_limit: float | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Find the cheapest set of ``n_thresholds`` conditions.
 
         Parameters
         ----------
         n_thresholds : int
-            At most the number of conditions that are not forbidden.
+            At most the number of admissible conditions.
         state : ndarray of shape (n_conditions,)
             0 open, 1 kept, 2 forbidden.
         per_feature : ndarray of shape (n_features,)
-            Most conditions of each column.
+            Largest number of conditions of each column.
         max_features : int
         ceiling : float, optional
-            Sets that cost more are of no interest.
+            Largest cost of a set.
         max_nodes : int, optional
-            Branches to look at.
+            Largest number of branches.
         time_limit : float, optional
-            Seconds.
+            Seconds for the search.
         """
         kept, cost, bound, optimal, n_nodes = _core.select_thresholds(
             **self._arrays(),
@@ -157,4 +159,4 @@ class SelectionProblem:
             time_limit=np.inf if time_limit is None else time_limit,
         )
         found = None if np.isnan(cost) else np.asarray(kept, dtype=np.int64)
-        return Found(found, float(cost / self.scale), float(bound / self.scale), bool(optimal), int(n_nodes))
+        return SearchResult(found, float(cost / self.scale), float(bound / self.scale), bool(optimal), int(n_nodes))

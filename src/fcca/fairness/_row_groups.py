@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fcca.constraints import close_to
 from fcca.exceptions import InvalidInputError
 
-#: What the group of rows without a value is called.
+#: Label of the group of rows without a value.
 MISSING = "(missing)"
-#: A column of numbers with more distinct ones than this is refused: no one compares so many groups.
+#: Largest number of distinct numbers in a column that defines groups.
 MOST_NUMBERS = 10
 
 
@@ -26,11 +26,11 @@ class Groups:
     Attributes
     ----------
     name : str
-        What the groups differ in.
+        Name of the column that defines the groups.
     labels : list
-        What they are called, in order.
+        Labels of the groups, in order.
     code : ndarray of shape (n_rows,)
-        The group of each row, as a position in ``labels``.
+        Group of each row, as a position in ``labels``.
     """
 
     name: str
@@ -39,14 +39,17 @@ class Groups:
 
     @classmethod
     def of(cls, values: Any, name: str | None = None, *, n_rows: int | None = None) -> Groups:
-        """One group per distinct value, sorted, or in the order of a category type; a missing value is a group too."""
+        """Build one group per distinct value. Missing values form a group.
+
+        Groups are sorted, or in the order of a category dtype.
+        """
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InvalidInputError(f"groups must be one value per row, got {values!r}.")
         given: Any = list(values) if type(values).__module__.startswith("polars") else values
         name = str(getattr(values, "name", None) or "group") if name is None else name
         column = pd.Series(given) if not isinstance(given, pd.Series) else given
         if n_rows is not None and len(column) != n_rows:
-            raise InvalidInputError(f"groups must be one value per row: {n_rows} row(s), got {len(column)} value(s).")
+            raise InvalidInputError(f"groups must be one value per row ({n_rows} rows), got {len(column)} value(s).")
         gaps = column.isna().to_numpy(dtype=bool)
         if isinstance(column.dtype, pd.CategoricalDtype):
             present = set(column.dropna().tolist())
@@ -68,12 +71,12 @@ class Groups:
         return pd.Index(self.labels, dtype=object, name=self.name, tupleize_cols=False)
 
     def __iter__(self) -> Any:
-        """Label and rows of each group."""
+        """Iterate over the label and the rows of each group."""
         return ((label, np.flatnonzero(self.code == at)) for at, label in enumerate(self.labels))
 
 
 def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any], n_rows: int) -> Groups:
-    """Groups by the values of a column, or by what the caller makes of them.
+    """Build groups by the values of a column or by a function of them.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any],
         The column.
     name : str
     groups : array-like, callable or None
-        One group per row, or a function from the column to these; None for the values themselves.
+        One group per row, or a function of the column. None for the values themselves.
     n_rows : int
     """
     if callable(groups):
@@ -90,31 +93,31 @@ def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any],
         return Groups.of(groups, name, n_rows=n_rows)
     if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > MOST_NUMBERS:
         raise InvalidInputError(
-            f"Column {name!r} holds {values.nunique()} different numbers, which are too many groups. Cut them into a few, "
-            f"for example with groups=lambda column: pd.cut(column, [0, 25, 60, 120])."
+            f"Column {name!r} holds {values.nunique()} different numbers, which are too many groups. Bin them, for example "
+            f"with groups=lambda column: pd.cut(column, [0, 25, 60, 120])."
         )
     return Groups.of(values, name, n_rows=n_rows)
 
 
 def position_of(name: Any, names: Sequence[str]) -> int:
-    """Position of a column; an error names the columns where there is no such one."""
+    """Return the position of a column, or raise an error for an unknown name."""
     if not isinstance(name, str):
         raise InvalidInputError(f"sensitive must be the name of a column, got {name!r}.")
     if name not in names:
-        raise InvalidInputError(f"There is no column {name!r}. {close_to(name, names)}")
+        raise InvalidInputError(f"Unknown column {name!r}. {close_to(name, names)}")
     return list(names).index(name)
 
 
 def check_label(label: Any, known: Sequence[Any], what: str = "classes") -> Any:
-    """The label as it stands among those known."""
+    """Return the known label that equals the given one."""
     plain = [_plain(one) for one in known]
     if _plain(label) not in plain:
-        raise InvalidInputError(f"favourable={label!r} is none of the {what}, which are {plain}.")
+        raise InvalidInputError(f"favourable={label!r} must be one of the {what}: {plain}.")
     return plain[plain.index(_plain(label))]
 
 
 def _plain(label: Any) -> Any:
-    """0 for 0.0 and for numpy's 0, so that labels read as people write them."""
+    """Write numpy numbers and whole floats plainly: 0 for 0.0 and for numpy's 0."""
     label = label.item() if isinstance(label, np.generic) else label
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
