@@ -92,7 +92,7 @@ def test_another_model_and_one_with_a_changed_leaf_are_rejected():
         assert "fingerprint of the black box" in result["model"].words
     unreadable = verify(one.document, one.X, one.y, object())
     assert unreadable.failed == ("model",)
-    assert "cannot be read" in unreadable["model"].words
+    assert "is not supported" in unreadable["model"].words
 
 
 @pytest.mark.parametrize("name", ["logistic", "logistic, mixed", "logistic, three classes"])

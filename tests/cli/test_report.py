@@ -252,7 +252,7 @@ def test_wrong_arguments_are_named_and_nothing_is_written(lender_file, csv, tmp_
         ((lender_file, csv, "--out", page, "--test", tmp_path / "absent.csv"), ["absent.csv"]),
         ((lender_file, csv, "--out", page, "--test", tmp_path / "loans.csv"), ["loans.csv", "'height'"]),
         ((lender_file, csv, "--out", page, "--label", "grade"), ["'grade'"]),
-        ((csv, csv, "--out", page), ["people.csv", "no known format"]),
+        ((csv, csv, "--out", page), ["people.csv", "unknown format"]),
     ):
         check_refused(report(*arguments), *mentioned)
     assert not page.parent.exists()

@@ -285,7 +285,7 @@ def test_rules_are_named_where_nothing_is_possible_and_where_rows_break_them(loa
     bounds = rules_file(tmp_path, "bounds: {children: [0, 1]}\n")
     result = explain(lender_file, loans_csv, "--rules", bounds)
     assert result.exit_code == 0
-    assert "rows break rules without any change" in result.stderr
+    assert "rows break rules before any change" in result.stderr
     document = json.loads(explain(lender_file, loans_csv, "--rules", bounds, "--json").stdout)
     broken = {line["row"] for line in document["broken_rules"]}
     assert broken == set(np.flatnonzero(pd.read_csv(loans_csv)["children"] > 1).tolist())

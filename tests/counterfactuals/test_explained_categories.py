@@ -143,4 +143,4 @@ def test_broken_rules_are_noted(found):
     broken = pd.DataFrame({"row": [0, 3], "rule": ["age >= 18", "age >= 18"], "why": ["age is 17", "age is 16"]})
     noted = replace(found, broken_rules=broken)
     assert len(noted.notes) == len(found.notes) + 1
-    assert "2 rows break rules without any change: row 0 age >= 18 (age is 17)" in noted.notes[-1]
+    assert "2 rows break rules before any change: row 0 age >= 18 (age is 17)" in noted.notes[-1]

@@ -121,7 +121,7 @@ def test_it_prints_itself(explainer, data):
     found = explainer.explain(data[0].iloc[:6], n=2)
     text = repr(found)
     assert text.startswith("Explanations of 6 rows: 12 optimal\n  row 0: 1 if ")
-    assert "row 0, answer 2: " in text
+    assert "row 0, counterfactual 2: " in text
     assert text.endswith("… 2 more")
     html = found._repr_html_()
     assert html.count("<tr>") == 13
@@ -269,7 +269,7 @@ def test_probabilities_that_are_none_are_refused(explainer, data, probability):
 def test_probabilities_are_for_two_classes_and_for_functions_of_the_score(few_columns):
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=3).fit(X, y)
-    with pytest.raises(UnsupportedModelError, match="two classes; the classifier has 3"):
+    with pytest.raises(UnsupportedModelError, match="two classes, but the classifier has 3"):
         CounterfactualExplainer(model, X).explain(X[:2], target_probability=0.9)
     X, y = few_columns
     with warnings.catch_warnings():

@@ -475,6 +475,6 @@ def test_workers_that_die_again_and_again_are_an_error_in_words(tmp_path):
     solve = mortal(tmp_path, 10)
     with (
         parallel_config(**LOKY),
-        pytest.raises(WorkerDiedError, match=r"A worker process died.* 3 times\..* memory .*lower n_jobs"),
+        pytest.raises(WorkerDiedError, match=r"Worker processes died 3 times.* memory .*lower n_jobs"),
     ):
         solve(np.arange(60))

@@ -338,7 +338,7 @@ def test_an_ensemble_that_takes_no_weights_gets_none(data):
     X, y = pd.concat([data[0]] * 2), np.tile(data[1], 2)
     discretizer = GTREDiscretizer(Weightless(max_depth=1, n_estimators=3))
     assert len(discretizer.fit(X, y).thresholds_) > 0
-    with pytest.raises(UnsupportedModelError, match="takes no sample_weight"):
+    with pytest.raises(UnsupportedModelError, match="does not support sample_weight"):
         discretizer.fit(X, y, sample_weight=np.ones(len(X)))
 
 

@@ -85,7 +85,7 @@ def test_rules_count_for_costs_but_not_for_the_sign_of_bias():
         assert np.isnan(found.groups.loc[0, "mean_cost"])
         assert found.constraints == tuple(rules)
         assert "3 proven to have none" in repr(found)
-        assert "Without any way to yes: 0 3 of 3 (100%). Costs are of the others." in repr(found)
+        assert "No change leads to yes: 0 3 of 3 (100%). The costs are those of the other rows." in repr(found)
         assert found.groups["infeasible_share"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
     assert explainer.constraints == tuple(rules)  # as they were
 
@@ -106,7 +106,7 @@ def test_rows_are_sampled_per_group_and_stand_for_all():
     X = pd.DataFrame({"group": [0] * 5 + [1] * 2, "income": [1, 2, 3, 4, 10, 3, 9]})
     explainer = explainer_of(np.where(X["income"] > 5, 1, 0), X)
     everyone = recourse_by_group(explainer, X, "group", favourable=1)
-    assert "Not all rows" not in repr(everyone)
+    assert "drawn at random" not in repr(everyone)
     found = recourse_by_group(explainer, X, "group", favourable=1, max_rows=2, random_state=3)
     assert found.groups["asked"].tolist() == [2, 1]
     assert found.overall["asked"] == 3
@@ -175,13 +175,13 @@ def test_the_frame_ends_with_all_groups():
     ("changes", "message"),
     [
         ({"sensitive": "mal"}, "no column 'mal'. Did you mean 'male'"),
-        ({"favourable": "maybe"}, "favourable='maybe' is none of the classes, which are \\['no', 'yes'\\]"),
+        ({"favourable": "maybe"}, "favourable='maybe' must be one of the classes: \\['no', 'yes'\\]"),
         ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
         ({"groups": [0, 1]}, "7 row\\(s\\), got 2"),
         ({"groups": ["a"] * 7}, "one value only, 'a'"),
         ({"sensitive": ["a"] * 6 + ["b"], "groups": ["a"] * 7}, "given by name"),
         ({"sensitive": 3}, "one value per row, got 3"),
-        ({"X": pd.DataFrame({"male": [0, 1], "income": [9, 10]})}, "All 2 rows are answered 'yes' already"),
+        ({"X": pd.DataFrame({"male": [0, 1], "income": [9, 10]})}, "All 2 rows are predicted as 'yes' already"),
         ({"X": pd.DataFrame({"male": [0, 0], "income": [1, 10]})}, "one value only, 0"),
         ({"constraints": ["male"]}, "constraints must be rules"),
     ],
@@ -245,13 +245,13 @@ def test_weight_two_is_the_row_twice():
 def test_a_group_without_favourable_rows_has_no_rate_and_says_so():
     found = group_metrics([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert found.loc["b", ["tpr", "precision"]].isna().all()
-    assert found.loc["b", "note"] == "no tpr: no row is truly favourable; no precision: no row is answered so"
+    assert found.loc["b", "note"] == "no tpr: no favourable label; no precision: no favourable prediction"
     assert found.loc["a", "note"] == ""
     distance = gaps([1, 0, 0, 0], [1, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert np.isnan(distance.equal_opportunity_difference)
     assert np.isnan(distance.equalized_odds_difference)
     assert distance.disparate_impact == 0
-    assert distance.notes == ("b is left out of what compares tpr",)
+    assert distance.notes == ("b is left out of comparisons of tpr",)
     nobody = gaps([1, 0, 1, 0], [0, 0, 0, 0], ["a", "a", "b", "b"], 1)
     assert np.isnan(nobody.disparate_impact)
     assert nobody.passes_four_fifths is None
@@ -265,7 +265,7 @@ def test_weights_may_be_fractions_and_may_leave_a_group_out():
     assert found.loc["c", "note"] == "all rows have weight 0"
     distance = gaps([1, 0, 1, 1], [1, 0, 0, 1], ["a", "a", "b", "c"], 1, [0.5, 1.0, 0.25, 0])
     assert distance.demographic_parity_difference == pytest.approx(1 / 3)
-    assert "c is left out of what compares selection_rate" in distance.notes
+    assert "c is left out of comparisons of selection_rate" in distance.notes
 
 
 @pytest.mark.parametrize(("selected", "passes"), [(8, True), (7, False), (10, True)])
@@ -279,7 +279,7 @@ def test_four_fifths_is_four_fifths(selected, passes):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 0], [1, 0], ["a", "b"], 2), "favourable=2 is none of the labels"),
+        (([1, 0], [1, 0], ["a", "b"], 2), "favourable=2 must be one of the labels"),
         (([1, 0], [1, 0], ["a", "a"], 1), "one value only"),
         (([1, 0], [1], ["a", "b"], 1), r"y_true and y_pred must have the same number of rows \(2 and 1\)"),
         (([1, 0], [1, 0], ["a"], 1), "2 row\\(s\\), got 1"),
@@ -368,7 +368,7 @@ def test_an_array_has_columns_by_number():
     [
         ({"sensitive": "gender"}, "no column 'gender'"),
         ({"sensitive": 0}, "must be the name of a column"),
-        ({"favourable": "yes"}, "favourable='yes' is none of the classes"),
+        ({"favourable": "yes"}, "favourable='yes' must be one of the classes"),
         ({"X_test": biased()[0]}, "both X_test and y_test"),
         ({"classifier": GradientBoostingClassifier()}, "must be an FCCAClassifier"),
         ({"classifier": FCCAClassifier(GTREDiscretizer())}, "GTREDiscretizer takes no rules"),

@@ -144,7 +144,7 @@ def test_numbers_that_the_classifier_does_not_know_as_categories_are_said():
     X = as_numbers(rng, mixed_table(0)[0])
     model = read_model(build_with_categories(rng, X, mixed_table(0)[1]))
     X[0, 1] = 98.5
-    with pytest.raises(InvalidInputError, match=r"does not know the category 98\.5 of column 1"):
+    with pytest.raises(InvalidInputError, match=r"98\.5 of column 1 is an unknown category"):
         labelled(model, X)
 
 

@@ -143,7 +143,7 @@ def test_compressed_pickles_are_refused_unopened(tmp_path):
     ("content", "word"),
     [
         (b"", "empty"),
-        (b"a,b,c\n1,2,3\n", "no known format"),
+        (b"a,b,c\n1,2,3\n", "unknown format"),
         (b'{"a": 1}', "'a'"),
         (b'{"learner": {"attributes"', "damaged"),
         (b'{"learner": {}}', "XGBoost"),

@@ -321,7 +321,7 @@ def test_a_test_that_no_value_can_fail_is_left_out():
     [
         (PCA(), "PCA is not supported.*OneHotEncoder.*ColumnTransformer"),
         (PolynomialFeatures(), "PolynomialFeatures is not supported"),
-        (FunctionTransformer(np.log1p), "'log1p', which cannot be seen through"),
+        (FunctionTransformer(np.log1p), "'log1p', which cannot be inverted"),
         (make_column_transformer((PCA(), ["age"])), "PCA is not supported"),
         (make_column_transformer((OneHotEncoder(), ["job"]), remainder=PCA()), "PCA is not supported"),
         (make_pipeline(StandardScaler(), PCA()), "PCA is not supported"),
@@ -341,10 +341,10 @@ def test_what_shows_only_in_fitted_pipelines_is_refused():
     grades = X[["grade", "age"]]
     with pytest.raises(UnsupportedModelError, match="behind a scaler"):
         read_model(make_pipeline(StandardScaler(), OneHotEncoder(), TREE).fit(grades, y))
-    with pytest.raises(UnsupportedModelError, match="takes the number 1 of column 'grade' for a missing value"):
+    with pytest.raises(UnsupportedModelError, match="treats the number 1 of column 'grade' as a missing value"):
         read_model(make_pipeline(SimpleImputer(missing_values=1), TREE).fit(grades, y))
     scaled = make_pipeline(MinMaxScaler((0, 3)), HistGradientBoostingClassifier(categorical_features=[0])).fit(grades, y)
-    with pytest.raises(UnsupportedModelError, match="scaled and then taken for categories"):
+    with pytest.raises(UnsupportedModelError, match="scaled, but the classifier treats it as categories"):
         read_model(scaled)
     apart = make_pipeline(FrozenEstimator(StandardScaler().fit(grades)), TREE)
     apart.steps[-1] = ("tree", clone(TREE).fit(grades[["age"]], y))
@@ -368,10 +368,10 @@ def test_weights_go_to_what_takes_them():
         "randomforestclassifier__sample_weight",
     }
     for step, message in (
-        (by_column(numbers=StandardScaler()), "ColumnTransformer hands no sample_weight to StandardScaler"),
+        (by_column(numbers=StandardScaler()), "ColumnTransformer does not pass sample_weight to StandardScaler"),
         (by_column(texts=OneHotEncoder(min_frequency=3)), "min_frequency and max_categories count rows"),
-        (by_column(texts=TargetEncoder()), "TargetEncoder takes no sample_weight"),
-        (RobustScaler(), "RobustScaler takes no sample_weight"),
+        (by_column(texts=TargetEncoder()), "TargetEncoder does not support sample_weight"),
+        (RobustScaler(), "RobustScaler does not support sample_weight"),
     ):
         with pytest.raises(UnsupportedModelError, match=message):
             weight_parameters(make_pipeline(step, FOREST), weight)

@@ -40,14 +40,14 @@ SOFT, HARD = {"voting": "soft"}, {"voting": "hard"}
     ("estimator", "words"),
     [
         (KNeighborsClassifier(), "RandomForestClassifier"),
-        (StackingClassifier([("tree", TREE)]), "StackingClassifier cannot be read"),
+        (StackingClassifier([("tree", TREE)]), "StackingClassifier is not supported"),
         pytest.param(object(), "object", id="an object"),  # its text has an address, which no two runs share
         (GradientBoostingClassifier(init=TREE), "init"),
         (AdaBoostClassifier(LogisticRegression()), "votes of LogisticRegression"),
         (AdaBoostClassifier(FOREST), "RandomForestClassifier"),
         (BaggingClassifier(LogisticRegression()), "averages of leaves"),
         (BaggingClassifier(GradientBoostingClassifier()), "GradientBoostingClassifier"),
-        (BaggingClassifier(KNeighborsClassifier()), "KNeighborsClassifier cannot be read"),
+        (BaggingClassifier(KNeighborsClassifier()), "KNeighborsClassifier is not supported"),
         (VotingClassifier([("a", TREE), ("b", LogisticRegression())], **SOFT), "one by one"),
         (
             VotingClassifier([("a", TREE), ("b", VotingClassifier([("c", TREE)], **SOFT))], **SOFT),
@@ -191,9 +191,9 @@ def test_thresholds_need_two_classes_and_probabilities():
         lambda: with_decision_threshold(read_model(many), 0.2),
         lambda: read_model(many, decision_threshold=0.2),
     ):
-        with pytest.raises(UnsupportedModelError, match="two classes; the classifier has 3"):
+        with pytest.raises(UnsupportedModelError, match="two classes, but the classifier has 3"):
             call()
-    with pytest.raises(UnsupportedModelError, match="two classes; the classifier has 3"):
+    with pytest.raises(UnsupportedModelError, match="two classes, but the classifier has 3"):
         read_model(FixedThresholdClassifier(many, threshold=0.2))
     two_scores = replace(read_model(RandomForestClassifier(2).fit(X, y > 0)), link=Softmax())
     with pytest.raises(UnsupportedModelError, match="one score"):
@@ -202,7 +202,7 @@ def test_thresholds_need_two_classes_and_probabilities():
         decide_at(LinearSVC().fit(X, y > 0), 0.2)
     with pytest.raises(NotFittedError):
         decide_at(FOREST, 0.2)
-    with pytest.raises(UnsupportedModelError, match="KNeighborsClassifier cannot be read"):
+    with pytest.raises(UnsupportedModelError, match="KNeighborsClassifier is not supported"):
         read_model(KNeighborsClassifier().fit(X, y > 0), decision_threshold=0.2)
 
 
@@ -235,7 +235,7 @@ def test_two_thresholds_by_different_classes_are_refused():
         (FixedThresholdClassifier(FOREST), "FrozenEstimator"),
         (TunedThresholdClassifierCV(FOREST), "FrozenEstimator"),
         (CalibratedClassifierCV(make_pipeline(StandardScaler(), FOREST), ensemble=False), "Pipeline"),
-        (VotingClassifier([("a", make_pipeline(StandardScaler(), TREE))]), "Pipeline takes no sample_weight"),
+        (VotingClassifier([("a", make_pipeline(StandardScaler(), TREE))]), "Pipeline does not support sample_weight"),
     ],
     ids=str,
 )

@@ -181,7 +181,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"y": None}, "y is needed"),
+        ({"y": None}, "y is required"),
         ({"y": [0, 1]}, r"X and y must have the same number of rows \(60 and 2\)"),
         ({"margins": []}, "at least one margin"),
         ({"margins": "10%"}, "margins must be a list"),
@@ -191,7 +191,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
         ({"n_refits": -1}, "n_refits must be"),
         ({"n_noises": 1.5}, "n_noises must be"),
         ({"noise": 2}, "noise must be a share"),
-        ({"target": 0, "rows": "answered 0"}, "answered 0 already"),
+        ({"target": 0, "rows": "answered 0"}, "predicted as 0 already"),
         ({"target": 7}, "not a class"),
     ],
 )

@@ -140,8 +140,8 @@ def test_time_is_shared(problem, monkeypatch):
         ([], "at least one number"),
         ([0, 1], "whole number of at least 1, got 0"),
         ([1.5], "whole number"),
-        (3, "must be numbers of conditions"),
-        ("12", "must be numbers of conditions"),
+        (3, "must list numbers of conditions"),
+        ("12", "must list numbers of conditions"),
     ],
     ids=str,
 )
@@ -153,7 +153,7 @@ def test_numbers_that_are_none_are_refused(problem, k, words):
 def test_what_is_not_there_is_refused(frontier, problem):
     with pytest.raises(InvalidInputError, match="no selection of 17 conditions"):
         frontier.at(17)
-    with pytest.raises(InvalidInputError, match="fewer conditions than keep"):
+    with pytest.raises(InvalidInputError, match="smaller than the number of conditions in keep"):
         OptimalSelection(keep=[0, 1, 2]).frontier(*problem, k=[1, 2])
     with pytest.raises(InvalidInputError, match="fit_to"):
         OptimalSelection(fit_to="model").frontier(*problem)

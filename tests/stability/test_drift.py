@@ -187,7 +187,7 @@ def test_weight_2_is_the_row_twice_and_weight_0_none():
 
 def test_weights_that_make_few_rows_of_many_are_warned_of():
     X, _ = loans(100)
-    with pytest.warns(LightWeightsWarning, match="sample_weight_new of 100 rows sums to 1, and so they count as so few"):
+    with pytest.warns(LightWeightsWarning, match="sample_weight_new of 100 rows sums to 1, so they count as 1 rows"):
         drift(table(), X, X, sample_weight_new=np.full(100, 0.01))
 
 
@@ -235,7 +235,7 @@ def test_rows_that_the_tree_cannot_answer_have_a_bin_of_their_own():
         purpose=X["purpose"].mask(np.arange(200) < 50, "phone"), grade=X["grade"].astype(str).mask(X.index < 5, "?")
     )
     found = drift(classifier, X, new).leaves
-    assert found.bins[-1] == "no answer: not seen before"
+    assert found.bins[-1] == "no prediction: not seen before"
     asked = {classifier.feature_names_in_[j] for j in classifier.structure_.feature if j >= 0}
     unknown = (np.arange(200) < 50) if "grade" not in asked else (np.arange(200) < 50) | (X.index < 5)
     assert found.new[-1] == unknown.sum()
@@ -383,6 +383,6 @@ def test_the_words_name_unknown_categories_and_the_leaves():
     X, _ = loans(200)
     new = X.assign(purpose=X["purpose"].mask(X.index < 20, "phone"))
     text = repr(drift(fitted(), X, new))
-    assert "200 new rows beside 200" in text
-    assert "Categories that are not known: purpose in 10.0% of the new rows." in text
+    assert "200 new rows and 200 old rows" in text
+    assert "Unknown categories: purpose in 10.0% of the new rows." in text
     assert "The leaves of the tree: " in text

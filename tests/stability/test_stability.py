@@ -361,7 +361,7 @@ def test_samples_that_cannot_be_fitted_are_counted_and_named(error):
     assert found.failures == dict.fromkeys(failing, f"{error.__name__}: no first row")
     assert len(found.tables) == len(found.same) == 9 - len(failing)
     assert found.chosen == pytest.approx(found.near.sum(axis=0) / (9 - len(failing)))
-    message = f"{len(failing)} of 9 samples could not be fitted and count nowhere. Sample {failing[0]}: {error.__name__}: no"
+    message = f"{len(failing)} of 9 samples could not be fitted and do not count. Sample {failing[0]}: {error.__name__}: no"
     assert message in repr(found)
 
 

@@ -121,7 +121,7 @@ def test_what_is_no_fitted_black_box(table):
         ({"tree": DecisionTreeClassifier()}, "OptimalTreeClassifier"),
         ({"fit_to": "nothing"}, "fit_to"),
         ({"Q": 2}, "Q"),
-        ({"selection": OptimalSelection(max_features=3)}, "Expected one of"),
+        ({"selection": OptimalSelection(max_features=3)}, "exactly one of"),
         ({"selection": OptimalSelection(3), "n_thresholds": 3}, "says how many, too"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

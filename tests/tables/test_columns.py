@@ -140,7 +140,7 @@ def test_what_a_classifier_is_given_has_the_types_that_it_knows():
     [
         (
             frame(income=[1, 2], purpose=["boat", "car"], grade=[1, 1]),
-            r"column 'purpose' in row 0: 'boat'\. Known are 'car', 'tv'\. Give one of these",
+            r"column 'purpose' in row 0: 'boat'\. Known categories: 'car', 'tv'\. Give one of these",
         ),
         (
             frame(income=[1, np.nan], purpose=["tv", "car"], grade=[1, 1]),
@@ -154,7 +154,7 @@ def test_what_a_classifier_is_given_has_the_types_that_it_knows():
             "dates or times in column",
         ),
         (frame(income=[1, 2], purpose=["tv", "car"], grade=[1j, 2]), "complex numbers in column 'grade'"),
-        (frame(income=[1, 2], purpose=[["tv"], ["car"]], grade=[1, 1]), "column 'purpose' that can be neither"),
+        (frame(income=[1, 2], purpose=[["tv"], ["car"]], grade=[1, 1]), "column 'purpose' that are neither"),
         (frame(income=[1, 2], purpose=["tv", "car"]), r"has 2 column\(s\), but 3"),
         (frame(income=[], purpose=[], grade=[]), "no rows"),
     ],
@@ -179,7 +179,7 @@ def test_rows_are_called_by_their_labels():
         (frame(a=[1.0, 2.0], b=[None, None]), "no value at all in column 'b'"),
         (np.array([[1.0, np.nan], [2.0, np.nan]]), "no value at all in column 1"),
         (frame(a=pd.to_datetime(["2020", "2021"])), "dates or times in column 'a'"),
-        (frame(a=[[1], [2]]), "neither numbers nor labels"),
+        (frame(a=[[1], [2]]), "neither numbers nor category labels"),
         ([[1, 2], [3]], "rows and columns"),
         (np.zeros((0, 2)), "no rows"),
         (np.zeros(3), "2D array"),

@@ -187,30 +187,30 @@ def distill_without(
     if _n_conditions(without, sensitive):
         raise FCCAError(f"A condition on {sensitive!r} was found although a rule forbids it. Please report this error.")
 
-    answers = {
+    predictions = {
         BLACK_BOX: np.asarray(everything.discretizer_.predict_target(judged)),
         EVERYTHING: np.asarray(everything.predict(judged)),
         f"tree without {sensitive}": np.asarray(without.predict(judged)),
     }
-    metrics = {name: metrics_of(truth == label, answer == label, by, weight) for name, answer in answers.items()}
+    metrics = {name: metrics_of(truth == label, predicted == label, by, weight) for name, predicted in predictions.items()}
     found: dict[str, GroupGaps] = {name: gaps_of(frame) for name, frame in metrics.items()}
     trees: list[FCCAClassifier | None] = [None, everything, without]
     models = [
         {
-            "accuracy": fidelity(answer, truth, weight),
-            "fidelity": fidelity(answer, answers[BLACK_BOX], weight),
+            "accuracy": fidelity(predicted, truth, weight),
+            "fidelity": fidelity(predicted, predictions[BLACK_BOX], weight),
             **_about(tree, sensitive),
         }
-        for answer, tree in zip(answers.values(), trees, strict=True)
+        for predicted, tree in zip(predictions.values(), trees, strict=True)
     ]
     return FairDistillation(
         sensitive=sensitive,
         favourable=label,
         everything=everything,
         without=without,
-        models=pd.DataFrame(models, index=pd.Index(list(answers), name="model")),
+        models=pd.DataFrame(models, index=pd.Index(list(predictions), name="model")),
         metrics=pd.concat(metrics, names=["model"]),
-        gaps=pd.DataFrame([one.to_series() for one in found.values()], index=pd.Index(list(answers), name="model")),
+        gaps=pd.DataFrame([one.to_series() for one in found.values()], index=pd.Index(list(predictions), name="model")),
         notes=tuple(dict.fromkeys(f"{name}: {note}" for name, one in found.items() for note in one.notes)),
         judged_on="training rows" if X_test is None else "held-out rows",
     )

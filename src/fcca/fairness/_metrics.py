@@ -108,12 +108,12 @@ def group_metrics(
     >>> found["selection_rate"].to_dict()
     {'a': 0.5, 'b': 0.0}
     """
-    truth, answer = column_or_1d(y_true), column_or_1d(y_pred)
-    if len(truth) != len(answer):
-        raise InvalidInputError(f"y_true and y_pred must have the same number of rows ({len(truth)} and {len(answer)}).")
-    label = check_label(favourable, [*pd.unique(truth), *pd.unique(answer)], "labels in y_true and y_pred")
+    truth, predicted = column_or_1d(y_true), column_or_1d(y_pred)
+    if len(truth) != len(predicted):
+        raise InvalidInputError(f"y_true and y_pred must have the same number of rows ({len(truth)} and {len(predicted)}).")
+    label = check_label(favourable, [*pd.unique(truth), *pd.unique(predicted)], "labels in y_true and y_pred")
     weight = check_weights(sample_weight, len(truth))
-    return metrics_of(truth == label, answer == label, Groups.of(groups, n_rows=len(truth)), weight)
+    return metrics_of(truth == label, predicted == label, Groups.of(groups, n_rows=len(truth)), weight)
 
 
 def metrics_of(truth: NDArray[np.bool_], predicted: NDArray[np.bool_], groups: Groups, weight: Floats) -> pd.DataFrame:

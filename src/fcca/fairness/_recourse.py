@@ -166,8 +166,8 @@ class GroupRecourse:
         return "\n".join([f"{title}{rules}", *(f"  {text}" for text in self.sentences())])
 
     def _repr_html_(self) -> str:
-        answered = f"answered {self.favourable}"
-        head = (self.sensitive, "rows", answered, "asked", "can change", "cannot", "mean cost", "columns")
+        favourable = f"predicted {self.favourable}"
+        head = (self.sensitive, "rows", favourable, "searched", "can change", "cannot", "mean cost", "columns")
         names = ("rows", "favourable_share", "asked", "optimal", "infeasible", "mean_cost", "mean_changes")
         lines = [
             (group, *(number(line[name]) if isinstance(line[name], float) else f"{line[name]:,}" for name in names))

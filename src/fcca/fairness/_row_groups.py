@@ -50,15 +50,15 @@ class Groups:
         column = pd.Series(given) if not isinstance(given, pd.Series) else given
         if n_rows is not None and len(column) != n_rows:
             raise InvalidInputError(f"groups must be one value per row ({n_rows} rows), got {len(column)} value(s).")
-        gaps = column.isna().to_numpy(dtype=bool)
+        is_missing = column.isna().to_numpy(dtype=bool)
         if isinstance(column.dtype, pd.CategoricalDtype):
             present = set(column.dropna().tolist())
             labels = [_plain(label) for label in column.cat.categories.tolist() if label in present]
         else:
-            labels = sorted({_plain(label) for label in column[~gaps].tolist()}, key=_order)
+            labels = sorted({_plain(label) for label in column[~is_missing].tolist()}, key=_order)
         position = {label: at for at, label in enumerate(labels)}
         code = np.array([position.get(_plain(label), len(labels)) for label in column.tolist()], dtype=np.intp)
-        if gaps.any():
+        if is_missing.any():
             labels = [*labels, MISSING]
         if len(labels) < 2:
             what = f"one value only, {labels[0]!r}" if labels else "no value"

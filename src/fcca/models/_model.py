@@ -57,8 +57,8 @@ class Model:
         """Compute the predictions for these scores, as positions in ``classes``."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > self.boundary).astype(np.intp)
-        answers: NDArray[np.intp] = np.argmax(self.link.ranking(scores), axis=1)
-        return answers
+        predicted: NDArray[np.intp] = np.argmax(self.link.ranking(scores), axis=1)
+        return predicted
 
     def probabilities(self, scores: Floats) -> Floats:
         """Compute the probabilities, one column per class."""
@@ -105,16 +105,16 @@ class LinearModel(Model):
 
     def scores(self, X: Floats) -> Floats:
         """Scores of rows, one column per output."""
-        gaps = np.isnan(X) if self.missing is not None else None
-        shifted = X - self.centre if gaps is None else np.where(gaps, 0.0, X - self.centre)
+        is_missing = np.isnan(X) if self.missing is not None else None
+        shifted = X - self.centre if is_missing is None else np.where(is_missing, 0.0, X - self.centre)
         # Row by row, because the last digit of a matrix product depends on the number of rows.
         scores: Floats = np.einsum("ij,kj->ik", shifted, self.coef) + self.intercept
         for j, effect in self.effects.items():
             scores += effect[np.where(np.isnan(X[:, j]), 0, X[:, j]).astype(np.intp)] * ~np.isnan(X[:, j])[:, None]
-        if gaps is not None:
+        if is_missing is not None:
             assert self.missing is not None
-            for j in np.flatnonzero(gaps.any(axis=0)).tolist():
-                scores[gaps[:, j]] += self.missing[j]
+            for j in np.flatnonzero(is_missing.any(axis=0)).tolist():
+                scores[is_missing[:, j]] += self.missing[j]
         return scores
 
 

@@ -203,7 +203,7 @@ class Drift:
         counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
         old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
         texts = [
-            f"{new:,.6g} new rows beside {old:,.6g}, columns: {counts['stable']:,} stable (below {STABLE}), "
+            f"{new:,.6g} new rows and {old:,.6g} old rows. Columns: {counts['stable']:,} stable (below {STABLE}), "
             f"{counts['look']:,} to look at (up to {SHIFTED}), {counts['shifted']:,} shifted."
         ]
         moved = sorted((one for one in self.columns if one.reading != "stable"), key=lambda one: -one.psi)

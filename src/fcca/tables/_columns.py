@@ -378,7 +378,7 @@ def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
     try:
         table = np.asarray(X)
         if table.dtype.kind in "USO" and not isinstance(X, np.ndarray):
-            table = np.array(X, dtype=object)  # numpy turns numbers beside texts into texts
+            table = np.array(X, dtype=object)  # otherwise numpy converts numbers next to texts to texts
     except ValueError as error:
         raise InvalidInputError(f"X cannot be read as a table of rows and columns: {error}.") from error
     if table.ndim != 2 or table.dtype.kind not in "USOmM":

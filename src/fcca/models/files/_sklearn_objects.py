@@ -138,8 +138,8 @@ def _is_histogram_boosting(part: Any) -> bool:
     known = bins.is_categorical_
     if not (isinstance(known, np.ndarray) and known.shape == (n_features,) and len(bins.bin_thresholds_) == n_features):
         return False
-    asked = {int(j) for tree in trees for j in tree.nodes["feature_idx"][tree.nodes["is_categorical"].astype(bool)]}
-    return all(bool(known[j]) for j in asked)
+    used = {int(j) for tree in trees for j in tree.nodes["feature_idx"][tree.nodes["is_categorical"].astype(bool)]}
+    return all(bool(known[j]) for j in used)
 
 
 def _is_support_vector_machine(part: Any) -> bool:

@@ -119,14 +119,14 @@ def _memory_limit() -> float:
 
 def child(module: str, function: str, path: str, memory: str, seconds: str) -> NoReturn:
     """Load the content on standard input; the exit code tells the outcome."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as report:
         os.dup2(2, 1)  # output of libraries goes to standard error
         try:
             _set_limits(int(memory), int(seconds))
             content = sys.stdin.buffer.read()
             getattr(import_module(module), function)(Path(path), content)
         except FCCAError as error:
-            json.dump([type(error).__name__, str(error)], answer)
+            json.dump([type(error).__name__, str(error)], report)
             sys.exit(EXIT_REFUSED)
         except MemoryError:
             sys.exit(EXIT_NO_MEMORY)

@@ -146,9 +146,9 @@ class Preparation:
         if column is None or column.categories is None:
             return np.asarray(values, dtype=np.float64)
         code = {label: float(position) for position, label in enumerate(column.categories)}
-        gaps = np.asarray(pd.isna(values), dtype=np.bool_)
+        missing = np.asarray(pd.isna(values), dtype=np.bool_)
         return np.array(
-            [np.nan if gap else code.get(value, UNKNOWN) for value, gap in zip(values.tolist(), gaps, strict=True)]
+            [np.nan if gone else code.get(value, UNKNOWN) for value, gone in zip(values.tolist(), missing, strict=True)]
         )
 
     def _takes_missing(self, o: int) -> bool:
@@ -193,9 +193,9 @@ class Preparation:
     def _with_missing(self, columns: Columns) -> tuple[Columns, Floats]:
         """Mark the columns that may have missing values, and collect their outputs."""
         values = np.full(len(self.traces), np.nan)
-        asked = [j for j in range(self.n) if self.outputs[j]]
+        used = [j for j in range(self.n) if self.outputs[j]]
         out = list(columns)
-        for group, table in self._at_missing(columns, asked) if asked else ():
+        for group, table in self._at_missing(columns, used) if used else ():
             for j in group:
                 taken = True
                 for o in self.outputs[j]:
@@ -262,13 +262,13 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
 
     def contribution(o: int, values: Floats) -> Floats:
         """Compute the contributions of an output column's values to the scores."""
-        gaps = np.isnan(values)
-        filled = np.where(gaps, 0.0, values)
+        is_missing = np.isnan(values)
+        filled = np.where(is_missing, 0.0, values)
         found: Floats = (filled[:, None] - inner.centre[o]) * inner.coef[:, o]
         if o in inner.effects:
             found = inner.effects[o][filled.astype(np.intp)]
         if inner.missing is not None:
-            found = np.where(gaps[:, None], inner.missing[o], found)
+            found = np.where(is_missing[:, None], inner.missing[o], found)
         return found
 
     for j, column in enumerate(preparation.columns):

@@ -93,8 +93,8 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     >>> pipeline.predict(loans).tolist()
     [0, 1, 0]
     """
-    gaps = columns.may_miss & ~columns.is_category
-    if not columns.has_categories and not gaps.any():
+    has_missing = columns.may_miss & ~columns.is_category
+    if not columns.has_categories and not has_missing.any():
         return estimator
     inside = _inside(estimator)
     if inside.ready or _has_own_categories(inside.estimator):

@@ -230,8 +230,8 @@ def _trace_encoder(step: Any, traces: list[Trace], facts: RawColumnFacts) -> lis
             facts.note(trace.source, labels, strict=strict)
             if np.asarray(categories).dtype == object:
                 facts.as_object.add(trace.source)
-            gaps = [label for label in np.asarray(categories).tolist() if is_missing(label)]
-            if gaps and all(label is None for label in gaps):
+            missing = [label for label in np.asarray(categories).tolist() if is_missing(label)]
+            if missing and all(label is None for label in missing):
                 facts.none_is_missing.add(trace.source)
         elif not trace.encoded and not trace.constant:
             raise UnsupportedModelError(

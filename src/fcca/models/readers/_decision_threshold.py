@@ -61,8 +61,8 @@ class DecidedAt(FittedClassifier):
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """Predict the second class if its probability is at least the threshold."""
-        answers: NDArray[np.generic] = self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold).astype(int)]
-        return answers
+        predicted: NDArray[np.generic] = self.classes_[(self.predict_proba(X)[:, 1] >= self.threshold).astype(int)]
+        return predicted
 
 
 def _check_threshold(threshold: float) -> None:

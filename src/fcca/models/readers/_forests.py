@@ -28,7 +28,7 @@ def read(estimator: Any) -> TreeEnsemble:
     n_classes = int(estimator.n_classes_)
     trees = getattr(estimator, "estimators_", [estimator])
     structures = [tree.tree_ for tree in trees]
-    # Support of missing values differs between releases and kinds of trees, so the estimator is asked.
+    # Support of missing values differs between releases and kinds of trees. The estimator's method decides.
     takes_missing = bool(trees[0]._support_missing_values(np.empty((0, estimator.n_features_in_))))
     values = [structure.value[:, 0, :n_classes] for structure in structures]
     return TreeEnsemble(

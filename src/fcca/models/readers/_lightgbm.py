@@ -307,8 +307,8 @@ class LightGBMBooster(NativeClassifier):
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """Predict the class with the largest probability; of ties the first."""
-        answers: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
-        return answers
+        predicted: NDArray[np.generic] = np.argmax(self.predict_proba(X), axis=1)
+        return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
         """Probabilities of all classes."""

@@ -382,8 +382,8 @@ class XGBoostBooster(NativeClassifier):
         objective, _ = self._parameters()
         outputs = self._outputs(X, margin=False)
         if objective == "multi:softprob":
-            answers: NDArray[np.generic] = np.argmax(outputs, axis=1)
-            return answers
+            predicted: NDArray[np.generic] = np.argmax(outputs, axis=1)
+            return predicted
         if objective == "multi:softmax":
             return outputs.astype(np.intp).ravel()
         return (outputs > (0.0 if objective == "binary:logitraw" else 0.5)).astype(np.intp)
