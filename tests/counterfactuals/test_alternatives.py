@@ -101,7 +101,7 @@ def test_several_answers_of_linear_models_are_the_cheapest():
                 allowed &= ~supports.astype(bool)[:, given].all(axis=1)
 
 
-def test_fewer_answers_than_asked_for_say_so():
+def test_a_row_with_fewer_counterfactuals_ends_with_a_status():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     model = DecisionTreeClassifier().fit(X, [0, 1, 0, 1])
     found = CounterfactualExplainer(model, X).explain(X[:1], n=5)
@@ -113,7 +113,7 @@ def test_fewer_answers_than_asked_for_say_so():
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "2", None])
-def test_a_number_of_answers_must_be_one(n):
+def test_an_invalid_n_is_refused(n):
     X, y = load_breast_cancer(return_X_y=True)
     explainer = CounterfactualExplainer(DecisionTreeClassifier(max_depth=1).fit(X, y), X)
     with pytest.raises(InvalidInputError, match="n must be"):

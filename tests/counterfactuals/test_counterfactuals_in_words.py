@@ -53,7 +53,7 @@ def case(request):
 
 
 @pytest.mark.filterwarnings("ignore::fcca.exceptions.UnverifiedCounterfactualWarning")
-def test_a_row_is_told_the_same_by_the_discretizer_and_by_the_explainer(case):
+def test_sentences_of_the_discretizer_equal_those_of_the_explainer(case):
     X, discretizer, options = case
     explainer = CounterfactualExplainer(discretizer.estimator_, X, **options)
     found = discretizer.counterfactuals_
@@ -71,7 +71,7 @@ def test_a_row_is_told_the_same_by_the_discretizer_and_by_the_explainer(case):
         (forest, {"constraints": [Immutable("x0", "x1")]}, "within the rules and the range of the data"),
     ],
 )
-def test_what_no_change_leads_to_is_said_of_two_classes(model, options, within):
+def test_infeasible_sentences_of_two_classes(model, options, within):
     X, y = numbers()
     found = FCCADiscretizer(model, **options).fit(X, y).counterfactuals_
     nowhere = found.take(np.flatnonzero(found.is_status("infeasible")))
@@ -80,7 +80,7 @@ def test_what_no_change_leads_to_is_said_of_two_classes(model, options, within):
     assert nowhere.sentences() == [f"No change {within} leads to {others[y[row]]}." for row in nowhere.rows]
 
 
-def test_classes_are_called_as_they_are_asked_to_be():
+def test_class_names_are_used():
     X, y = numbers()
     found = FCCADiscretizer(stumps).fit(X, y).counterfactuals_
     assert {text.split(" if ")[0] for text in found.sentences({"yes": "approved"})} == {"approved", "no"}

@@ -146,7 +146,7 @@ def _refused(estimator, X, y, message, error=InvalidInputError, **parameters):
     ],
     ids=str,
 )
-def test_what_cannot_be_is_refused_before_the_black_box_is_fitted(monkeypatch, parameters, message):
+def test_invalid_parameters_are_refused_before_fitting(monkeypatch, parameters, message):
     X, y = loans(60)
     monkeypatch.setattr(RandomForestClassifier, "fit", lambda *given, **named: pytest.fail("fitted"))
     _refused(RandomForestClassifier(3), X, y, message, **parameters)

@@ -65,7 +65,7 @@ def test_without_time_nothing_is_claimed(engine, data):
     assert len(found.moves.feature) == 0
 
 
-def test_frame_has_a_line_per_move_and_one_for_answers_without(engine, data):
+def test_frame_has_a_line_per_move_and_one_without_moves(engine, data):
     found = solve(engine, data[0])
     frame = found.to_frame()
     assert len(frame) == len(found.moves.feature)

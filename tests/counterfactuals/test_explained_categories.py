@@ -70,7 +70,7 @@ def test_values_are_shown_by_their_labels(found, data):
     assert all(isinstance(value, float) for value in incomes["to"])
 
 
-def test_points_are_frames_that_the_classifier_itself_answers_otherwise(found, estimator, data):
+def test_changed_rows_are_frames_that_flip_the_classifier(found, estimator, data):
     X, _ = data
     answered = np.flatnonzero(found.is_status("optimal"))
     assert len(answered) > 30
@@ -104,7 +104,7 @@ def test_sentences_name_labels(found):
     assert "&quot;" in found._repr_html_()
 
 
-def test_missing_values_are_filled_in_where_rules_say_so(estimator, data):
+def test_missing_values_are_filled_in_where_rules_allow_it(estimator, data):
     X, _ = data
     gaps = X[X["income"].isna()].iloc[:40]
     explainer = CounterfactualExplainer(estimator, X)

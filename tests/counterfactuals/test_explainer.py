@@ -47,7 +47,7 @@ def explainer(stumps, data):
 # --- one answer ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_answers_are_those_of_the_engine(stumps, data, explainer):
+def test_results_equal_those_of_the_engine(stumps, data, explainer):
     X = data[0].iloc[:50]
     engine = CounterfactualEngine(stumps, CounterfactualProblem())
     engine.observe(data[0].to_numpy())
@@ -169,7 +169,7 @@ def test_each_row_may_have_its_own_target(data):
 
 
 @pytest.mark.parametrize("target", ["versicolor", 7, [0, 1, 0], [[0]], np.nan, [0, "x"], {}])
-def test_a_target_that_is_no_class_is_refused(explainer, data, target):
+def test_an_unknown_target_is_refused(explainer, data, target):
     with pytest.raises(InvalidInputError, match=r"class|label"):
         explainer.explain(data[0].iloc[:2], target=target)
 
@@ -193,7 +193,7 @@ def few_columns(data):
 
 @pytest.mark.parametrize("name", PROBABLE)
 @pytest.mark.parametrize("probability", [0.6, 0.9])
-def test_the_probability_asked_for_is_reached(few_columns, name, probability):
+def test_the_target_probability_is_reached(few_columns, name, probability):
     X, y = few_columns
     model = PROBABLE[name]().fit(X, y)
     rows = X.iloc[::40]
@@ -249,7 +249,7 @@ def test_a_probability_that_no_score_has_is_infeasible(few_columns):
     assert found.sentences({1: "benign"})[0].startswith("No change within the range of the data leads to benign with a prob")
 
 
-def test_an_answer_whose_probability_the_classifier_denies_is_unverified(few_columns, monkeypatch):
+def test_a_missed_probability_is_unverified(few_columns, monkeypatch):
     X, y = few_columns
     model = PROBABLE["boosting"]().fit(X, y)
     explainer = CounterfactualExplainer(model, X)
@@ -261,7 +261,7 @@ def test_an_answer_whose_probability_the_classifier_denies_is_unverified(few_col
 
 
 @pytest.mark.parametrize("probability", [0, 1, 1.5, -0.1, np.nan, "high", True])
-def test_probabilities_that_are_none_are_refused(explainer, data, probability):
+def test_invalid_probabilities_are_refused(explainer, data, probability):
     with pytest.raises(InvalidInputError, match="target_probability"):
         explainer.explain(data[0].iloc[:2], target_probability=probability)
 
@@ -279,7 +279,7 @@ def test_probabilities_are_for_two_classes_and_for_functions_of_the_score(few_co
         CounterfactualExplainer(model, X).explain(X.iloc[:2], target_probability=0.9)
 
 
-def test_another_decision_threshold_is_another_answer(few_columns):
+def test_a_decision_threshold_changes_the_counterfactual(few_columns):
     X, y = few_columns
     model = PROBABLE["boosting"]().fit(X, y)
     found = CounterfactualExplainer(model, X, decision_threshold=0.2).explain(X.iloc[::20])
@@ -320,7 +320,7 @@ def test_a_limit_per_search_ends_only_what_takes_longer(data):
     np.testing.assert_array_equal(model.predict(changed), found.target[answered])
 
 
-def test_what_is_found_in_time_is_kept_and_what_is_not_proven_is_said(stumps, data, monkeypatch):
+def test_a_timeout_keeps_results_and_marks_them_unproven(stumps, data, monkeypatch):
     X = data[0].iloc[:4]
     explainer = CounterfactualExplainer(stumps, data[0])
     exact = explainer.explain(X, n=3)
@@ -352,7 +352,7 @@ def test_an_unfitted_model_is_refused(data):
 
 
 @pytest.mark.parametrize("model", ["model", None, 3, KNeighborsClassifier(), GradientBoostingClassifier])
-def test_what_is_no_readable_classifier_is_refused(data, model):
+def test_an_unsupported_classifier_is_refused(data, model):
     with pytest.raises(UnsupportedModelError):
         CounterfactualExplainer(model, data[0])
 

@@ -18,7 +18,7 @@ def flowers():
     return X, y, RandomForestClassifier(n_estimators=10, max_depth=3, random_state=0).fit(X, y)
 
 
-def test_plausible_answers_are_no_odder_than_asked_and_cost_no_less(flowers):
+def test_plausible_counterfactuals_are_plausible_enough_and_cost_no_less(flowers):
     X, _, forest = flowers
     free = CounterfactualExplainer(forest, X).explain(X.iloc[::15])
     explainer = CounterfactualExplainer(forest, X, plausibility=0.3)
@@ -46,7 +46,7 @@ def test_plausibility_and_rules_hold_together(flowers):
     assert (depth >= explainer._plausibility.least - 1e-9).all()
 
 
-def test_plausibility_is_refused_where_it_cannot_be():
+def test_plausibility_of_linear_models_is_refused():
     X, y = load_iris(return_X_y=True, as_frame=True)
     with pytest.raises(UnsupportedModelError, match="plausibility is for tree ensembles"):
         CounterfactualExplainer(LogisticRegression(max_iter=1000).fit(X, y), X, plausibility=0.1)

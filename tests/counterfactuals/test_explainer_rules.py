@@ -102,7 +102,7 @@ def test_answers_keep_the_rules_and_cost_no_less(model, explainer, refused):
     np.testing.assert_array_equal(model.predict(changed), ruled.target[ruled.is_status("optimal")])
 
 
-def test_a_rule_that_an_answer_keeps_anyway_changes_nothing(explainer, refused):
+def test_a_rule_that_holds_anyway_changes_nothing(explainer, refused):
     free = explainer.explain(refused)
     for rule in RULES:
         found = explainer.explain(refused, constraints=[rule])
@@ -157,7 +157,7 @@ def test_a_probability_is_reached_within_the_rules(model, explainer, refused):
     assert judged(found, explainer, [Immutable("age")]).all()
 
 
-def test_rules_that_rows_break_as_they_are_are_reported(explainer, data):
+def test_rules_that_the_given_rows_break_are_reported(explainer, data):
     X = data[0].set_axis([f"loan {i}" for i in range(len(data[0]))])
     rows = X[(X["rent"] > 8) & X["income"].notna()].iloc[:3]
     found = explainer.explain(rows, constraints=[Bounds("rent", high=8), Integer("age")])
@@ -207,7 +207,7 @@ def test_numbers_may_stand_for_columns_without_names():
 # --- tables -------------------------------------------------------------------------------------------------------------
 
 
-def test_one_row_with_categories_and_gaps_may_come_in_any_form(explainer, refused):
+def test_one_row_with_categories_and_missing_values_may_come_in_any_form(explainer, refused):
     polars = imported("polars")
     row = refused[refused["income"].isna()].iloc[[0]]
     forms = [
@@ -239,7 +239,7 @@ def test_a_pipeline_is_explained_in_the_columns_that_it_is_given():
     assert "purpose" in found.sentences()[np.flatnonzero(answered)[0]]
 
 
-def test_categories_and_gaps_that_nobody_knows_are_refused(explainer, data):
+def test_unknown_categories_and_unexpected_missing_values_are_refused(explainer, data):
     with pytest.raises(InvalidInputError, match=r"unknown categories: column 'purpose' in row 0: 'boat'"):
         explainer.explain(data[0].iloc[:2].astype({"purpose": object}).assign(purpose=["boat", "car"]))
     with pytest.raises(InvalidInputError, match="infinite values: column 'age'"):
@@ -282,7 +282,7 @@ def test_rules_between_columns_are_refused_on_columns_that_switch_together(rule)
         CounterfactualExplainer(model, X, constraints=[OneHot("a", "b", "c"), rule])
 
 
-def test_a_group_with_a_missing_member_stays_as_it_is():
+def test_a_group_with_a_missing_member_does_not_change():
     X, y = switches(gaps=20)
     model = HistGradientBoostingClassifier(max_iter=10, max_depth=3, random_state=0).fit(X, y)
     found = CounterfactualExplainer(model, X, constraints=[OneHot("a", "b", "c")]).explain(X.iloc[:40])
@@ -303,7 +303,7 @@ def test_a_grid_too_fine_to_matter_is_refused(step):
         CounterfactualExplainer(model, X, constraints=[Grid("x", step=step)])
 
 
-def test_trees_of_too_many_categories_say_so_instead_of_filling_the_memory():
+def test_trees_of_too_many_categories_raise_an_error():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({f"c{j}": rng.integers(0, 20, 3000).astype(str) for j in range(12)})
     y = rng.integers(0, 2, 3000)

@@ -47,7 +47,7 @@ def test_the_discretizer_takes_a_share_too(tumours):
 
 
 @pytest.mark.parametrize("margin", ["10", "-5%", "0%", "200%", "a lot"])
-def test_texts_that_are_no_share_are_refused(margin, tumours):
+def test_invalid_shares_are_refused(margin, tumours):
     X, y = tumours
     with pytest.raises(InvalidInputError, match="A share must be above 0"):
         CounterfactualExplainer(RandomForestClassifier(n_estimators=2).fit(X, y), X, margin=margin)

@@ -127,7 +127,7 @@ def test_every_counterfactual_flips_the_classifiers_own_answer(name, data):
 
 @pytest.mark.parametrize("name", ["default", "histogram", "forest"])
 @pytest.mark.parametrize("column", ["income", "purpose"])
-def test_is_missing_counts_the_rows_that_filling_the_gap_turns(name, column, fitted_around, data):
+def test_is_missing_counts_the_rows_that_filling_in_flips(name, column, fitted_around, data):
     X, _ = data
     discretizer = fitted_around(name)
     rows = discretizer.counterfactuals_.rows
@@ -172,7 +172,7 @@ def test_a_linear_models_condition_is_the_category_it_lands_on(data):
         np.testing.assert_array_equal(column, holds(condition, X))
 
 
-def test_gaps_after_fit_are_taken_where_the_classifier_takes_them(data):
+def test_missing_values_after_fit_are_allowed_if_the_classifier_supports_them(data):
     X, y = data[0][["age"]].assign(income=data[0]["income"].fillna(2.0)), data[1]
     gaps = X.assign(income=X["income"].where(X.index > 5))
     histogram = FCCADiscretizer(ESTIMATORS["histogram"]()).fit(X, y)
@@ -184,7 +184,7 @@ def test_gaps_after_fit_are_taken_where_the_classifier_takes_them(data):
         FCCADiscretizer().fit(X, y).transform(gaps)
 
 
-def test_gaps_that_decide_nothing_carry_no_condition():
+def test_missing_values_without_effect_have_no_condition():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
     y = (X["a"] > 0).astype(int)
@@ -471,7 +471,7 @@ def test_every_row_is_under_one_rule_and_that_says_what_predict_does(depth):
     assert not any("age" in part and "missing" in part for rule in rules for part in rule.split(" and "))  # it has no gaps
 
 
-def test_new_rows_may_have_gaps_anywhere_and_anything_where_nothing_is_asked():
+def test_new_rows_may_have_missing_values_and_anything_in_unused_columns():
     X, y = gaps_in_one_column()
     classifier = FCCAClassifier(FCCADiscretizer(HistGradientBoostingClassifier(max_iter=20, random_state=0))).fit(X, y)
     assert not any("city" in rule for rule in classifier.rules())

@@ -82,7 +82,7 @@ def test_names_stay_on_their_line_and_are_no_values():
     assert move_in_words(move("x3", 1, 2, cut=1.5)) == "x3 rises from 1 to 2"
 
 
-def test_what_is_not_proven_is_said():
+def test_unproven_counterfactuals_state_their_gap():
     moves = [move("x", 1, 2, cut=1.5)]
     assert (
         say("feasible", moves=moves, cost=1.12, bound=1.0) == "approved if x rises from 1 to 2 (within 12 % of the cheapest)"
@@ -97,7 +97,7 @@ def test_what_is_not_proven_is_said():
     )
 
 
-def test_no_answer_is_said():
+def test_sentences_without_a_counterfactual():
     assert say("infeasible") == "No change within the range of the data leads to approved."
     assert say("infeasible", None) == "No change within the range of the data leads to another class."
     assert say("infeasible", number=2) == "No other set of features leads to approved within the range of the data."
@@ -105,7 +105,7 @@ def test_no_answer_is_said():
     assert say(cost=0, probability=0.8) == "Already approved with a probability of at least 0.8: nothing has to change."
 
 
-def test_classes_are_called_as_the_reader_wishes():
+def test_class_names_are_used_in_sentences():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=10, random_state=0).fit(X, y)
     found = CounterfactualExplainer(model, X).explain(X.iloc[[0, 19]])

@@ -263,7 +263,7 @@ def test_the_workers_ask_the_classifier_itself():
         assert (solve(np.arange(20)).status == "optimal").all()
 
 
-def test_what_the_classifier_denies_is_unverified_there_too():
+def test_unverified_counterfactuals_are_unverified_in_workers_too():
     X, y = small()
     estimator = OfAnotherMind(n_estimators=5, random_state=0)
     estimator.seen_ = X[:, 0]
@@ -276,7 +276,7 @@ def test_what_the_classifier_denies_is_unverified_there_too():
         CounterfactualExplainer(estimator, X).explain(X)
 
 
-def test_a_classifier_that_cannot_be_sent_is_refused_with_a_way_out():
+def test_a_classifier_that_cannot_be_pickled_is_refused():
     estimator = GradientBoostingClassifier(n_estimators=5, random_state=0)
     solve = engine_of(estimator, *small())
     estimator.lock = threading.Lock()
@@ -308,7 +308,7 @@ def test_arguments_are_refused_before_a_worker_is_asked():
 # --- time -----------------------------------------------------------------------------------------------------------------
 
 
-def test_without_time_all_is_as_unknown_as_it_is_for_threads():
+def test_a_timeout_gives_the_same_statuses_as_threads():
     explainer, rows = deep_forest_of_three_classes()
     explainer.time_limit = 0.0
     expected = explainer.explain(rows)
@@ -345,7 +345,7 @@ def test_a_piece_that_waited_gets_what_is_left_of_the_time(monkeypatch):
     assert lefts[-1] < lefts[0] <= 600.0
 
 
-def test_progress_is_told_as_pieces_come_in():
+def test_progress_is_updated_piece_by_piece():
     solve = engine_of(GradientBoostingClassifier(n_estimators=5, random_state=0), *small())
     told = []
     with parallel_config(**LOKY):
@@ -434,7 +434,7 @@ def mortal(tmp_path, deaths):
 
 
 @pytest.mark.slow
-def test_what_a_dead_worker_left_is_done_by_others(tmp_path):
+def test_new_workers_take_over_after_a_death(tmp_path):
     solve = mortal(tmp_path, 1)
     expected = solve(np.arange(60))
     told = []
@@ -445,7 +445,7 @@ def test_what_a_dead_worker_left_is_done_by_others(tmp_path):
     assert told[-1] == 60
 
 
-def test_what_was_answered_before_a_death_is_not_asked_again(monkeypatch):
+def test_results_from_before_a_death_are_kept(monkeypatch):
     X, y = small()
     solve = engine_of(GradientBoostingClassifier(n_estimators=5, random_state=0), X, y)
     expected = solve(np.arange(60))
@@ -471,7 +471,7 @@ def test_what_was_answered_before_a_death_is_not_asked_again(monkeypatch):
 
 
 @pytest.mark.slow
-def test_workers_that_die_again_and_again_are_an_error_in_words(tmp_path):
+def test_repeated_deaths_of_workers_are_an_error(tmp_path):
     solve = mortal(tmp_path, 10)
     with (
         parallel_config(**LOKY),

@@ -64,14 +64,14 @@ def test_costs_by_hand_of_a_model_that_does_not_use_the_sensitive_column():
     assert "biased" not in repr(found)
 
 
-def test_a_model_that_uses_nothing_else_is_told_by_what_it_would_change():
+def test_a_model_of_the_sensitive_column_alone_is_detected():
     found = recourse_by_group(by_sex(), people(), "male", favourable="yes")
     assert found.groups.loc[0, ["favourable_share", "mean_cost", "sensitive_share"]].tolist() == [0.0, 1.1, 1.0]
     assert found.groups.loc[0, ["free_optimal", "sensitive_changed", "sensitive_enough"]].tolist() == [3, 3, 3]
     assert found.groups.loc[1, ["favourable_share", "asked"]].tolist() == [1.0, 0]
     assert found.groups.loc[1, ["mean_cost", "median_cost", "mean_changes", "sensitive_share"]].isna().all()
     assert np.isnan(found.cost_ratio)
-    assert "would change male itself for 3 of 3 rows (0 3 of 3)" in repr(found)
+    assert "the cheapest change includes male itself for 3 of 3 rows (0 3 of 3)" in repr(found)
     assert "biased" in repr(found)
 
 
@@ -90,7 +90,7 @@ def test_rules_count_for_costs_but_not_for_the_sign_of_bias():
     assert explainer.constraints == tuple(rules)  # as they were
 
 
-def test_another_column_is_cheaper_but_the_sensitive_one_alone_would_do():
+def test_the_sensitive_column_alone_is_enough_even_if_another_is_cheaper():
     X = pd.DataFrame({"sex": [WOMEN, MEN] * 6, "income": np.repeat(np.arange(6), 2)})
     labels = np.where((X["income"] >= 4) | ((X["sex"] == MEN) & (X["income"] >= 2)), "yes", "no")
     classifier = prepared(DecisionTreeClassifier(random_state=0), Columns.of_table(X)).fit(X, labels)
@@ -119,7 +119,7 @@ def test_rows_are_sampled_per_group_and_stand_for_all():
     pd.testing.assert_frame_equal(whole.groups, everyone.groups)
 
 
-def test_groups_may_be_cut_given_by_row_or_be_no_column_at_all():
+def test_groups_may_be_binned_or_given_by_row():
     explainer, X = by_income(), people()
     cut = recourse_by_group(explainer, X, "income", favourable="yes", groups=lambda income: pd.cut(income, [-1, 3, 6, 10]))
     assert [str(label) for label in cut.groups.index] == ["(-1, 3]", "(3, 6]", "(6, 10]"]
@@ -152,7 +152,7 @@ def test_one_of_many_classes_can_be_the_favourable_one():
     assert set(found.explanations.target) == {"top"}
 
 
-def test_a_linear_model_is_asked_alike():
+def test_linear_models_are_supported():
     X = people().astype(float)
     classifier = LogisticRegression().fit(X, X["income"] > 5.5)
     found = recourse_by_group(CounterfactualExplainer(classifier, X), X, "male", favourable=True)
@@ -174,10 +174,10 @@ def test_the_frame_ends_with_all_groups():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sensitive": "mal"}, "no column 'mal'. Did you mean 'male'"),
+        ({"sensitive": "mal"}, "Unknown column 'mal'. Did you mean 'male'"),
         ({"favourable": "maybe"}, "favourable='maybe' must be one of the classes: \\['no', 'yes'\\]"),
         ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
-        ({"groups": [0, 1]}, "7 row\\(s\\), got 2"),
+        ({"groups": [0, 1]}, "7 rows\\), got 2"),
         ({"groups": ["a"] * 7}, "one value only, 'a'"),
         ({"sensitive": ["a"] * 6 + ["b"], "groups": ["a"] * 7}, "given by name"),
         ({"sensitive": 3}, "one value per row, got 3"),
@@ -186,7 +186,7 @@ def test_the_frame_ends_with_all_groups():
         ({"constraints": ["male"]}, "constraints must be rules"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(changes, message):
+def test_invalid_comparisons_are_refused(changes, message):
     arguments = {"X": people(), "sensitive": "male", "favourable": "yes"} | changes
     X, sensitive = arguments.pop("X"), arguments.pop("sensitive")
     with pytest.raises(InvalidInputError, match=message):
@@ -282,11 +282,11 @@ def test_four_fifths_is_four_fifths(selected, passes):
         (([1, 0], [1, 0], ["a", "b"], 2), "favourable=2 must be one of the labels"),
         (([1, 0], [1, 0], ["a", "a"], 1), "one value only"),
         (([1, 0], [1], ["a", "b"], 1), r"y_true and y_pred must have the same number of rows \(2 and 1\)"),
-        (([1, 0], [1, 0], ["a"], 1), "2 row\\(s\\), got 1"),
+        (([1, 0], [1, 0], ["a"], 1), "2 rows\\), got 1"),
         (([1, 0], [1, 0], "ab", 1), "one value per row"),
     ],
 )
-def test_metrics_of_what_does_not_fit_are_refused(arguments, message):
+def test_metrics_of_inconsistent_input_are_refused(arguments, message):
     with pytest.raises(InvalidInputError, match=message):
         group_metrics(*arguments)
 
@@ -307,7 +307,7 @@ def biased(n=400, seed=0, gaps=False):
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_the_second_tree_never_asks_for_the_sensitive_column(gaps):
+def test_the_second_tree_never_uses_the_sensitive_column(gaps):
     X, y = biased(gaps=gaps)
     black_box = HistGradientBoostingClassifier(max_iter=20, max_depth=3, random_state=0)
     tree = OptimalTreeClassifier(max_depth=3, regularization=0.001)
@@ -366,7 +366,7 @@ def test_an_array_has_columns_by_number():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sensitive": "gender"}, "no column 'gender'"),
+        ({"sensitive": "gender"}, "Unknown column 'gender'"),
         ({"sensitive": 0}, "must be the name of a column"),
         ({"favourable": "yes"}, "favourable='yes' must be one of the classes"),
         ({"X_test": biased()[0]}, "both X_test and y_test"),
@@ -375,7 +375,7 @@ def test_an_array_has_columns_by_number():
         ({"sensitive": "income"}, "20 different numbers"),
     ],
 )
-def test_what_cannot_be_distilled_is_refused(changes, message):
+def test_invalid_distillations_are_refused(changes, message):
     X, y = biased()
     arguments = {"classifier": FCCAClassifier(), "X": X, "y": y, "sensitive": "sex", "favourable": "paid"} | changes
     with pytest.raises(InvalidInputError, match=message):
@@ -432,7 +432,7 @@ def test_recourse_on_real_tables(name, sensitive, favourable):
     assert (found.explanations.cost[both] >= found.free_explanations.cost[both] - 1e-9).all()
 
 
-def test_whom_the_sensitive_column_alone_would_help_is_whom_predict_says_on_compas():
+def test_sensitive_enough_agrees_with_predict_on_compas():
     X, y = real_table("compas")
     classifier = fitted_on(X, y)
     found = recourse_by_group(CounterfactualExplainer(classifier, X, n_jobs=2), X, "sex", favourable=0)

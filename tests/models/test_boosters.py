@@ -92,7 +92,7 @@ def test_missing_values_go_where_the_library_sends_them(fit, holes_in_fit, param
         ("catboost.CatBoostClassifier", {"text_features": [0]}, "text"),
     ],
 )
-def test_what_cannot_be_read_is_refused_before_it_is_fitted(name, parameters, word):
+def test_unsupported_parameters_are_refused_before_fitting(name, parameters, word):
     library, _, kind = name.partition(".")
     with pytest.raises(UnsupportedModelError, match=word):
         check_supported(getattr(imported(library), kind)(**parameters))

@@ -119,7 +119,7 @@ def test_a_classifier_is_taken_as_it_is():
     assert as_classifier(fitted) is fitted
 
 
-def test_what_cannot_be_read_is_said():
+def test_unsupported_models_are_refused():
     catboost = imported("catboost")
     pandas = imported("pandas")
     X, y = random_table(0)

@@ -307,7 +307,7 @@ def test_labels_that_were_not_kept_come_from_the_table(table):
             assert listed.columns[1].categories == model.columns[1].categories
 
 
-def test_labels_that_training_has_not_seen_are_answered_as_the_library_does(table):
+def test_unknown_labels_are_predicted_as_by_the_library(table):
     X, y = table
     rng = np.random.default_rng(0)
     numbers = as_numbers(rng, X)
@@ -391,7 +391,7 @@ def test_numbers_that_stand_for_categories_are_not_texts(table):
         labelled(read_model(classifier), as_objects(rng, X))
 
 
-def test_what_cannot_be_read_is_said(table):
+def test_unsupported_models_are_refused(table):
     X, y = table
     catboost, lightgbm = imported("catboost"), imported("lightgbm")
     by_statistics = catboost.CatBoostClassifier(iterations=5, cat_features=CATEGORIES, one_hot_max_size=2, **QUIET)

@@ -139,7 +139,7 @@ def test_steps_of_height_zero_are_no_cuts():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_numbers_that_the_classifier_does_not_know_as_categories_are_said():
+def test_unknown_numeric_categories_are_named():
     rng = np.random.default_rng(0)
     X = as_numbers(rng, mixed_table(0)[0])
     model = read_model(build_with_categories(rng, X, mixed_table(0)[1]))
@@ -163,7 +163,7 @@ def test_a_model_without_pairs_is_accepted_before_fitting_and_read_after_it(inte
     assert label_differences(fitted(X, y, interactions=interactions), X) == 0
 
 
-def test_what_cannot_be_read_is_said():
+def test_unsupported_models_are_refused():
     X, y = random_table(0)
     with pytest.raises(UnsupportedModelError, match="interactions=0"):
         read_model(fitted(X, y, interactions=2))

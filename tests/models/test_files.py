@@ -59,7 +59,7 @@ def save_native(model, path):
         (catboost_model, "catboost.json"),
     ],
 )
-def test_a_library_s_own_file_answers_as_the_model_did(make, name, table, tmp_path):
+def test_a_library_s_file_predicts_as_the_model_did(make, name, table, tmp_path):
     X, y = table
     model = make(X, y)
     save_native(model, tmp_path / name.lower())
@@ -101,7 +101,7 @@ def test_windows_line_ends_do_no_harm(table, tmp_path):
     ],
     ids=["boosting", "forest", "histogram", "linear", "scaled", "search", "xgboost", "lightgbm", "catboost"],
 )
-def test_skops_files_answer_as_the_model_did(make, table, tmp_path):
+def test_skops_files_predict_as_the_model_did(make, table, tmp_path):
     X, y = table
     model = make(X, y)
     imported("skops.io").dump(model, tmp_path / "model.skops")
@@ -190,7 +190,7 @@ def test_missing_files_and_directories_are_named(tmp_path):
         load_model(tmp_path)
 
 
-def test_what_is_no_classifier_is_refused(table, tmp_path):
+def test_other_objects_than_classifiers_are_refused(table, tmp_path):
     X, y = table
     imported("skops.io").dump(StandardScaler().fit(X), tmp_path / "scaler.skops")
     with pytest.raises(InvalidInputError, match="holds a StandardScaler, not a classifier"):

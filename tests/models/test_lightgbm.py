@@ -199,7 +199,7 @@ def test_zeros_that_count_as_missing_are_read_where_they_go_with_their_neighbour
     np.testing.assert_array_equal(read_model(classifier).scores(rows)[:, 0], classifier.predict(rows, raw_score=True))
 
 
-def test_what_cannot_be_read_is_said():
+def test_unsupported_models_are_refused():
     lightgbm = imported("lightgbm")
     X, y = random_table(0)
     X[:, 3] -= X[:, 3].min()

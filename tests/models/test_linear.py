@@ -43,7 +43,7 @@ def test_linear_models_agree(estimator):
         np.testing.assert_allclose(model.probabilities(model.scores(rows)), estimator.predict_proba(rows), atol=1e-9)
 
 
-def test_a_linear_model_decides_where_it_is_told():
+def test_a_linear_model_uses_its_decision_threshold():
     X, y = table_for_linear_models(4)
     cautious = decide_at(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), 0.12)
     assert label_differences(cautious, X) == 0

@@ -143,7 +143,7 @@ def test_a_model_takes_missing_values_where_predict_does(estimator):
         np.testing.assert_array_equal(model.classes[model.answers(model.scores(holes))], estimator.predict(holes))
 
 
-def test_a_cut_that_only_tells_missing_from_there_is_infinite():
+def test_a_cut_that_only_separates_missing_values_is_infinite():
     X = np.where(np.random.default_rng(0).random((200, 1)) < 0.5, np.nan, 1.0)
     y = np.isnan(X[:, 0]).astype(int)
     for estimator in (DecisionTreeClassifier(), RandomForestClassifier(3), HistGradientBoostingClassifier(max_iter=2)):

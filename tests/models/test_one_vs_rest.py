@@ -101,7 +101,7 @@ def test_boosters_one_against_the_rest_agree():
         assert label_differences(estimator, rows) == 0
 
 
-def test_what_counts_votes_is_refused():
+def test_voting_between_pairs_of_classes_is_refused():
     X, y = random_table(0, 3)
     with pytest.raises(UnsupportedModelError, match="votes between pairs of classes"):
         read_model(SVC(kernel="linear").fit(X / X.std(axis=0), y))

@@ -331,12 +331,12 @@ def test_a_test_that_no_value_can_fail_is_left_out():
     ],
     ids=str,
 )
-def test_steps_that_cannot_be_seen_through_are_refused_before_anything_is_fitted(step, message):
+def test_unsupported_steps_are_refused_before_fitting(step, message):
     with pytest.raises(UnsupportedModelError, match=message):
         check_supported(make_pipeline(step, TREE))
 
 
-def test_what_shows_only_in_fitted_pipelines_is_refused():
+def test_unsupported_fitted_pipelines_are_refused():
     X, y = people_table(7, gaps=False)
     grades = X[["grade", "age"]]
     with pytest.raises(UnsupportedModelError, match="behind a scaler"):
@@ -354,7 +354,7 @@ def test_what_shows_only_in_fitted_pipelines_is_refused():
         read_model(make_pipeline(by_column(), TREE))
 
 
-def test_weights_go_to_what_takes_them():
+def test_weights_reach_all_steps_that_take_them():
     X, y = people_table(8)
     weight = np.random.default_rng(0).random(len(y))
     filled_in = make_pipeline(SimpleImputer(strategy="median"), MinMaxScaler())
@@ -377,7 +377,7 @@ def test_weights_go_to_what_takes_them():
             weight_parameters(make_pipeline(step, FOREST), weight)
 
 
-def test_rows_are_handed_back_as_the_pipeline_was_given_them():
+def test_rows_are_decoded_to_the_form_of_the_training_table():
     X, y = people_table(9)
     estimator = make_pipeline(by_column(numbers=SimpleImputer()), BOOSTING).fit(X, y)
     model = read_model(estimator)

@@ -112,7 +112,7 @@ def test_prepared_boosters_split_by_category(which, n_classes, gaps):
     assert model.columns[1].categories == ("clerk", "cook", "judge", "nurse", "pilot")
 
 
-def test_nothing_is_put_before_what_needs_nothing():
+def test_classifiers_that_need_no_preparation_are_unchanged():
     X, y = people_table(0)
     columns = Columns.of_table(X)
     numbers = Columns.of_table(X[["debt", "grade"]])
@@ -134,7 +134,7 @@ def test_nothing_is_put_before_what_needs_nothing():
         assert prepared(estimator, table) is estimator
 
 
-def test_gaps_alone_are_filled_in_where_the_classifier_does_not_take_them():
+def test_missing_values_are_filled_in_if_the_classifier_does_not_support_them():
     X, y = people_table(0)
     numbers = X[["age", "debt", "income"]]
     for estimator in (BOOSTING, make_pipeline(PowerOfTwoScaler(), BOOSTING), HIST, make_pipeline(PowerOfTwoScaler(), HIST)):
@@ -160,7 +160,7 @@ def test_too_many_categories_to_split_by_get_a_column_each():
     assert "columns" not in prepared(HIST, Columns.of_table(X.drop(columns="code"))).named_steps
 
 
-def test_weights_reach_the_classifier_behind_what_was_put_before_it():
+def test_weights_reach_the_classifier_behind_the_added_steps():
     X, y = people_table(2)
     weight = np.random.default_rng(0).random(len(y))
     for estimator in (BOOSTING, make_pipeline(PowerOfTwoScaler(), BOOSTING), HIST, LogisticRegression(max_iter=500)):
@@ -193,7 +193,7 @@ def test_tables_of_any_kind_are_taken():
     assert model.columns[1].categories == ("cook", "nurse", "clerk", "pilot", "judge")
 
 
-def test_what_is_put_before_has_names_for_its_outputs():
+def test_added_steps_name_their_outputs():
     X, y = people_table(3)
     pipeline = prepared(BOOSTING, Columns.of_table(X)).fit(X, y)
     assert pipeline[0].get_feature_names_out().tolist() == X.columns.tolist()

@@ -127,7 +127,7 @@ def three_classes():
     return X / UNITS, y
 
 
-def test_what_shows_only_after_fitting_is_said():
+def test_unsupported_fitted_models_are_refused():
     X, y = three_classes()
     with pytest.raises(UnsupportedModelError, match="3 classes"):
         read_model(SVC(kernel="linear").fit(X, y))
@@ -248,7 +248,7 @@ def test_all_families_are_named():
     assert {"RandomForestClassifier", "HistGradientBoostingClassifier", "VotingClassifier"} <= set(supported_models())
 
 
-def test_a_refusal_names_what_can_be_imported_and_the_boosters():
+def test_the_error_lists_supported_classes_and_boosters():
     with pytest.raises(UnsupportedModelError) as raised:
         check_supported(KNeighborsClassifier())
     for name in ("DecidedAt", "LightGBMBooster", "XGBoostBooster", "CatBoostModel"):

@@ -63,7 +63,7 @@ class TestChild:
         assert str(raised.value) == message
 
 
-def test_where_this_process_has_little_memory_a_crash_means_that(monkeypatch):
+def test_a_crash_counts_as_a_memory_error_if_memory_is_low(monkeypatch):
     monkeypatch.setattr(_trial_load, "_memory_limit", lambda: 2**29)
     monkeypatch.setattr(_trial_load, "_run", lambda *arguments: subprocess.CompletedProcess(arguments, -11, b""))
     with pytest.raises(MemoryError, match=r"model\.bin"):

@@ -54,7 +54,7 @@ def test_wrappers_inside_wrappers_agree(estimator):
     check_trees(estimator, 5, 2_000)
 
 
-def test_searches_and_frozen_models_are_seen_through():
+def test_parameter_searches_and_frozen_models_are_read():
     X, y = load_breast_cancer(return_X_y=True)
     search = GridSearchCV(STUMPS, {"learning_rate": [0.1, 0.2]}, cv=2).fit(X, y)
     expected = read_model(search.best_estimator_)
@@ -72,7 +72,7 @@ def test_names_seen_in_fit_cause_no_warning(estimator):
             assert as_fitted_on(fitted, X.to_numpy()).columns.tolist() == X.columns.tolist()
 
 
-def test_a_threshold_around_what_was_fitted_before_needs_no_fit():
+def test_a_threshold_around_a_fitted_classifier_needs_no_fit():
     X, y = random_table(0)
     around = FixedThresholdClassifier(clone(FOREST).fit(X, y), threshold=0.3)
     assert label_differences(around, X) == 0
@@ -107,7 +107,7 @@ def test_bagging_adds_up_as_its_jobs_do():
     assert [part.n_trees for part in model.parts] == [3, 2, 2]
 
 
-def test_where_missing_values_go_is_read():
+def test_the_side_of_missing_values_is_read():
     X, y = random_table(2)
     X[::3, 0] = np.nan
     for estimator in (HistGradientBoostingClassifier(max_iter=3), clone(FOREST), ExtraTreesClassifier(5), clone(TREE)):
@@ -135,7 +135,7 @@ def test_where_missing_values_go_is_read():
     ],
     ids=str,
 )
-def test_weights_reach_what_is_fitted(estimator, expected):
+def test_weights_reach_the_fitted_classifier(estimator, expected):
     X, y = random_table(0)
     weight = np.random.default_rng(0).random(len(y))
     if isinstance(estimator, FixedThresholdClassifier):

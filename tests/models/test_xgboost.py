@@ -162,7 +162,7 @@ def test_nodes_that_pruning_left_behind_are_dropped():
     np.testing.assert_array_equal(children, np.arange(len(model.left)))
 
 
-def test_scalers_and_frozen_models_are_seen_through():
+def test_scalers_and_frozen_models_are_read():
     xgboost = imported("xgboost")
     X, y = random_table(4)
     pipeline = make_pipeline(StandardScaler(), xgboost.XGBClassifier(n_estimators=10, n_jobs=1)).fit(X, y)
@@ -171,7 +171,7 @@ def test_scalers_and_frozen_models_are_seen_through():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_read_is_said():
+def test_unsupported_models_are_refused():
     xgboost = imported("xgboost")
     X, y = random_table(0, 3)
     rows = xgboost.DMatrix(X, label=y)

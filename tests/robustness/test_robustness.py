@@ -72,7 +72,7 @@ def test_of_many_classes_it_is_the_lead_over_the_best_other_one():
 
 
 @pytest.mark.parametrize("share", ["10", "ten%", "0%", "101%", 0, -0.1, 1.5, True, None, float("nan")])
-def test_what_is_no_share_is_refused(share):
+def test_invalid_shares_are_refused(share):
     X, y = numbers(50)
     with pytest.raises(InvalidInputError, match="A share must be above 0 and up to 1"):
         share_margin(LogisticRegression().fit(X, y), X, share)
@@ -150,7 +150,7 @@ def test_a_classifier_without_a_seed_is_not_reseeded():
     ],
     ids=["forest", "histogram"],
 )
-def test_tables_with_categories_and_gaps_refit_without_losing_a_category(classifier):
+def test_tables_with_categories_and_missing_values_refit_without_losing_a_category(classifier):
     X, y = loans(120)
     X.loc[3, "purpose"] = "rare"  # a sample has it with a chance of 63 %
     classifier = prepared(classifier, Columns.of_table(X)).fit(X, y)
@@ -195,7 +195,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
         ({"target": 7}, "not a class"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(changes, message):
+def test_invalid_input_is_refused(changes, message):
     X, y = numbers(60)
     classifier = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     arguments = {"y": y, "rows": X[:5]} | changes
@@ -206,7 +206,7 @@ def test_what_cannot_be_measured_is_refused(changes, message):
         margin_effect(classifier, X, rows, **arguments)
 
 
-def test_what_was_frozen_inside_cannot_be_refitted():
+def test_a_frozen_inner_classifier_cannot_be_refitted():
     X, y = numbers(60)
     pipeline = make_pipeline(FrozenEstimator(StandardScaler().fit(X)), LogisticRegression()).fit(X, y)
     with pytest.raises(InvalidInputError, match=r"cannot be fitted again.*n_refits=0"):

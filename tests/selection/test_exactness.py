@@ -103,7 +103,7 @@ def test_keep_forbid_and_caps_match_enumeration(n_instances):
 
 
 @pytest.mark.parametrize("n_instances", FEW)
-def test_more_conditions_than_may_be_taken_are_all_that_may(n_instances):
+def test_too_large_numbers_stand_for_all_admissible_conditions(n_instances):
     """And an error where the limits contradict each other."""
     n_fewer = n_refused = 0
     for instance in random_instances(2 * n_instances, 12, 30, limited=True, seed=46):
@@ -170,7 +170,7 @@ def test_real_tables_match_enumeration(data_set, discretizer, k):
     assert_best(instance, selected(instance), instance.best())
 
 
-def test_one_row_and_one_label_are_told_apart_by_anything():
+def test_one_row_or_one_label_has_no_inconsistency():
     for instance in random_instances(20, 10, 20, seed=35):
         one_row = instance.of_rows(np.array([0]), weight=np.array([0.1]))
         one_label = replace(instance, y=np.full(len(instance.y), "a"))
@@ -184,7 +184,7 @@ def test_one_row_and_one_label_are_told_apart_by_anything():
 
 @pytest.mark.parametrize("limited", [False, True], ids=["free", "limited"])
 @pytest.mark.parametrize("n_instances", FEW)
-def test_the_fewest_conditions_that_are_good_enough_match_enumeration(n_instances, limited):
+def test_the_fewest_conditions_within_a_share_match_enumeration(n_instances, limited):
     for instance in random_instances(n_instances, 9, 40, limited=limited, seed=36):
         bests = {k: instance.best(k) for k in range(1, len(instance.table) + 1)}
         bests = {k: best for k, best in bests.items() if best is not None}
@@ -210,7 +210,7 @@ def hard(seed):
 
 @pytest.mark.parametrize("time_limit", [0, 1e-3, 0.05])
 @pytest.mark.parametrize("n_instances", FEW)
-def test_a_stopped_search_claims_no_more_than_is_true(n_instances, time_limit):
+def test_the_bounds_of_a_stopped_search_are_valid(n_instances, time_limit):
     instances = [*random_instances(n_instances, 14, 40, limited=True, seed=38), *map(hard, range(n_instances // 15))]
     for instance, best in answerable(instances):
         with warnings.catch_warnings(record=True) as caught:
@@ -230,7 +230,7 @@ def test_a_stopped_search_claims_no_more_than_is_true(n_instances, time_limit):
 
 
 @pytest.mark.parametrize("n_instances", FEW)
-def test_a_stopped_search_for_the_fewest_claims_no_more_than_is_true(n_instances):
+def test_the_bounds_of_a_stopped_search_for_the_fewest_are_valid(n_instances):
     for instance in random_instances(n_instances, 10, 40, seed=39):
         bests = [instance.best(k).cost / instance.total for k in range(1, len(instance.table) + 1)]
         limit = bests[len(bests) // 2]
@@ -264,7 +264,7 @@ def test_the_frontier_is_the_selections_and_never_above_simpler_choices(n_instan
 
 
 @pytest.mark.parametrize("n_instances", FEW)
-def test_greedy_and_the_most_frequent_are_what_their_names_say(n_instances):
+def test_greedy_and_most_frequent_match_their_definitions(n_instances):
     """With whole weights, where equal is equal."""
     for instance in random_instances(n_instances, 10, 40, seed=41):
         instance = replace(instance, weight=None)

@@ -29,7 +29,7 @@ def frontier(problem):
 
 
 @pytest.mark.parametrize("limits", [{}, {"keep": ["d > 1"], "forbid": ["a"], "per_feature": 2}], ids=["free", "limits"])
-def test_every_number_is_what_select_takes(problem, limits):
+def test_every_size_equals_the_result_of_select(problem, limits):
     frontier = OptimalSelection(**limits).frontier(*problem, k=[1, 2, 4])
     for k in (1, 2, 4):
         alone = OptimalSelection(k, **limits).select(*problem)
@@ -47,13 +47,13 @@ def test_ascends_to_all_conditions(frontier, problem):
     assert frontier.at(16).kept.all()
 
 
-def test_numbers_are_sorted_once_each_and_no_more_than_there_are(problem):
+def test_numbers_are_sorted_distinct_and_limited(problem):
     assert OptimalSelection().frontier(*problem, k=[4, 2, 2, 30, 40]).n_thresholds == (2, 4, 16)
     assert OptimalSelection(per_feature=1).frontier(*problem, k=iter([3, 9])).n_thresholds == (3, 4)
     assert OptimalSelection(keep=[0, 1]).frontier(*problem, k=range(1, 4)).n_thresholds == (2, 3)
 
 
-def test_simpler_choices_stand_beside_it(frontier, problem):
+def test_simpler_choices_are_listed(frontier, problem):
     table, X, y = problem
     B = table.binarize(X)
     by_frequency = np.argsort(-table.count, kind="stable")
@@ -67,7 +67,7 @@ def test_simpler_choices_stand_beside_it(frontier, problem):
     assert frontier.at(2).inconsistency == 0 < frontier.greedy[1]
 
 
-def test_simpler_choices_know_no_limits(frontier, problem):
+def test_simpler_choices_ignore_limits(frontier, problem):
     limited = OptimalSelection(forbid=["a"], per_feature=1).frontier(*problem, k=[1, 2])
     assert limited.frequency == frontier.frequency[:2]
     assert limited.greedy == frontier.greedy[:2]
@@ -108,7 +108,7 @@ def test_is_shown_as_a_table(frontier):
     assert "(16 in all)" in html
 
 
-def test_one_warning_for_all_that_time_has_ended(problem):
+def test_one_warning_for_all_unfinished_searches(problem):
     with pytest.warns(UnfinishedSearchWarning) as caught:
         frontier = OptimalSelection(time_limit=0).frontier(*problem, k=range(2, 9))
     assert len(caught) == 1
@@ -145,12 +145,12 @@ def test_time_is_shared(problem, monkeypatch):
     ],
     ids=str,
 )
-def test_numbers_that_are_none_are_refused(problem, k, words):
+def test_invalid_numbers_are_refused(problem, k, words):
     with pytest.raises(InvalidInputError, match=words):
         OptimalSelection().frontier(*problem, k=k)
 
 
-def test_what_is_not_there_is_refused(frontier, problem):
+def test_unknown_sizes_are_refused(frontier, problem):
     with pytest.raises(InvalidInputError, match="no selection of 17 conditions"):
         frontier.at(17)
     with pytest.raises(InvalidInputError, match="smaller than the number of conditions in keep"):

@@ -176,7 +176,7 @@ def test_ways_to_choose_a_number():
         choose_n_thresholds(path)
 
 
-def test_what_does_not_go_together_is_refused(classifier, fitted, data):
+def test_contradictory_parameters_are_refused(classifier, fitted, data):
     X, y = data
     with pytest.raises(InvalidInputError, match="says how many, too"):
         FCCAClassifier(FCCADiscretizer(selection=OptimalSelection(2)), n_thresholds=3).fit(X, y)
@@ -209,7 +209,7 @@ def few_rows():
     return X, np.where(X["amount"] + random.normal(scale=0.3, size=120) > 0, "yes", "no")
 
 
-def test_a_category_of_a_single_row_does_not_keep_the_number_from_being_chosen():
+def test_a_category_of_a_single_row_does_not_prevent_auto():
     X, y = few_rows()
     X.loc[7, "kind"] = "rare"
     path = FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2])
@@ -217,13 +217,13 @@ def test_a_category_of_a_single_row_does_not_keep_the_number_from_being_chosen()
     assert FCCAClassifier().granularity_path(X, y, Q=[0.5])["accuracy"].notna().all()
 
 
-def test_a_gap_in_a_single_row_does_not_keep_the_number_from_being_chosen():
+def test_a_missing_value_in_a_single_row_does_not_prevent_auto():
     X, y = few_rows()
     X.loc[3, "amount"] = np.nan
     assert FCCAClassifier().selection_path(X, y, n_thresholds=[1, 2])["accuracy"].notna().all()
 
 
-def test_held_out_rows_that_no_fold_can_answer_are_refused_in_words():
+def test_held_out_rows_without_a_prediction_are_refused():
     X, y = few_rows()
     X["kind"] = np.where(np.arange(120) < 60, "a", "b")
     halves = [(np.arange(60), np.arange(60, 120))]

@@ -66,7 +66,7 @@ def test_jobs_change_nothing_and_more_samples_leave_the_first_ones_as_they_are(b
     assert bootstrap(discretizer, X, y, n_samples=3, random_state=1).tables != one.tables[:3]
 
 
-def test_what_was_given_stays_as_it_is():
+def test_the_given_discretizer_is_not_changed():
     X, y = flowers()
     fitted = MidpointDiscretizer(max_thresholds=1).fit(X)
     before = fitted.thresholds_
@@ -75,7 +75,7 @@ def test_what_was_given_stays_as_it_is():
     assert found.thresholds != before
 
 
-def test_rows_of_no_weight_are_as_if_they_were_not_there():
+def test_rows_of_weight_0_do_not_count():
     X, y = loans(120)
     weight = np.ones(120)
     weight[::4] = 0
@@ -165,7 +165,7 @@ def test_the_figures_are_those_of_plain_loops_over_rows(tolerance):
     assert (found.chosen <= found.column).all()
 
 
-def test_figures_of_categories_and_gaps_are_those_of_plain_loops_too():
+def test_figures_of_categories_and_missing_values_are_those_of_plain_loops():
     X, y = loans(150)
     X = X.assign(purpose=pd.Categorical(X["purpose"]))  # a sample without one of them still knows it
     found = bootstrap(MidpointDiscretizer(max_thresholds=2), X, y, n_samples=5)
@@ -236,7 +236,7 @@ def test_is_missing_is_not_a_set():
     assert match(conditions([("purpose", None)], X)).same.tolist() == [False, True]
 
 
-def test_a_column_that_only_samples_use_is_listed_with_no_condition_of_its_own():
+def test_a_column_that_only_samples_use_is_listed_with_0_conditions():
     X, y = flowers()
     noisy = X.iloc[:, :2] + np.random.default_rng(0).normal(0, 1.5, (len(X), 2))
     found = bootstrap(GTREDiscretizer(DecisionTreeClassifier(max_depth=1, random_state=0)), noisy, y, n_samples=12)
@@ -252,7 +252,7 @@ def test_a_column_that_only_samples_use_is_listed_with_no_condition_of_its_own()
     assert "1 column without a threshold in the fit on all rows has one in some samples" in repr(found)
 
 
-def test_a_constant_column_carries_nothing_and_is_no_trouble():
+def test_a_constant_column_has_no_condition():
     X, y = flowers()
     X = X.iloc[:, :2].assign(same=1.0)
     with pytest.warns(UserWarning, match=r"1 column\(s\) have one value only") as warned:
@@ -295,7 +295,7 @@ def test_agreement_and_its_variance_are_the_paper_s_formulas():
     assert (low, high) == (pytest.approx(value - 1.959964 * variance**0.5), pytest.approx(value + 1.959964 * variance**0.5))
 
 
-def test_agreement_ends_where_there_is_nothing_to_agree_on():
+def test_agreement_is_nan_if_everything_or_nothing_is_chosen():
     same = np.tile([True, False, False], (6, 1))
     assert agreement(same) == (1, 0)
     assert interval(1.0, 0.0, 0.95) == (1, 1)
@@ -303,7 +303,7 @@ def test_agreement_ends_where_there_is_nothing_to_agree_on():
         assert np.isnan(agreement(nothing)).all()
 
 
-def test_chance_agrees_about_nought():
+def test_random_choices_have_an_agreement_of_about_0():
     chosen = np.random.default_rng(0).random((400, 30)) < 0.3
     value, variance = agreement(chosen)
     assert abs(value) < 4 * variance**0.5 + 0.01
@@ -365,20 +365,20 @@ def test_samples_that_cannot_be_fitted_are_counted_and_named(error):
     assert message in repr(found)
 
 
-def test_where_no_sample_can_be_fitted_it_is_said_why():
+def test_an_error_gives_the_reason_if_no_sample_can_be_fitted():
     X, y = flowers()
     seed = next(seed for seed in range(50) if drawn(y.to_numpy(), (seed, 0))[0] == 0)
     with pytest.raises(NoCounterfactualError, match=r"None of the 1 samples .* NoCounterfactualError: no first row"):
         bootstrap(Moody(NoCounterfactualError, max_thresholds=1), X, y, n_samples=1, random_state=seed)
 
 
-def test_an_error_that_is_not_typed_is_not_swallowed():
+def test_other_errors_are_passed_on():
     X, y = flowers()
     with pytest.raises(RuntimeError, match="no first row"):
         bootstrap(Moody(RuntimeError, max_thresholds=1), X, y, n_samples=9)
 
 
-def test_what_samples_warn_of_is_said_once():
+def test_warnings_of_samples_are_repeated_once():
     X, y = flowers()
     n = len(moody_samples(9))
     with pytest.warns(UnfinishedSearchWarning, match=f"In {n} of 9 samples: three searches") as warned:
@@ -386,7 +386,7 @@ def test_what_samples_warn_of_is_said_once():
     assert len(warned) == 1
 
 
-def test_a_classifier_that_takes_no_weights_is_refused_in_words():
+def test_a_classifier_without_weights_is_refused():
     from sklearn.neural_network import MLPClassifier
 
     X, y = flowers()
@@ -431,7 +431,7 @@ def test_notebooks_show_the_thresholds_with_every_name_escaped():
     assert f"… {len(found.thresholds) - 30:,} more" in html
 
 
-def test_the_words_name_the_shares_of_the_samples():
+def test_sentences_name_the_shares_of_the_samples():
     X, y = flowers()
     found = bootstrap(MidpointDiscretizer(max_thresholds=1), X[["petal length (cm)"]], y, n_samples=4)
     assert "1 threshold, found again in 100% of 4 bootstrap samples, with at most 5.0% of the rows between." in repr(found)
@@ -439,7 +439,7 @@ def test_the_words_name_the_shares_of_the_samples():
     assert "4 thresholds, found again in 70% to 100% of 20 bootstrap samples" in several
 
 
-def test_progress_is_told_sample_by_sample():
+def test_progress_is_updated_sample_by_sample():
     from fcca.utils import shown_on
 
     told = []

@@ -107,7 +107,7 @@ def test_numbers_are_not_copied():
     assert named.encode(gap) is gap
 
 
-def test_what_a_classifier_is_given_has_the_types_that_it_knows():
+def test_decoded_columns_have_the_types_of_the_training_table():
     columns = Columns(
         (
             Column("a", ("x", "y"), True),
@@ -160,7 +160,7 @@ def test_what_a_classifier_is_given_has_the_types_that_it_knows():
     ],
     ids=str,
 )
-def test_what_cannot_be_encoded_is_said(X, message):
+def test_values_that_cannot_be_encoded_are_named(X, message):
     with pytest.raises(InvalidInputError, match=message):
         Columns.of_table(LOANS).encode(X)
 
@@ -186,12 +186,12 @@ def test_rows_are_called_by_their_labels():
     ],
     ids=str,
 )
-def test_tables_that_are_none_are_refused(X, message):
+def test_invalid_tables_are_refused(X, message):
     with pytest.raises(InvalidInputError, match=message):
         Columns.of_table(X)
 
 
-def test_columns_that_nobody_looks_at_may_hold_anything():
+def test_ignored_columns_may_hold_anything():
     columns = Columns((Column("a"), Column("b", ignored=True)))
     X = frame(a=[1.0, 2.0], b=["text", None])
     np.testing.assert_array_equal(columns.encode(X), [[1, 0], [2, 0]])

@@ -41,6 +41,6 @@ def test_one_huge_value_does_not_push_the_others_together():
     [[0.0, 0.0, 0.0], [np.nan, 1.0, np.nan], [0.0, 1e-320, 1e-310], [-1.7e308, 0.0, 1.7e308], [0.0, 1e-300, 1e300]],
     ids=["constant", "one value", "tiny", "huge", "tiny and huge"],
 )
-def test_whatever_the_values_the_largest_ones_fit_into_32_bits(column):
+def test_the_largest_values_fit_into_float32(column):
     scaled = PowerOfTwoScaler().fit_transform(np.array(column)[:, None])
     assert np.isfinite(scaled[~np.isnan(scaled)].astype(np.float32)).all()
