@@ -29,7 +29,7 @@ ROWS_AT_ONCE = 65_536
 
 
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
-    """Convert a share of the range of a classifier's scores into a margin.
+    """Convert a share of the score range into a margin.
 
     The scores of forests and of voting are shares of votes or averaged probabilities. There the margin is the share of the
     votes: with "10%" the target leads by a tenth of the votes, 55 to 45 for two classes. The scores of boosting and of
@@ -220,7 +220,7 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
 def _refitted(
     explainer: CounterfactualExplainer, X: Any, y: NDArray[Any], n: int, rng: np.random.Generator
 ) -> tuple[list[Any], list[Any]]:
-    """Fit classifiers on samples of the rows and, if there is a seed, on all rows with other seeds."""
+    """Fit classifiers on bootstrap samples, and with other seeds."""
     fresh, threshold = _unfitted(explainer.classifier)
     seeds = [name for name in fresh.get_params() if name == "random_state" or name.endswith("__random_state")]
     table = explainer.columns.encode(X)
@@ -256,7 +256,7 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
 
 
 def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a bootstrap sample, plus one row of every category, missing value and class that it lacks."""
+    """Draw a bootstrap sample that covers all categories and classes."""
     drawn = rng.integers(len(table), size=len(table))
     kept = [np.unique(y, return_inverse=True)[1]]
     kept += [np.isnan(column).astype(np.int64) for column in table[:, columns.may_miss].T]
@@ -285,7 +285,7 @@ def _under_noise(
     n_noises: int,
     rng: np.random.Generator,
 ) -> float:
-    """Share of predictions that are still the target when changed numbers get some noise."""
+    """Share of predictions that remain the target under noise."""
     if n_noises == 0 or len(solved) == 0:
         return float("nan")
     points, wanted = found.points, found.target

@@ -1,4 +1,4 @@
-"""Several answers per row: the cheapest ones whose sets of features contain no earlier one, against enumeration."""
+"""Several counterfactuals per row, none with all features of an earlier one, against enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A discretizer's counterfactuals read themselves out as the explainer's do, and know what they cross."""
+"""Sentences and crossed thresholds of a discretizer's counterfactuals."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Scales and category distances: their statistics by the definition, and what is refused before any work."""
+"""Scales and category distances: statistics by definition, and errors before fitting."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The engine's manners: Ctrl-C, progress, deadlines, sparse results."""
+"""The engine: Ctrl-C, progress, deadlines and sparse results."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""What CounterfactualExplainer promises: the cheapest changes, several of them, to a class or to a probability."""
+"""CounterfactualExplainer: the cheapest changes, one or several, to a class or a probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that look like the data, by the explainer's own parameter."""
+"""Plausible counterfactuals, by the parameter of the explainer."""
 
 import pandas as pd
 import pytest

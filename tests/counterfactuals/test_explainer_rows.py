@@ -1,4 +1,4 @@
-"""What the explainer says about the rows it is given: missing numbers, values outside the range, names of columns."""
+"""Errors and notes on the given rows: missing numbers, values outside the range, column names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules given to CounterfactualExplainer, and tables with categories and gaps."""
+"""Rules of CounterfactualExplainer, and tables with categories and missing values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from real_data import imported
 
 
 def loans(n=300, seed=0):
-    """Incomes with gaps, purposes, and who was given a loan."""
+    """Incomes with missing values, purposes, and granted loans."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {

@@ -447,7 +447,7 @@ def test_gtre_takes_the_sets_that_its_reference_splits_by(estimator, data):
 
 
 def gaps_in_one_column():
-    """Whether income, with gaps, or job decides; city says nothing."""
+    """Income with missing values, or job, decides; city has no effect."""
     rng = np.random.default_rng(5)
     n = 400
     income = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n).round(2))

@@ -1,4 +1,4 @@
-"""What is said about an answer, and that it is true."""
+"""Sentences about counterfactuals, and that they are true."""
 
 from __future__ import annotations
 

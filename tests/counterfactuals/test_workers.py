@@ -1,4 +1,4 @@
-"""Worker processes of joblib backends: the same answers as threads, byte for byte, from whatever is sent to them."""
+"""Worker processes of joblib backends: the same results as threads, byte for byte."""
 
 import os
 import threading
@@ -41,7 +41,7 @@ LOKY = {"backend": "loky", "n_jobs": 2}
 
 
 class OfAnotherMind(GradientBoostingClassifier):
-    """Its own predict does not say what its trees say."""
+    """Its predict disagrees with its trees."""
 
     def predict(self, X):
         answers = super().predict(X)
@@ -50,7 +50,7 @@ class OfAnotherMind(GradientBoostingClassifier):
 
 
 class AtHomeNowhere(GradientBoostingClassifier):
-    """Cannot answer in the process that it was fitted in."""
+    """Cannot predict in the process that fitted it."""
 
     def fit(self, X, y):
         self.home_ = os.getpid()
@@ -63,7 +63,7 @@ class AtHomeNowhere(GradientBoostingClassifier):
 
 
 class Mortal(GradientBoostingClassifier):
-    """Ends the process that asks it, as a system without memory would, until it has ended so many."""
+    """Ends the calling process, as a system without memory would, a given number of times."""
 
     def predict(self, X):
         if os.getpid() != self.home_:
@@ -78,7 +78,7 @@ class Mortal(GradientBoostingClassifier):
 
 
 class Speechless(GradientBoostingClassifier):
-    """Answers the rows as they are, and no changed ones."""
+    """Predicts the original rows, but no changed ones."""
 
     def predict(self, X):
         if not np.isin(X[:, 0], self.seen_).all() or len(X) < len(self.seen_):
@@ -108,7 +108,7 @@ def assert_same(found, expected):
 
 @contextmanager
 def counted_calls(monkeypatch):
-    """How often work was shared out."""
+    """Count the calls that use workers."""
     calls = []
     solve = _workers.solve_by_workers
     monkeypatch.setattr("fcca.counterfactuals._engine.solve_by_workers", lambda *a, **k: calls.append(1) or solve(*a, **k))
@@ -318,7 +318,7 @@ def test_a_timeout_gives_the_same_statuses_as_threads():
 
 
 def in_this_process(monkeypatch, change=lambda piece, before: piece):
-    """Have the pieces solved here; returns a list of what is sent."""
+    """Solve the pieces in this process; return the list of sent pieces."""
     sent, solve_piece = [], _workers._solve_piece
 
     def here(shared, piece):

@@ -1,4 +1,4 @@
-"""Groups side by side: figures known by hand, against scikit-learn's own metrics, and on real tables."""
+"""Figures by group: by hand, against scikit-learn's metrics, and on real tables."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ WOMEN, MEN = "woman", "man"
 
 
 def people():
-    """Three women and four men; the cut of whoever goes by income is 5.5, and a change lands on 6."""
+    """Three women and four men. A model of income cuts at 5.5, and a change lands on 6."""
     return pd.DataFrame({"male": [0, 0, 0, 1, 1, 1, 1], "income": INCOME})
 
 
@@ -295,7 +295,7 @@ def test_metrics_of_inconsistent_input_are_refused(arguments, message):
 
 
 def biased(n=400, seed=0, gaps=False):
-    """Only men are paid, those with more than 4; sex and income do not go together."""
+    """Only men with an income above 4 are paid; sex and income are independent."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {"sex": rng.choice([WOMEN, MEN], n, p=[0.4, 0.6]), "income": rng.integers(0, 20, n), "age": rng.integers(20, 70, n)}

@@ -1,4 +1,4 @@
-"""What the tests of all boosting libraries share."""
+"""Shared helpers of the tests of all boosting libraries."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tables with categories and missing values, and what every reader is held to on them."""
+"""Tables with categories and missing values, and the checks of every reader on them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class MixedFamily:
 
 
 def mixed_table(seed, n_classes=2):
-    """Numbers in different units, and categories that the classes hang on: texts, whole numbers and one with many labels."""
+    """Numbers in different units, and categories that decide the class: texts, whole numbers and one with many labels."""
     rng = np.random.default_rng(seed)
     X, y = random_table(seed, n_classes)
     text = rng.integers(0, len(TEXTS), len(X))
@@ -85,7 +85,7 @@ def rows_of_every_kind(model, table, rng, n):
 
 
 def differences(estimator, model, rows):
-    """Number of coded rows that the neutral model answers otherwise than the classifier's own predict."""
+    """Count the coded rows on which the neutral model and the classifier's predict differ."""
     answers = model.classes[model.answers(model.scores(rows))]
     return int(np.sum(answers != np.asarray(estimator.predict(model.columns.decode(rows))).ravel()))
 

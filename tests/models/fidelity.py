@@ -1,4 +1,4 @@
-"""What every reader is held to: the neutral model answers as the classifier's own predict, on the cuts and beside them."""
+"""The check of every reader: the neutral model predicts as the classifier, on the cuts and next to them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def mostly_on_the_cuts(values, cuts, rng):
 
 
 def label_differences(estimator, rows, model=None):
-    """Number of rows that the neutral model answers otherwise than the classifier's own predict."""
+    """Count the rows on which the neutral model and the classifier's predict differ."""
     model = read_model(estimator) if model is None else model
     answers = model.classes[model.answers(model.scores(rows))]
     return int(np.sum(answers != np.asarray(estimator.predict(as_fitted_on(estimator, rows))).ravel()))

@@ -12,7 +12,7 @@ TEXTS = ["job", "town"]
 
 
 def people_table(seed, *, gaps=True, none=False, n=400, n_classes=2):
-    """Three columns of numbers, two of texts, one of whole numbers that stand for categories, one that tells nothing."""
+    """Three columns of numbers, two of texts, one of whole numbers as categories, one without effect."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -59,7 +59,7 @@ def people_rows(model, X, rng, n):
 
 
 def people_differences(estimator, X, rng, n=3_000):
-    """Number of rows that the model answers otherwise than the classifier, in X itself and in rows on the cuts."""
+    """Count the rows on which the model and the classifier differ, in X and in rows on the cuts."""
     model = read_model(estimator)
     rows = people_rows(model, X, rng, n)
     answers = model.classes[model.answers(model.scores(rows))]

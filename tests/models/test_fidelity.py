@@ -1,4 +1,4 @@
-"""Reader fidelity: the neutral model answers as the classifier's own predict does, to the last bit of every cut."""
+"""Reader fidelity: the neutral model predicts as the classifier, to the last bit of every cut."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Linear models answer as their own predict does, alone and behind scalers."""
+"""Linear models predict as the classifier, alone and behind scalers."""
 
 import numpy as np
 import pytest

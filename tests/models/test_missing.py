@@ -1,4 +1,4 @@
-"""Missing values in scikit-learn's trees: they go where the trees send them, where predict takes them at all."""
+"""Missing values in scikit-learn's trees go to the same side as in predict."""
 
 import numpy as np
 import pandas as pd

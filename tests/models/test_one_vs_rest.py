@@ -1,4 +1,4 @@
-"""Many classes, each against the rest: linear models and OneVsRestClassifier answer as their own predict."""
+"""One class against the rest: linear models and OneVsRestClassifier predict as the classifier."""
 
 import numpy as np
 import pytest

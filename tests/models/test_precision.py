@@ -1,4 +1,4 @@
-"""Cuts and boundaries are sharp: one float further and the answer is another."""
+"""Cuts and boundaries are exact: the next float has another prediction."""
 
 import numpy as np
 import pytest

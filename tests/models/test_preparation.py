@@ -1,4 +1,4 @@
-"""A classifier gets a table with categories and gaps as it is, and is read as a model of that table."""
+"""Classifiers prepared for raw tables with categories and missing values are read exactly."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""What cannot be read is said, before it is fitted where possible, with what to do about it."""
+"""Unsupported classifiers raise an error with advice, before fitting if possible."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What people put around classifiers is seen through."""
+"""Wrappers around classifiers are read."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Functions that a child process is asked to load a file by."""
+"""Functions by which a child process loads a file."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Tables of conditions with rows and labels, random from fixed seeds and real, and what a stranger makes of them."""
+"""Tables of conditions with rows and labels, random and real, with their optimum by enumeration."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ ODD_WEIGHTS = np.array([0.1, 1 / 3, 0.2, 0.7, 1.0, 1e-3, np.pi])
 
 @dataclass(frozen=True)
 class Instance:
-    """A question: the best k conditions of a table on these rows. B is what the conditions say of the rows, by numpy."""
+    """One problem: the best k conditions of a table on these rows. B has the binary columns, by numpy."""
 
     name: str
     table: ThresholdTable
@@ -37,7 +37,7 @@ class Instance:
 
     @property
     def ties_are_exact(self):
-        """Three thirds are 1 on paper, but not in the units that the search counts weights in."""
+        """Tolerance of costs: three thirds are not exactly 1 in the units of the search."""
         return self.weight is None or not np.isin(1 / 3, self.weight)
 
     def best(self, k=None):
@@ -70,7 +70,7 @@ class Instance:
 
 
 def scattered(random, cuts, n_rows):
-    """Values that have nothing to do with the cuts."""
+    """Values independent of the cuts."""
     return random.normal(0, 2, n_rows)
 
 
@@ -191,7 +191,7 @@ def random_instances(n, most_conditions=12, most_rows=40, limited=False, seed=0,
 
 
 def with_categories(seed, k):
-    """Cuts, sets of categories and gaps, of a table that has them all."""
+    """Cuts, sets of categories and missing values of a mixed table."""
     random = np.random.default_rng(seed)
     X, y = loans(int(random.integers(20, 60)), seed, int(random.integers(2, 4)))
     asked = [("income", None), ("purpose", None), ("purpose", {"car", "home"}), ("purpose", {"car", "tv"})]

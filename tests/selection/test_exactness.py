@@ -50,7 +50,7 @@ def assert_recomputed(instance, selection):
 
 
 def assert_best(instance, selection, best, k=None):
-    """Proven; the inconsistency is the enumerated one however it is computed; and of the best sets, one crossed most."""
+    """Check the proof, the enumerated inconsistency, and that of the best sets one crossed most is taken."""
     assert selection.is_optimal, instance
     assert selection.n_thresholds == (instance.k if k is None else k), instance
     assert_recomputed(instance, selection)
@@ -62,7 +62,7 @@ def assert_best(instance, selection, best, k=None):
 
 
 def answerable(instances, best=Instance.best):
-    """The instances that have an answer, each with it."""
+    """The feasible instances, each with its optimum."""
     for instance in instances:
         if (answer := best(instance)) is not None:
             yield instance, answer
@@ -122,7 +122,7 @@ def test_too_large_numbers_stand_for_all_admissible_conditions(n_instances):
 
 @pytest.mark.parametrize("n_instances", FEW)
 def test_labels_that_lead_greedy_astray_match_enumeration(n_instances):
-    """And greedy is above the optimum in some of them, or they would say little."""
+    """Greedy must be above the optimum in some of them."""
     n_astray = 0
     for i in range(n_instances):
         instance = random_instance([33, i], 14, 60, k=3, n_features=7, labels=exclusive_or)

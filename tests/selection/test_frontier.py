@@ -1,4 +1,4 @@
-"""What OptimalSelection promises of the frontier."""
+"""OptimalSelection.frontier."""
 
 import numpy as np
 import pandas as pd

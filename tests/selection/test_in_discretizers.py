@@ -1,4 +1,4 @@
-"""Selections inside the discretizers: what they choose from, what they are measured against, and how they are changed."""
+"""Selections inside discretizers: candidates, labels or predictions, and changes after fit."""
 
 import pickle
 

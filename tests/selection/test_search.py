@@ -1,4 +1,4 @@
-"""The search behind the selection: the least cost with proof, whatever the limits, the ceiling and the clock say."""
+"""The selection search: the least cost with proof, under limits, a ceiling and timeouts."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -22,7 +22,7 @@ def problem_of(table, X, y, weight):
 
 
 def solved(instance, k=None, **given):
-    """The search's answer to an instance."""
+    """The result of the search for an instance."""
     table, limits = instance.table, instance.limits
     n_features = len(table.feature_names)
     state = np.zeros(len(table), dtype=np.int8)
@@ -70,7 +70,7 @@ def assert_best(instance, found, best, k=None):
 
 
 def answerable(instances):
-    """The instances that have an answer, each with it."""
+    """The feasible instances, each with its optimum."""
     for instance in instances:
         if (best := instance.best()) is not None:
             yield instance, best
@@ -123,7 +123,7 @@ def test_the_bound_holds_on_searches_that_take_long(seed, time_limit):
 
 
 def assert_honest(instance, found, best):
-    """The bound is one, and nothing is called optimal that is not."""
+    """Check that the bound is valid and the status correct."""
     assert at_most(instance, found.bound, best.cost), (instance, found, best)
     assert found.bound >= 0
     if found.kept is not None:

@@ -1,4 +1,4 @@
-"""What OptimalSelection promises of select: which sets it takes, what it says of them, and what it refuses."""
+"""OptimalSelection.select: chosen sets, their proof, and invalid input."""
 
 import pickle
 import re

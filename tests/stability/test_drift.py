@@ -1,4 +1,4 @@
-"""New rows beside old ones: every figure by plain loops, and what is few or new is said to be."""
+"""Drift of new rows: every figure by plain loops, with notes on few rows and unknown categories."""
 
 import math
 
@@ -16,7 +16,7 @@ from mixed_tables import holds, loans
 
 
 def plain_psi(old, new):
-    """The index of two lists of weights, by a loop."""
+    """Compute the index of two lists of weights by a loop."""
     pairs = [(a, b) for a, b in zip(old, new, strict=True) if a > 0 or b > 0]
     pairs = [(a or 0.5, b or 0.5) for a, b in pairs]
     n, m = sum(a for a, _ in pairs), sum(b for _, b in pairs)
@@ -40,7 +40,7 @@ def table():
 
 
 def bins_by_hand(X):
-    """Which bin every row is in, by pandas alone."""
+    """Find the bin of every row by pandas alone."""
     X = pd.DataFrame(X)
     income = np.select([X["income"].isna(), X["income"] <= 2, X["income"] <= 3.5], ["gap", "low", "mid"], "high")
     age = np.select([X["age"].isna(), X["age"] <= 30], ["gap", "young"], "old")

@@ -1,4 +1,4 @@
-"""Thresholds of other samples: what is said to come back does, and what moved is measured."""
+"""Thresholds of bootstrap samples: matches and distances against plain loops."""
 
 from itertools import combinations
 
@@ -330,7 +330,7 @@ def test_the_result_measures_the_columns_that_samples_use():
 
 
 class Moody(MidpointDiscretizer):
-    """Refuses samples without the first row, in a way of its own."""
+    """Rejects samples without the first row with a given error."""
 
     def __init__(self, error=None, *, max_thresholds=None):
         super().__init__(max_thresholds=max_thresholds)

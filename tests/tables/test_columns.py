@@ -1,4 +1,4 @@
-"""Tables of numbers and labels become float64 and come back, and what cannot be is said with column, row and label."""
+"""Tables are encoded as float64 and decoded again; errors name column, row and label."""
 
 import pickle
 from decimal import Decimal

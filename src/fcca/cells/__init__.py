@@ -1,4 +1,4 @@
-"""Cells between the cuts of a black box, and the training values inside them."""
+"""Cells between the cuts of a black box, with training values."""
 
 from fcca.cells._cells import Cells
 from fcca.cells._change_distances import Distances

@@ -19,7 +19,7 @@ NUMBERS, NUMBERS_WITH_MISSING, CATEGORIES = 0, 1, 2
 
 @dataclass
 class Cells:
-    """Sorted cuts per feature, and the range of the training values per cell.
+    """Cuts per feature, and the training range per cell.
 
     The searches need nothing else from the training data, so it can be observed in chunks.
 
@@ -54,7 +54,7 @@ class Cells:
 
     @classmethod
     def from_cuts(cls, cuts_by_feature: Sequence[Floats], code_cell: Mapping[int, Codes] | None = None) -> Cells:
-        """Build empty cells from each feature's sorted, distinct cuts and the cells of categories."""
+        """Build empty cells from sorted, distinct cuts and cells of categories."""
         cuts_by_feature = list(cuts_by_feature)
         for j, cell in (code_cell or {}).items():
             cuts_by_feature[j] = np.arange(cell.max(initial=0)) + 0.5
@@ -147,7 +147,7 @@ class Cells:
         return high
 
     def with_missing_cells(self, columns: NDArray[np.bool_]) -> Cells:
-        """Add a cell for missing values after the last cell of some features."""
+        """Add a cell for missing values to some features."""
         if not columns.any():
             return self
         at = np.flatnonzero(columns)

@@ -1,4 +1,4 @@
-"""Further counterfactuals of a row with other features, by searches with frozen features."""
+"""Further counterfactuals of a row, by searches with frozen features."""
 
 from __future__ import annotations
 
@@ -140,7 +140,9 @@ def cheapest_alternatives(
     solve: Solve,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Counterfactuals, NDArray[np.int64]]:
-    """Find up to n counterfactuals per row, none with all features of an earlier one.
+    """Find up to n counterfactuals per row, with different features.
+
+    No counterfactual changes all features of an earlier one.
 
     Parameters
     ----------
@@ -159,8 +161,8 @@ def cheapest_alternatives(
     Returns
     -------
     found : Counterfactuals
-        The counterfactuals, row by row. A row with fewer than n ends with an entry of status ``infeasible``, if it is
-        proven that there are no more, or ``unknown``, if the time ran out.
+        The counterfactuals, row by row. A row with fewer than n ends with a further entry. Its status is ``infeasible`` if
+        it is proven that there are no more, or ``unknown`` if the time ran out.
     number : ndarray
         1, 2, … within each row.
     """

@@ -63,7 +63,7 @@ class Batch:
         return len(self.points)
 
     def per_point(self, which: NDArray[np.integer[Any]]) -> dict[str, Any]:
-        """Select the fields that differ between points, for some points and their rows."""
+        """Select the fields that differ between points."""
         return {
             "rows": self.rows[self.points[which]],
             "points": np.arange(len(which)),

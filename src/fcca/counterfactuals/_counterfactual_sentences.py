@@ -73,7 +73,7 @@ def shown_landing(move: Move) -> float:
 
 
 def shown_origin(move: Move) -> float:
-    """Round the origin to the fewest digits that keep it apart from the landing."""
+    """Round the origin, but keep it distinct from the landing."""
     origin, landing, cut = move.origin, move.landing, move.cut
     if _is_short(origin):
         return origin

@@ -1,4 +1,4 @@
-"""Units of distance, from the parameters and from additive statistics of the training rows."""
+"""Units of distance, from parameters and statistics of the training rows."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def check_columns_of_scale(scale: Scale, names: Sequence[str], is_number: Sequen
 
 
 def check_not_far(table: Floats, cells: Cells, names: Sequence[str], is_number: Sequence[bool]) -> None:
-    """Check that no row is so far outside the data that costs overflow."""
+    """Check that no row is so far away that costs overflow."""
     low, high, distances = cells.box_low, cells.box_high, cells.distances
     with np.errstate(over="ignore", invalid="ignore"):
         unit = np.where(high > low, high - low, 1.0)
@@ -165,7 +165,7 @@ def measured(
     values: ValueCounts | None = None,
     bins: BinCounts | None = None,
 ) -> Distances:
-    """Build the distances from the parameters and the statistics of the training rows.
+    """Build the distances from parameters and statistics.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _median(values: Floats, weights: Floats) -> float:
 
 
 def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Compute mid-ranks, from 0 for the smallest value to 1 for the largest."""
+    """Compute mid-ranks from 0 to 1."""
     if len(values) < 2:
         return values[:0], weights[:0]
     middle = np.cumsum(weights) - weights / 2
@@ -247,7 +247,7 @@ def _ranks(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _typical_distance(
     distances: Distances, bins: BinCounts | None, values: ValueCounts | None, low: Floats, high: Floats
 ) -> float:
-    """Compute the mean distance of two training rows over the columns of numbers.
+    """Compute the mean distance of two rows over columns of numbers.
 
     Constant columns do not count. Without other columns it is 1. It is rounded to two digits, so that the order of
     summation does not matter.

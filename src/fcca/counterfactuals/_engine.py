@@ -440,7 +440,7 @@ class CounterfactualEngine:
         return Answers(*found)
 
     def _space(self, X: Floats, points: NDArray[np.int64], limits: Limits, plausibility: Plausibility | None) -> SearchSpace:
-        """Build cells and tables for the missing values and rules of the points."""
+        """Build the search space for the missing values and rules."""
         assert self.tables is not None
         has_missing: Bools = np.zeros(self.model.n_features, dtype=bool)
         if self.takes_missing:  # column by column: the table may be large

@@ -1,4 +1,4 @@
-"""Training rows from which a search starts if it finds no change by itself."""
+"""Training rows from which a search may start."""
 
 from __future__ import annotations
 

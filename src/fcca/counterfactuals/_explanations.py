@@ -28,9 +28,9 @@ class Explanations(Counterfactuals):
     rows : ndarray of shape (n_answers,)
         Row of each counterfactual, as a position in the given table.
     answer : ndarray of shape (n_answers,)
-        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n``
-        counterfactuals ends with an entry of status ``infeasible``, if it is proven that there are no more, or
-        ``unknown``, if the time ran out.
+        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n`` ends
+        with a further entry. Its status is ``infeasible`` if it is proven that there are no more, or ``unknown`` if the
+        time ran out.
     predicted, target : ndarray of shape (n_answers,)
         The class predicted for the row, and the class reached.
     status : ndarray of shape (n_answers,)
@@ -106,7 +106,7 @@ class Explanations(Counterfactuals):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on values outside the range of the data and on broken rules."""
+        """Notes on values outside the range and on broken rules."""
         return (*self._notes_on_range(), *self._notes_on_rules())
 
     def _notes_on_range(self) -> tuple[str, ...]:

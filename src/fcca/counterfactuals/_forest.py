@@ -103,7 +103,7 @@ class Forest:
         )
 
     def grouped(self, group: tuple[int, ...], patterns: Floats) -> Forest:
-        """Turn the columns of a group into one column of categories, in the first place.
+        """Replace a group of columns by one column of categories.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Forest:
         return replace(self, feature=feature, threshold=threshold, sets=sets, n_codes=n_codes)
 
     def crossed_set(self, feature: int, origin: int, landing: int) -> frozenset[int]:
-        """Find the smallest tested set of categories with the landing and without the origin.
+        """Find the smallest tested set that a change of category enters.
 
         For numbers, it corresponds to the cut crossed last. Ties go to the first set by its codes.
 
@@ -145,7 +145,7 @@ class Forest:
 
     @cached_property
     def _side_values(self) -> Floats:
-        """Per node, the mean of the first output over the leaves below it."""
+        """Per node, the mean first output of the leaves below."""
         levels = [self.roots]
         while len(inner := levels[-1][self.feature[levels[-1]] >= 0]):
             levels.append(np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64))
@@ -172,7 +172,7 @@ class Forest:
         return rank[cell.ravel()]
 
     def cells(self, more_cuts: dict[int, Floats] | None = None) -> tuple[Cells, Floats]:
-        """Build the cells between all cuts, and the native threshold of each cut.
+        """Build the cells, and the native threshold of each cut.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Forest:
         return cells, np.concatenate([*native, np.empty(0)])
 
     def left_cells(self, node: int, cells: Cells) -> Bools:
-        """Mask of the cells of the tested feature that go to the left."""
+        """Mask of the cells that a node sends to the left."""
         j = int(self.feature[node])
         if node in self.sets:
             cell, goes_left = cells.code_cell[j], np.zeros(int(cells.n_cells()[j]), dtype=bool)

@@ -25,7 +25,7 @@ SCORE_TOLERANCE = 1e-9
 
 
 def pair_model(model: LinearModel, target: int, own: int) -> LinearModel:
-    """Build a model whose score is the lead of one class over another."""
+    """Build a model that scores one class against another."""
 
     def lead(values: Floats) -> Floats:
         return values[..., [target]] - values[..., [own]]
@@ -46,7 +46,7 @@ def beat_own_class(
     batch: Batch,
     solve_pair: Callable[[LinearModel, Batch], Answers],
 ) -> tuple[Bools, Answers]:
-    """Find the cheapest change to any other class, and the rows where it is proven.
+    """Find the cheapest change to any other class, by pairs.
 
     Parameters
     ----------

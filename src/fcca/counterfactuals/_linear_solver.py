@@ -98,7 +98,7 @@ class LinearSolver:
         return Answers.of(outcomes, self._cuts)
 
     def _any_other_class(self, batch: Batch) -> tuple[Positions, Answers | None]:
-        """Solve points of many classes by pairs of classes, if the pairs decide."""
+        """Solve points of many classes by pairs, where possible."""
         which = np.flatnonzero(batch.target == ANY_OTHER_CLASS)
         if not len(which):
             return which, None
@@ -110,7 +110,7 @@ class LinearSolver:
         return which[certain], found.take(np.flatnonzero(certain))
 
     def _without_rules_between(self, batch: Batch, ends: float) -> tuple[Positions, Answers | None]:
-        """Solve points of one score whose cheapest change respects the rules between columns."""
+        """Solve points whose cheapest change respects the rules between columns."""
         limits, effects = batch.limits, self.model.effects
         relaxed, between = limits.without_rules_between(), limits.has_rules_between
         which = np.flatnonzero(_plain_points(self.model, relaxed, batch.rows))
@@ -130,7 +130,7 @@ class LinearSolver:
         return which, found
 
     def _by_numbers(self, batch: Batch) -> Answers:
-        """Solve rows by the fixed-charge search, without changes of missing values and categories."""
+        """Solve rows by the fixed-charge search, with numbers only."""
         model, table, limits = self.model, batch.rows, batch.limits
         held = np.isnan(table)
         share = np.zeros(len(table))  # score of the unchanged columns
@@ -233,7 +233,7 @@ def _plain_points(model: LinearModel, limits: Limits, table: Floats) -> Bools:
 
 
 def _keeps_rules(limits: Limits, table: Floats, found: Answers) -> Bools:
-    """Mask of proven changes within the rules between columns, and of proven infeasibility."""
+    """Mask of proven results that respect the rules between columns."""
     after, moved = table.copy(), np.zeros(table.shape, dtype=np.bool_)
     after[found.point, found.feature], moved[found.point, found.feature] = found.landing, True
     kept: Any = np.ones(len(table), dtype=np.bool_)

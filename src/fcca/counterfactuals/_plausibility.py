@@ -24,7 +24,7 @@ ROWS_PER_TREE = 128
 
 
 def _average_depth(n: NDArray[np.int64]) -> Floats:
-    """Compute the mean depth of a tree that splits n rows until each is alone."""
+    """Compute the mean depth of a tree that isolates n rows."""
     n = n.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         depth: Floats = 2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n

@@ -1,4 +1,4 @@
-"""Score margins, given as a share of the range of a classifier's scores."""
+"""Score margins, given as a share of the score range."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def margin_of_share(model: Model, scores: Floats, share: float) -> float:
 
 
 def _leads(scores: Floats) -> list[Floats]:
-    """Return the only score, or each class's lead over the best other class."""
+    """Return the only score, or each class's lead."""
     if scores.shape[1] == 1:
         return [scores[:, 0]]
     return [scores[:, k] - np.delete(scores, k, axis=1).max(axis=1) for k in range(scores.shape[1])]

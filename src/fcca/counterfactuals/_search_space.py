@@ -24,7 +24,7 @@ NO_LIMITS = Limits()
 
 
 class OneHotGroup(NamedTuple):
-    """A one-hot group of columns as one column of categories, in place of the first.
+    """A one-hot group of columns as one column of categories.
 
     A point with other values or with frozen columns has a separate code that no move can enter.
     """
@@ -173,7 +173,7 @@ class SearchSpace:
 
 
 def _entries(cells: Cells, limits: Limits, groups: tuple[OneHotGroup, ...]) -> dict[str, Any]:
-    """Compute cost factors and landings from every code into every cell of categories."""
+    """Compute cost factors and landings of moves between categories."""
     if not cells.code_cell:
         return {"first_entry": None, "entry_factor": None, "entry_code": None}
     by_column = {group.columns[0]: group for group in groups}

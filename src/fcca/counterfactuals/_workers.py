@@ -70,7 +70,7 @@ class Piece(NamedTuple):
 
 
 def solve_by_workers(engine: CounterfactualEngine, batch: Batch, n_jobs: int | None) -> Counterfactuals:
-    """Solve a batch in worker processes, with the same result as in one process.
+    """Solve a batch in worker processes.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _results(
 
 
 def _computed(tasks: Iterator[Any], n_jobs: int | None) -> Generator[Counterfactuals]:
-    """Yield the results of tasks in order, one by one if the backend supports that."""
+    """Yield the results of tasks in order."""
     backend, _ = get_active_backend(prefer="threads")
     as_they_come = getattr(backend, "supports_return_generator", False)
     parallel = Parallel(n_jobs=n_jobs, batch_size=1, **({"return_as": "generator"} if as_they_come else {}))

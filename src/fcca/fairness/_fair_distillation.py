@@ -63,7 +63,7 @@ class FairDistillation:
         return self.models.join(self.gaps)
 
     def rates(self, rate: str = "selection_rate") -> pd.DataFrame:
-        """Make a frame with one line per model and one column per group.
+        """Make a frame of one rate by model and group.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class GroupRecourse:
         return float(known.max() / known.min()) if len(known) > 1 and known.min() > 0 else float("nan")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per group, and a last line for all rows."""
+        """Make a frame with one line per group, and one overall."""
         last = self.overall.to_frame().T.astype(self.groups.dtypes.to_dict())
         frame = pd.concat([self.groups, last])
         frame.index = pd.Index([*self.groups.index, OVERALL], dtype=object, name=self.sensitive, tupleize_cols=False)
@@ -345,7 +345,7 @@ class _Counts:
 
     @cached_property
     def _weight(self) -> Floats:
-        """Number of unfavourable rows of its group that each sampled row stands for."""
+        """Number of unfavourable rows that each sampled row stands for."""
         n_groups = len(self.by.labels)
         of_group = np.bincount(self.by.code[~self.wanted], minlength=n_groups)
         drawn = np.bincount(self.by.code[self.asked], minlength=n_groups)

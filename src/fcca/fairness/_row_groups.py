@@ -76,7 +76,7 @@ class Groups:
 
 
 def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any], n_rows: int) -> Groups:
-    """Build groups by the values of a column or by a function of them.
+    """Build groups from the values of a column.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def groups_of_column(values: Any, name: str, groups: Any | Callable[[Any], Any],
 
 
 def position_of(name: Any, names: Sequence[str]) -> int:
-    """Return the position of a column, or raise an error for an unknown name."""
+    """Return the position of a column by name."""
     if not isinstance(name, str):
         raise InvalidInputError(f"sensitive must be the name of a column, got {name!r}.")
     if name not in names:

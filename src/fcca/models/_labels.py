@@ -52,7 +52,7 @@ class OpenColumn(Column):
     """
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table's column with the categories of this column."""
+        """Match the labels of a table with this column's categories."""
         raise NotImplementedError
 
 
@@ -70,7 +70,7 @@ class CodedColumn(OpenColumn):
     index: tuple[tuple[int, ...], bytes] | None = None
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table's column with the categories of this column."""
+        """Match the labels of a table with this column's categories."""
         labels, positional = distinct_labels(values)
         if self.index is not None:
             if not positional or not _has_index(labels, *self.index):
@@ -94,7 +94,7 @@ class HashedColumn(OpenColumn):
     """An open column of CatBoost, which keeps only hashes of labels."""
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table's column with the categories of this column."""
+        """Match the labels of a table with this column's categories."""
         labels, _ = distinct_labels(values)
         hashes = (self.categories or ())[:-1]
         positions = np.full(len(labels), len(hashes), dtype=np.int64)
@@ -114,7 +114,7 @@ def _has_index(labels: tuple[Any, ...], lengths: tuple[int, ...], kept: bytes) -
 
 
 def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bool_]:
-    """Compare labels with hashes, by a CatBoost model with one tree per hash."""
+    """Compare labels with hashes, by a CatBoost model."""
     catboost = import_module("catboost")
     feature = {"feature_id": "0", "feature_index": 0, "flat_feature_index": 0, "values": list(hashes)}
     split = {"cat_feature_index": 0, "split_type": "OneHotFeature"}
@@ -144,7 +144,7 @@ def _equal_hashes(hashes: Sequence[int], labels: Sequence[Any]) -> NDArray[np.bo
 
 
 def distinct_labels(values: pd.Series[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Return the labels of a column, and whether a category dtype orders them."""
+    """Return a column's labels, and whether a dtype orders them."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.cat.categories.tolist()), True
     distinct = values.dropna().unique().tolist()
@@ -216,7 +216,7 @@ def labelled(model: AnyModel, X: Any) -> AnyModel:
 
 
 def aligned(models: Sequence[TreeEnsemble]) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Give models of one table the same category codes, and join their columns.
+    """Align the category codes and the columns of several models.
 
     Raises
     ------

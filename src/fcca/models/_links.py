@@ -20,7 +20,7 @@ class Link:
     """Base class: one score per class or, for two classes, one score for the second."""
 
     def second_class(self, score: Floats) -> Floats:
-        """Compute the probability of the second class, which never falls as the score rises."""
+        """Compute the probability of the second class, which rises with the score."""
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
@@ -36,11 +36,11 @@ class Link:
         raise NotImplementedError
 
     def ranking(self, scores: Floats) -> Floats:
-        """Compute the numbers, one per class, of which the largest decides the prediction."""
+        """Compute one number per class; the largest decides the prediction."""
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the probability of the predicted class, rescaled to .5 on the boundary."""
+        """Compute the predicted class's probability, .5 on the boundary."""
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -59,7 +59,7 @@ class Logistic(Link):
         return probability
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the probability of the predicted class as if the boundary had odds of one."""
+        """Compute the predicted class's probability, with even odds on the boundary."""
         probability: Floats = expit(self.steepness * np.abs(score - boundary))
         return probability
 
@@ -76,7 +76,7 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds as a substitute, if ``predict_proba`` is no exact function of the score."""
+    """Log-odds, if ``predict_proba`` is no exact function of the score."""
 
     reason: str = ""
 
@@ -97,7 +97,7 @@ class Clipped(Link):
 
 @dataclass(frozen=True)
 class Softmax(Link):
-    """Logarithms of the classes' probabilities, up to a constant and times ``1 / steepness``."""
+    """Log-probabilities of the classes, up to a constant, times ``1 / steepness``."""
 
     steepness: float = 1.0
 

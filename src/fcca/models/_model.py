@@ -68,7 +68,7 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute the probability of the predicted class per row, .5 on the boundary."""
+        """Compute the predicted class's probability, .5 on the boundary."""
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -77,7 +77,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearModel(Model):
-    """A linear model with scores ``(X - centre) @ coef.T + intercept``, in raw units.
+    """Linear scores ``(X - centre) @ coef.T + intercept``, in raw units.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class LinearModel(Model):
 
 
 class TreeBlock(NamedTuple):
-    """Consecutive trees of an ensemble whose sum is divided and weighted before it is added."""
+    """Consecutive trees whose sum is divided and weighted."""
 
     n_trees: int
     divisor: float
@@ -128,7 +128,7 @@ class TreeBlock(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeEnsemble(Model, Nodes):
-    """Trees with scores ``(base + sum of one leaf vector per tree) / divisor``.
+    """Trees with scores ``(base + sum of leaf vectors) / divisor``.
 
     The nodes of all trees are in one set of arrays.
 
@@ -200,7 +200,7 @@ class TreeEnsemble(Model, Nodes):
         return out
 
     def _category_sets(self) -> dict[str, Any]:
-        """Sets of categories as flat arrays, up to each node's largest left code."""
+        """Sets of categories as flat arrays."""
         if not self.categories:
             return {"first_code": None, "n_codes": None, "left_codes": None}
         first_code = np.full(len(self.feature), -1, dtype=np.int64)

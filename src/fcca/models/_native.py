@@ -73,7 +73,7 @@ class NativeClassifier(FittedClassifier):
         raise NotImplementedError
 
     def _columns(self, X: Any, *, by_category: bool = False) -> Any:
-        """Check the number of columns, and convert X to an array unless the booster reads labels."""
+        """Check the columns; convert X to an array unless it holds labels."""
         labels = by_category and not (isinstance(X, np.ndarray) and X.dtype.kind in "fiub")
         columns = X if labels and hasattr(X, "shape") else np.asarray(X, dtype=object if labels else np.float64)
         if len(columns.shape) != 2 or columns.shape[1] != self.n_features_in_:

@@ -28,7 +28,7 @@ def largest_float64_below_float32_cut(threshold: Floats) -> Floats:
 
 
 def _to_ordinal(x: Floats) -> NDArray[np.int64]:
-    """Map float64 to int64, so that neighbours stay neighbours and the order is kept."""
+    """Map float64 to int64, keeping order and neighbours."""
     bits = x.view(np.int64)
     return np.where(bits < 0, np.int64(-(2**63)) - bits, bits)
 
@@ -39,7 +39,7 @@ def _from_ordinal(ordinal: NDArray[np.int64]) -> Floats:
 
 
 def largest_passing(passes: Callable[[Floats], NDArray[np.bool_]], n: int) -> Floats:
-    """Find the largest float64 that passes each of n tests, by bisection over all floats.
+    """Find the largest float64 that passes each test, by bisection.
 
     Each test must be true up to some float64 and false above it. ``passes`` takes one candidate per test. The result is
     -inf if no float passes, and the largest finite float64 if all pass.

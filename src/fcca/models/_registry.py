@@ -108,7 +108,7 @@ def class_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def supported_models() -> list[str]:
-    """List the class names of the supported classifiers, without the classes of fcca."""
+    """List the class names of the supported classifiers."""
     return sorted(class_names(name for name in READERS if not name.startswith("fcca.")))
 
 
@@ -157,7 +157,7 @@ def is_linear(estimator: Any) -> bool:
 
 
 def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Return the parameters of ``estimator.fit`` for row weights, for every step that uses them."""
+    """Return the parameters of ``estimator.fit`` for row weights."""
     name, reader = _find(estimator)
     if name == PIPELINE:
         parameters: dict[str, Any] = {}
@@ -182,7 +182,7 @@ def weight_parameters(estimator: Any, weight: Any) -> dict[str, Any]:
 
 
 def read_part(estimator: Any) -> Model:
-    """Read a classifier or a part of one, such as a tree fitted on a single class."""
+    """Read a classifier, or a part that may have a single class."""
     name, reader = _find(estimator)
     if reader is None or not reader.checks_fitted:
         check_is_fitted(estimator)

@@ -55,7 +55,7 @@ class Admissible:
 
     @classmethod
     def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
-        """Find the named conditions in a table, and check that they are compatible."""
+        """Find the named conditions in a table, and check their compatibility."""
         if len(table) == 0:
             raise InvalidInputError("The table has no conditions to choose from.")
         state = np.zeros(len(table), dtype=np.int8)

@@ -12,7 +12,7 @@ from fcca.thresholds import ThresholdTable
 
 
 def most_frequent(table: ThresholdTable, Q: float, most: int | None = None) -> NDArray[np.bool_]:
-    """Mark the conditions whose count is at least the Q-quantile of all counts.
+    """Mark the conditions whose count reaches the Q-quantile of all counts.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Clock(NamedTuple):
         return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
 
     def is_over(self) -> bool:
-        """Whether no time is left."""
+        """True if no time is left."""
         return self.left() == 0.0
 
 

@@ -71,7 +71,7 @@ class Selection:
 
     @property
     def proof(self) -> str:
-        """The proof as text, such as ``proven optimal`` or ``within 3.1 % of optimal``."""
+        """The proof as text, such as ``within 3.1 % of optimal``."""
         if self.n_thresholds_bound < self.n_thresholds:
             return f"not proven to be the fewest: at least {self.n_thresholds_bound} are needed"
         if not self.is_optimal and self.lower_bound == self.inconsistency:

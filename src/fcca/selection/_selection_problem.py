@@ -32,7 +32,7 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Chains of nested conditions, and how many of each chain hold per row.
+    """Chains of nested conditions, and how many hold per row.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class SelectionProblem:
 
     @classmethod
     def of(cls, table: ThresholdTable, X: Floats, y: Any, weight: Floats) -> SelectionProblem:
-        """Build the problem from the conditions of a table, encoded rows, labels and weights."""
+        """Build the problem from conditions, encoded rows, labels and weights."""
         # Cuts of a column are nested. A set of categories or a missing value is a chain of one condition.
         is_cut = table.kind == "cut"
         first = np.ones(len(table), dtype=bool)
@@ -92,7 +92,7 @@ class SelectionProblem:
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
-        """Sum the weights of rows whose label is not the commonest of their group."""
+        """Sum the weights outside the commonest class of each group."""
         is_kept = np.zeros(len(self.feature), dtype=bool)
         is_kept[kept] = True
         end = np.cumsum(self.chain_size)

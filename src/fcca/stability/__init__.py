@@ -1,4 +1,4 @@
-"""Stability of thresholds over bootstrap samples, and drift of later rows over their bins.
+"""Stability of thresholds over bootstrap samples, and drift of new rows.
 
 :func:`bootstrap` fits a discretizer on samples of its rows. It measures how often each threshold is found again, and how
 far it moves. :func:`drift` compares new rows with old ones, bin by bin, by the population stability index.

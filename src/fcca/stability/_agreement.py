@@ -11,10 +11,10 @@ Choices = NDArray[np.bool_]
 
 
 def agreement(chosen: Choices) -> tuple[float, float]:
-    """Estimate the stability of selections by Nogueira, Sechidis and Brown, with its variance.
+    """Estimate the stability of selections, with its variance.
 
-    The stability is 1 if all selections are equal, and about 0 if they agree only by chance. It is NaN for a single
-    selection, and if every selection chose everything or nothing.
+    The measure is that of Nogueira, Sechidis and Brown. It is 1 if all selections are equal, and about 0 if they agree only
+    by chance. It is NaN for a single selection, and if every selection chose everything or nothing.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def agreement(chosen: Choices) -> tuple[float, float]:
 
 
 def interval(value: float, variance: float, level: float) -> tuple[float, float]:
-    """Compute an approximate confidence interval by the normal distribution, within -1 and 1."""
+    """Compute an approximate confidence interval, within -1 and 1."""
     reach = float(norm.ppf(0.5 + level / 2)) * float(np.sqrt(variance))
     return max(-1.0, value - reach), min(1.0, value + reach)
 

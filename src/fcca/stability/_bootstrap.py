@@ -161,7 +161,7 @@ def _thresholds(fitted: Any) -> ThresholdTable:
 
 
 class _Outcome(NamedTuple):
-    """Thresholds of a sample or the error of its fit, and the warnings."""
+    """Thresholds or error of a sample, and the warnings."""
 
     table: ThresholdTable | None
     failure: str | None
@@ -218,7 +218,7 @@ def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def _warn_once(outcomes: list[_Outcome]) -> None:
-    """Repeat each kind of warning once, with the number of samples that gave it."""
+    """Repeat each kind of warning once, with its number of samples."""
     first: dict[type[Warning], str] = {}
     samples: Counter[type[Warning]] = Counter()
     for outcome in outcomes:

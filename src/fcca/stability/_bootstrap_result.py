@@ -25,7 +25,7 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, repr=False)
 class Stability:
-    """Thresholds of a fit on all rows, and their matches on bootstrap samples.
+    """Thresholds of a fit, and their matches on bootstrap samples.
 
     Attributes
     ----------
@@ -106,11 +106,11 @@ class Stability:
 
     @property
     def jaccard(self) -> float:
-        """Mean Jaccard index of the columns of two samples, over all pairs of samples."""
+        """Mean Jaccard index of the columns, over all pairs of samples."""
         return mean_jaccard(self.used)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per threshold of the fit on all rows.
+        """Make a frame with one line per threshold.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class Stability:
         )
 
     def columns_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per column with a condition, the most used first.
+        """Make a frame with one line per used column.
 
         Returns
         -------

@@ -17,7 +17,7 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RankedColumn:
-    """Sorted training values of a column, with the share of rows up to each."""
+    """Sorted training values of a column, with shares of rows."""
 
     values: Floats
     share: Floats  # one entry more than values: it begins with 0

@@ -143,7 +143,7 @@ class Drift:
 
     @property
     def parts(self) -> tuple[BinShares, ...]:
-        """The columns, the most drifted first, and then the leaves of the tree."""
+        """The columns, the most drifted first, and then the leaves."""
         ordered = sorted(self.columns, key=lambda one: -one.psi)
         return (*ordered, *([] if self.leaves is None else [self.leaves]))
 
@@ -162,7 +162,7 @@ class Drift:
         return _frame(self.parts, "column")
 
     def conditions_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per condition, in the order of the table.
+        """Make a frame with one line per condition.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class Drift:
         return frame
 
     def bins_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per bin of every column and of the leaves.
+        """Make a frame with one line per bin.
 
         Returns
         -------
@@ -250,8 +250,8 @@ def drift(
 ) -> Drift:
     """Compare new rows with old rows, bin by bin.
 
-    The bins of a column are the intervals between its thresholds. The population stability index is the sum of
-    (q − p) · ln(q / p) over the bins, where p is a bin's share of the old rows and q its share of the new rows.
+    The bins of a column are the intervals between its thresholds. Let p be a bin's share of the old rows and q its share
+    of the new rows. The population stability index is the sum of (q − p) · ln(q / p) over the bins.
 
     Parameters
     ----------
@@ -277,9 +277,10 @@ def drift(
     An index below 0.1 is usually read as stable, up to 0.25 as a change to look at, and above as a shift (Siddiqi, Credit
     Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number of rows.
 
-    Without drift, the index of B bins, n old rows and m new rows is about (1/n + 1/m) times a chi-square variable with
-    B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation, Western Michigan
-    University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as large. With few
+    Consider B bins, n old rows and m new rows without drift. The index is then about (1/n + 1/m) times a chi-square
+    variable with B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
+    Western Michigan University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as
+    large. With few
     rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values are not
     corrected: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins hold few rows, the
     p-value is rough.

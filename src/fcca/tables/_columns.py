@@ -122,7 +122,7 @@ class Columns:
 
     @cached_property
     def named(self) -> bool:
-        """Whether any column has a name."""
+        """True if any column has a name."""
         return any(column.name is not None for column in self.columns)
 
     @cached_property
@@ -132,7 +132,7 @@ class Columns:
 
     @cached_property
     def has_categories(self) -> bool:
-        """Whether any column holds categories."""
+        """True if any column holds categories."""
         return bool(self.is_category.any())
 
     @cached_property
@@ -252,7 +252,7 @@ def _plain(label: Any) -> Any:
 
 
 class _RawColumn:
-    """One column of the given table, as an array or a pandas column."""
+    """One column of the given table."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
@@ -293,7 +293,7 @@ class _RawColumn:
         return np.array([not isinstance(value, real) for value in self.values], dtype=np.bool_) & ~self.is_missing
 
     def numbers(self, name: str, rows: NDArray[Any] | None) -> Floats:
-        """Convert the values to numbers, or raise an error with the rows of other values."""
+        """Convert the values to numbers; an error names other values."""
         if self.is_categorical:
             return _RawColumn(np.asarray(self.values, dtype=object)).numbers(name, rows)
         if not self.is_number:
@@ -331,7 +331,7 @@ class _RawColumn:
             raise _no_labels(name) from error
 
     def codes(self, codes: dict[Any, int], name: str, rows: NDArray[Any] | None) -> Floats:
-        """Encode the values by known labels, or raise an error with the unknown ones."""
+        """Encode the values by known labels; an error names unknown ones."""
         try:
             positions, distinct = self._factorized
             code = np.array([codes.get(label, -1) for label in distinct] + [np.nan], dtype=np.float64)
@@ -366,7 +366,7 @@ def _listed_labels(labels: list[Any]) -> str:
 
 
 def _split(X: Any) -> tuple[Floats | None, list[_RawColumn]]:
-    """Convert a table of numbers to float64, and split any other table into columns."""
+    """Convert numbers to float64; split any other table into columns."""
     if isinstance(X, pd.DataFrame):
         if all(_plain_numbers(dtype) for dtype in X.dtypes):
             return float_table(X), []

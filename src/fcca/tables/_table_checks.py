@@ -58,7 +58,7 @@ def shown_names(X: Any) -> list[str] | None:
 
 
 def _own_names(X: Any) -> list[Any] | None:
-    """Return the names if all are texts or all are whole numbers, else None."""
+    """Return the names if they are all texts or all numbers."""
     given = getattr(X, "index" if isinstance(X, pd.Series) else "columns", None)
     names = [] if given is None else list(given)
     return names if names and (all(isinstance(name, str) for name in names) or _are_numbers(names)) else None
@@ -74,7 +74,7 @@ def _nobody_named(names: Sequence[Any]) -> bool:
 
 
 def float_table(X: Any) -> Floats:
-    """Convert X to a table of float64, without a check of its values."""
+    """Convert X to a table of float64."""
     try:
         table: Floats = check_array(
             X,
@@ -135,7 +135,7 @@ def check_columns(
     table: str = "X",
     knower: str = "the classifier was fitted on",
 ) -> None:
-    """Check a table's columns by name, or by number where names are missing.
+    """Check a table's columns by name, or else by number.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class TrainingTable(NamedTuple):
-    """The rows that a classifier was fitted on, without rows of weight 0."""
+    """The training rows of a classifier, without rows of weight 0."""
 
     X: Any
     y: NDArray[Any]
@@ -25,7 +25,7 @@ class TrainingTable(NamedTuple):
 
 
 def weighted_rows(X: Any, y: Any, sample_weight: ArrayLike | None) -> TrainingTable:
-    """Check the lengths of X, y and the weights, and leave out rows of weight 0."""
+    """Check X, y and weights, and remove rows of weight 0."""
     try:
         y = column_or_1d(y)
     except (TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ LARGEST_EXPONENT = 90
 
 
 class PowerOfTwoScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply columns by powers of two, so that the middle half spans about 1.
+    """Scale columns by powers of two to a range near 1.
 
     scikit-learn's trees treat values closer than 1e-7 as equal, and its scalers treat ranges below 1e-15 as constant.
     Multiplying by a power of two is exact, so a classifier behind this scaler gets the same numbers in any unit. The

@@ -12,7 +12,7 @@ from fcca.exceptions import FCCAError, InvalidInputError
 
 @contextmanager
 def damage_as_invalid_input(path: Path, what: str) -> Iterator[None]:
-    """Convert every error of a block that loads a file into an InvalidInputError.
+    """Convert every error of a block into an InvalidInputError.
 
     A file sets the state of a library's objects, and no library documents the exceptions of a wrong state. So any
     exception means that the file cannot be used. Only a MemoryError is passed on.

@@ -102,7 +102,7 @@ def _checked(path: Path, content: bytes, what: str, load: Load) -> Any:
 
 
 def file_content(path: Path, formats: str = FORMATS) -> bytes:
-    """Read a regular file of limited size, or raise an error with the reason.
+    """Read a regular file of limited size.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def file_content(path: Path, formats: str = FORMATS) -> bytes:
 
 
 def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
-    """Raise an error for pickles, which run code, and for compressed files, which may hold one.
+    """Raise an error for pickles and for compressed files.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def check_not_pickled(path: Path, content: bytes, instead: str) -> None:
 
 
 def _format(path: Path, content: bytes) -> tuple[str, Load]:
-    """Find the name of a file's format, and the function that loads it."""
+    """Find a file's format and the function that loads it."""
     check_not_pickled(path, content, "skops.io.dump(joblib.load(file), 'model.skops')")
     if content.startswith(ZIP):
         return "a skops file", load_skops

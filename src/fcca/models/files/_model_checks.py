@@ -41,7 +41,7 @@ def check_usable(classifier: Any) -> None:
 
 
 def check_trees(model: TreeEnsemble) -> None:
-    """Raise a ValueError unless every path from a root ends in a leaf with finite values.
+    """Check that every path ends in a leaf with finite values.
 
     Parameters
     ----------

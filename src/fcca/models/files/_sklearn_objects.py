@@ -39,12 +39,12 @@ def check_sklearn_objects(model: Any, path: Path) -> None:
 
 
 def objects_in(model: Any) -> Iterator[Any]:
-    """Iterate over all objects inside a model, itself first, without containers, numbers and texts."""
+    """Iterate over all objects inside a model, itself first."""
     return (item for item, _ in _with_columns(model))
 
 
 def _with_columns(model: Any) -> Iterator[tuple[Any, int]]:
-    """Iterate over all objects inside a model, with the number of columns of their estimator."""
+    """Iterate over the objects inside a model, with their numbers of columns."""
     seen: set[int] = set()
     pending: list[tuple[Any, int]] = [(model, 0)]
     while pending:
@@ -92,7 +92,7 @@ def _is_histogram_tree(tree: Any, n_features: int) -> bool:
 def _has_valid_nodes(
     left: NDArray[Any], right: NDArray[Any], feature: NDArray[Any], inner: NDArray[np.bool_], n_features: int
 ) -> bool:
-    """Check that children come after their parents, inside the tree, and that columns exist."""
+    """Check that children follow their parents, and that columns exist."""
     node, n_nodes = np.flatnonzero(inner), len(left)
     children = [side[inner].astype(np.int64) for side in (left, right)]
     columns = feature[inner].astype(np.int64)
@@ -127,7 +127,7 @@ def _is_boosting(part: Any) -> bool:
 
 
 def _is_histogram_boosting(part: Any) -> bool:
-    """Check the trees per round and the columns that are split by category."""
+    """Check the trees per round and the categorical columns."""
     n_features, n_outputs = part.n_features_in_, 1 if len(part.classes_) == 2 else len(part.classes_)
     trees = [tree for stage in part._predictors for tree in stage]
     if any(len(stage) != n_outputs for stage in part._predictors) or part.n_trees_per_iteration_ != n_outputs:

@@ -1,4 +1,4 @@
-"""Check of the loaders in a skops file, before any object is created.
+"""Check of the loaders in a skops file.
 
 skops checks whether a type is trusted, not which loader creates it. Most loaders would call any trusted type with arguments
 from the file. A booster created by the loader for lists would then read any file that the author names. Here every loader

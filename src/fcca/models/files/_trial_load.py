@@ -41,7 +41,7 @@ Load = Callable[[Path, bytes], Any]
 
 
 def try_in_child(load: Load, path: Path, content: bytes, what: str) -> None:
-    """Load a file in a child process, within limits of memory and time.
+    """Load a file in a child process with limits.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _cause(code: int) -> str:
 
 
 def _memory_limit() -> float:
-    """Return the limit of memory addresses of this process and its children, in bytes."""
+    """Return the limit of memory addresses, in bytes."""
     limit = -1 if resource is None else resource.getrlimit(resource.RLIMIT_AS)[0]
     return float("inf") if limit < 0 else limit
 
@@ -134,7 +134,7 @@ def child(module: str, function: str, path: str, memory: str, seconds: str) -> N
 
 
 def _set_limits(memory: int, seconds: int) -> None:
-    """Lower the limits of memory addresses and processor time, if the platform has them."""
+    """Lower the limits of memory addresses and processor time."""
     if resource is None:
         return
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):

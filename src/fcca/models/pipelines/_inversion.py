@@ -178,7 +178,7 @@ class Preparation:
         return Columns(tuple(out)), coded
 
     def _at_missing(self, columns: Columns, missing: list[int]) -> list[tuple[list[int], Table]]:
-        """Group raw columns by missing values, with the outputs of a row in which they are missing."""
+        """Compute the outputs of rows with missing values, by groups of columns."""
         row = np.zeros((1, self.n))
         row[0, missing] = np.nan
         needed = np.isin([each.source for each in self.traces], missing)
@@ -212,7 +212,7 @@ class Preparation:
         return None if plain and not any(column.ignored for column in self.columns) else self.columns
 
     def cuts_before(self, outputs: NDArray[np.int64], cuts: Floats) -> Floats:
-        """Find the largest raw float64 at or below each cut of an output column."""
+        """Find the largest raw float64 at or below each cut."""
         found = cuts.copy()
         rounded = np.array([not self.traces[o].exact for o in outputs], dtype=np.bool_)
         slope = np.array([self.traces[o].slope for o in outputs])
@@ -244,7 +244,7 @@ class Preparation:
 
 
 def folded(steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn") -> Model:
-    """Build the model of the raw columns for a classifier behind fitted steps."""
+    """Build the model of the raw columns behind fitted steps."""
     preparation = Preparation(steps, inner, n, names, library)
     if isinstance(inner, LinearModel):
         return _folded_linear(preparation)

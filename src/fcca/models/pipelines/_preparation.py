@@ -1,4 +1,4 @@
-"""Pipelines that prepare a raw table with categories and missing values for a classifier."""
+"""Pipelines that prepare raw tables for a classifier."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def prepared(estimator: Any, columns: Columns) -> Any:
 
 
 def _by_column(columns: Columns, *, fill: bool) -> ColumnTransformer:
-    """Build a transformer with one column per category, and numbers unchanged or filled in."""
+    """Build a one-hot encoder that may fill in missing numbers."""
     categories = np.flatnonzero(columns.is_category).tolist()
     filled = np.flatnonzero(columns.may_miss & ~columns.is_category & fill).tolist()
     numbers = [j for j in range(len(columns)) if j not in categories and j not in filled]

@@ -150,7 +150,7 @@ def is_nothing(step: Any) -> bool:
 
 
 def _leaf_name(step: Any) -> str:
-    """Return the class name of a step, if the class belongs to scikit-learn or fcca."""
+    """Return the class name of a step of scikit-learn or fcca."""
     module = type(step).__module__
     return type(step).__name__ if module.startswith(("sklearn.", "fcca.")) else f"{module}.{type(step).__name__}"
 
@@ -348,7 +348,7 @@ def step_weights(step: Any, weight: Any, *, routed: bool = True) -> dict[str, An
 
 
 def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
-    """List the parallel steps, each with its input columns and its slice of the output.
+    """List the parallel steps with their input columns and output slices.
 
     In a FeatureUnion, the slices are unknown before the outputs are.
     """
@@ -363,7 +363,7 @@ def _branches(step: Any, n: int) -> list[tuple[Any, list[int], slice]]:
 
 
 def trace(step: Any, traces: list[Trace], facts: RawColumnFacts) -> list[Trace]:
-    """Trace the output columns of a fitted step, given the traces of its input columns."""
+    """Trace the output columns of a fitted step."""
     step = unfrozen(step)
     if is_nothing(step):
         return traces

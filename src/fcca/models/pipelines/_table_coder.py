@@ -75,7 +75,7 @@ class TableCoder(TransformerMixin, BaseEstimator):
         return pd.DataFrame(columns, copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names, or x0, x1, … for unnamed columns and data frames."""
+        """Return the column names, or x0, x1, …."""
         check_is_fitted(self)
         names = self.columns_.names if self.output == "numbers" else [f"x{j}" for j in range(len(self.columns_))]
         return np.asarray(names, dtype=object)

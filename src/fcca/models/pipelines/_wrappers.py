@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def as_fitted_on(estimator: Any, X: Floats, columns: Columns | None = None) -> Any:
-    """Convert X to the form that the estimator was fitted on, to avoid warnings.
+    """Convert X to the form that the estimator was fitted on.
 
     Parameters
     ----------

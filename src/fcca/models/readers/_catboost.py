@@ -149,7 +149,7 @@ def _link(loss: str) -> Link:
 
 
 def _boundary(estimator: Any, saved: dict[str, Any]) -> float:
-    """Find the largest score of the first class, with a model that has only a bias."""
+    """Find the largest score of the first class."""
     if "binclass_probability_threshold" not in saved["model_info"]:
         return 0.0
     only_bias = estimator.copy()
@@ -218,7 +218,7 @@ def _complete(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 def _by_branches(tree: dict[str, Any], splits: dict[Split, int]) -> _Tree:
-    """Read a tree that was grown leaf by leaf or node by node."""
+    """Read an asymmetric tree, with splits per node."""
     nodes = [tree]
     left: list[int] = []
     right: list[int] = []

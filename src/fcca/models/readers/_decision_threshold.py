@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class DecidedAt(FittedClassifier):
-    """A fitted classifier of two classes with a decision threshold for the second.
+    """A fitted classifier of two classes with a decision threshold.
 
     It predicts the second class if its probability is at least the threshold. Use :func:`decide_at` to create it. ``fit``
     changes nothing, and ``clone`` returns the same object.
@@ -211,7 +211,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Raise an error if the inner classifier takes weights, because they would not reach it."""
+    """Raise an error if weights would not reach the inner classifier."""
     if not isinstance(estimator, DecidedAt) and weight_parameters(estimator.estimator, weight):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} does not pass sample_weight on. Fit the inner classifier with weights yourself and "

@@ -105,7 +105,7 @@ class SpelledColumn(OpenColumn):
     """A column whose classifier keeps numbers as texts: 2 and 2.0 are both the text 2."""
 
     def labels_in(self, values: pd.Series[Any], name: str) -> ColumnLabels:
-        """Match the labels of a table's column with the categories of this column."""
+        """Match the labels of a table with this column's categories."""
         labels, _ = distinct_labels(values)
         known = {label: position for position, label in enumerate(self.categories or ())}
         spelled = [

@@ -68,7 +68,7 @@ def _read_averaged(owner: Any, inner: Any) -> TreeEnsemble:
 
 
 def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]:
-    """Read a single tree, and the class position that each node votes for."""
+    """Read a single tree, and the class that each node predicts."""
     model = read_part(inner)
     if not isinstance(model, TreeEnsemble) or len(model.roots) != 1 or model.parts or model.single_precision:
         raise _cannot_vote(owner, inner)
@@ -78,7 +78,7 @@ def _read_votes(owner: Any, inner: Any) -> tuple[TreeEnsemble, NDArray[np.intp]]
 def _of_one_table(
     estimator: Any, models: Sequence[TreeEnsemble], *, takes_missing: bool = True
 ) -> tuple[list[TreeEnsemble], Columns | None]:
-    """Align the models' category codes, and name the columns as the ensemble does."""
+    """Align the models' category codes, and name their columns."""
     models, columns = aligned(models)
     names = getattr(estimator, "feature_names_in_", None)
     if columns is None and names is None:
@@ -131,7 +131,7 @@ def check_bagging(estimator: Any) -> None:
 
 
 def _bag(model: TreeEnsemble, columns: NDArray[np.integer[Any]], estimator: Any) -> TreeEnsemble:
-    """Extend a model of some columns and classes to all columns and classes."""
+    """Extend a model of a bag to all columns and classes."""
     value = np.zeros((len(model.value), len(estimator.classes_)))
     # The labels of the inner classifiers are positions in the classes of the ensemble.
     value[:, np.asarray(model.classes, dtype=np.intp)] = model.value

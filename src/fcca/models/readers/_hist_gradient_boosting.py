@@ -68,7 +68,7 @@ def _column(name: str | None, found: NDArray[Any]) -> Column:
 
 
 def _columns(estimator: Any) -> tuple[Columns, NDArray[np.int64]]:
-    """Return the columns and their order inside the classifier, which puts categories first."""
+    """Return the columns and their order inside the classifier."""
     n = estimator.n_features_in_
     names: list[Any] = [str(name) for name in getattr(estimator, "feature_names_in_", [])] or [None] * n
     columns = [Column(name, missing=True) for name in names]

@@ -30,7 +30,7 @@ def logistic(scores: Floats, steepness: float) -> Floats:
 
 @dataclass(frozen=True)
 class PlainLogistic(Logistic):
-    """Log-odds of the second class, converted to probabilities by ``1 / (1 + exp(-x))``."""
+    """Log-odds of the second class, by the formula ``1 / (1 + exp(-x))``."""
 
     def both_classes(self, score: Floats) -> Floats:
         """Probabilities of the two classes."""

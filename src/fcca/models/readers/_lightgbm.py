@@ -165,7 +165,7 @@ def _check_zeros(native: Floats, decision: NDArray[np.int64]) -> None:
 
 
 def _sets(saved: _SavedLightGBM, decision: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the codes sent to the left, per node that splits by category."""
+    """Return the codes sent to the left, per categorical node."""
     sets = []
     end = 0
     for tree in saved.trees:

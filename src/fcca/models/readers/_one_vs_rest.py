@@ -62,7 +62,7 @@ class EachAgainstRest(Link):
 
 @cache
 def _answers_last_of_equals() -> bool:
-    """Return True if this scikit-learn predicts the last class of a tie, as older versions do."""
+    """Return True if this scikit-learn predicts the last class of ties."""
     equals = OneVsRestClassifier(DummyClassifier()).fit(np.zeros((3, 1)), [0, 1, 2])
     return bool(equals.predict(np.zeros((1, 1)))[0] == 2)
 
@@ -178,7 +178,7 @@ def _side_by_side(estimator: Any, inner: Any, models: Sequence[TreeEnsemble], li
 
 
 def _division(estimator: Any, inner: Any, models: Sequence[TreeEnsemble]) -> tuple[float, tuple[TreeBlock, ...]]:
-    """Return the divisor of the whole sum, and the blocks with their divisors."""
+    """Return the divisor of the sum, and the blocks of trees."""
     divisors = {model.divisor for model in models}
     if len(divisors) == 1 and not any(model.parts for model in models):
         return models[0].divisor, ()

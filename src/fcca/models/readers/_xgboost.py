@@ -233,7 +233,7 @@ def _largest_sent_left(native: NDArray[np.float32]) -> Floats:
 
 
 def _category_nodes(trees: list[dict[str, Any]], roots: NDArray[np.int64]) -> dict[int, NDArray[np.int64]]:
-    """Return the codes sent to the right, per node that splits by category."""
+    """Return the codes sent to the right, per categorical node."""
     listed: dict[int, NDArray[np.int64]] = {}
     for root, tree in zip(roots.tolist(), trees, strict=True):
         if tree["categories_nodes"]:
@@ -259,7 +259,7 @@ def _columns(saved: _SavedXGBoost, n_features: int, codes: dict[int, set[int]]) 
 
 
 def _column(name: str | None, kept: dict[str, Any], codes: set[int]) -> Column:
-    """Build a column of categories from the labels that XGBoost kept, or from the codes of its trees."""
+    """Build a column of categories from kept labels or tree codes."""
     values = kept.get("values", [])
     if "type" in kept and values:
         # XGBoost expects the same integer type as in training.
@@ -282,7 +282,7 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes that a node sends to the left, given those sent to the right."""
+    """Return the codes sent to the left, given those sent right."""
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
