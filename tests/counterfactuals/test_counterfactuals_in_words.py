@@ -84,7 +84,7 @@ def test_class_names_are_used():
     X, y = numbers()
     found = FCCADiscretizer(stumps).fit(X, y).counterfactuals_
     assert {text.split(" if ")[0] for text in found.sentences({"yes": "approved"})} == {"approved", "no"}
-    with pytest.raises(InvalidInputError, match="is not a class"):
+    with pytest.raises(InvalidInputError, match="unknown class 'maybe'"):
         found.sentences({"maybe": "perhaps"})
 
 

@@ -244,7 +244,7 @@ def test_unknown_categories_and_unexpected_missing_values_are_refused(explainer,
         explainer.explain(data[0].iloc[:2].astype({"purpose": object}).assign(purpose=["boat", "car"]))
     with pytest.raises(InvalidInputError, match="infinite values: column 'age'"):
         explainer.explain(data[0].iloc[:1].assign(age=np.inf))
-    with pytest.raises(InvalidInputError, match="unit of distance away from the data"):
+    with pytest.raises(InvalidInputError, match="units of distance away from the data"):
         explainer.explain(data[0].iloc[:1].assign(age=1e300))
 
 

@@ -111,7 +111,7 @@ def test_class_names_are_used_in_sentences():
     found = CounterfactualExplainer(model, X).explain(X.iloc[[0, 19]])
     assert [text.split()[0] for text in found.sentences()] == ["1", "0"]
     assert [text.split()[0] for text in found.sentences({1: "benign"})] == ["benign", "0"]
-    with pytest.raises(InvalidInputError, match="'1', which is not a class"):
+    with pytest.raises(InvalidInputError, match="unknown class '1'"):
         found.sentences({"1": "benign"})
 
 

@@ -339,7 +339,7 @@ def test_unsupported_steps_are_refused_before_fitting(step, message):
 def test_unsupported_fitted_pipelines_are_refused():
     X, y = people_table(7, gaps=False)
     grades = X[["grade", "age"]]
-    with pytest.raises(UnsupportedModelError, match="behind a scaler"):
+    with pytest.raises(UnsupportedModelError, match="OneHotEncoder comes after a scaler"):
         read_model(make_pipeline(StandardScaler(), OneHotEncoder(), TREE).fit(grades, y))
     with pytest.raises(UnsupportedModelError, match="treats the number 1 of column 'grade' as a missing value"):
         read_model(make_pipeline(SimpleImputer(missing_values=1), TREE).fit(grades, y))

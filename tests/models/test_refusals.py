@@ -135,7 +135,7 @@ def test_unsupported_fitted_models_are_refused():
         read_model(RandomForestClassifier(2).fit(X, np.column_stack([y, y])))
     with pytest.raises(UnsupportedModelError, match="2 columns of labels"):
         read_model(DecisionTreeClassifier().fit(X, np.column_stack([y, y])))
-    with pytest.raises(UnsupportedModelError, match="one class"):
+    with pytest.raises(UnsupportedModelError, match="fitted on a single class"):
         read_model(DecisionTreeClassifier().fit(X, np.zeros(len(X))))
     with pytest.raises(UnsupportedModelError, match="3 classes"):
         read_model(CalibratedClassifierCV(FOREST, ensemble=False, cv=2).fit(X, y))

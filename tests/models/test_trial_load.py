@@ -125,7 +125,7 @@ def changed(array, position, value):
         ("left", 10**6, "outside of its nodes"),
         ("right", -5, "outside of its nodes"),
         ("left", 0, "do not form a tree"),
-        ("feature", 6, "beyond the 6 columns"),
+        ("feature", 6, "outside of the 6 columns"),
         ("threshold", np.nan, "not a number"),
         ("value", np.inf, "not finite"),
     ],

@@ -266,7 +266,7 @@ def recourse_by_group(
         others = [name for name in explainer.feature_names if name != sensitive]
         alone = free_explainer.explain(rows, target=label, constraints=[Immutable(*others)] if others else None)
         enough = alone.is_status("optimal", "feasible")
-    counts = _Counts(by, wanted, asked, found, free, feature, enough)
+    counts = _GroupCounts(by, wanted, asked, found, free, feature, enough)
     lines = [counts.line(counts.by.code == at) for at in range(len(by.labels))]
     moves = [counts.moves(at) for at in range(len(by.labels))]
     everyone = np.ones(len(table), dtype=bool)
@@ -310,7 +310,7 @@ def _drawn(by: Groups, wanted: NDArray[np.bool_], max_rows: int | None, random_s
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _GroupCounts:
     """Counts of predictions and changes by group."""
 
     by: Groups

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 
-class Encoded(NamedTuple):
+class EncodedRows(NamedTuple):
     """Encoded rows, and a mask of unknown categories. NaN stands for missing values and unknown categories."""
 
     X: Floats
@@ -34,7 +34,7 @@ class Encoded(NamedTuple):
         return binary
 
 
-def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> Encoded:
+def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> EncodedRows:
     """Encode rows by the columns of a threshold table.
 
     Columns without a condition may hold anything.
@@ -66,7 +66,7 @@ def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> En
         for j in used:
             if columns[j].categories is not None:
                 unseen[:, j] = ~known_rows(_alone(columns, j), X)
-        return Encoded(columns.encode(_without(X, unseen)), unseen)
+        return EncodedRows(columns.encode(_without(X, unseen)), unseen)
     except InvalidInputError as error:
         raise InvalidInputError(f"In {called}: {error}") from error
 
@@ -77,13 +77,13 @@ def _alone(columns: Columns, used: int) -> Columns:
     return Columns(tuple(others))
 
 
-def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Booleans) -> Encoded:
+def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Booleans) -> EncodedRows:
     table = np.array(X, dtype=np.float64)
     for j in used:
         if (categories := columns[j].categories) is not None:
             unseen[:, j] = table[:, j] >= len(categories)
     table[unseen] = np.nan
-    return Encoded(table, unseen)
+    return EncodedRows(table, unseen)
 
 
 def _without(X: Any, unseen: Booleans) -> Any:

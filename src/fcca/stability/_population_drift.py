@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fcca.classifier import FCCAClassifier
 from fcca.discretizers import ThresholdTransformer
 from fcca.exceptions import InvalidInputError, LightWeightsWarning
-from fcca.stability._bins import Encoded, bins_of, encoded
+from fcca.stability._bins import EncodedRows, bins_of, encoded
 from fcca.tables import check_weights
 from fcca.thresholds import ThresholdTable
 from fcca.utils import bar, html_table, number, paragraph, type_in_words
@@ -350,7 +350,7 @@ def _weights(given: ArrayLike | None, n_rows: int, name: str) -> Floats:
 
 # --- shares ---------------------------------------------------------------------------------------------------------------
 
-Both = tuple[Encoded, Encoded]
+Both = tuple[EncodedRows, EncodedRows]
 Weights = tuple[Floats, Floats]
 
 

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 UNKNOWN = -1.0
 
 
-class Preparation:
+class FittedSteps:
     """Fitted steps as functions of one raw column each.
 
     Parameters
@@ -243,18 +243,20 @@ class Preparation:
         return largest_passing(passes, len(cuts))
 
 
-def folded(steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn") -> Model:
+def model_of_raw_columns(
+    steps: Sequence[Any], inner: Model, n: int, names: Sequence[str] | None, library: str = "sklearn"
+) -> Model:
     """Build the model of the raw columns behind fitted steps."""
-    preparation = Preparation(steps, inner, n, names, library)
+    steps_before = FittedSteps(steps, inner, n, names, library)
     if isinstance(inner, LinearModel):
-        return _folded_linear(preparation)
-    return _folded_trees(preparation)
+        return _linear_of_raw_columns(steps_before)
+    return _trees_of_raw_columns(steps_before)
 
 
-def _folded_linear(preparation: Preparation) -> LinearModel:
-    inner = preparation.inner
+def _linear_of_raw_columns(steps_before: FittedSteps) -> LinearModel:
+    inner = steps_before.inner
     assert isinstance(inner, LinearModel)
-    n = preparation.n
+    n = steps_before.n
     coef, centre = np.zeros((inner.n_outputs, n)), np.zeros(n)
     intercept = inner.intercept.copy()
     effects: dict[int, Floats] = {}
@@ -271,22 +273,22 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
             found = np.where(is_missing[:, None], inner.missing[o], found)
         return found
 
-    for j, column in enumerate(preparation.columns):
-        outputs = preparation.outputs[j]
+    for j, column in enumerate(steps_before.columns):
+        outputs = steps_before.outputs[j]
         if column.categories is not None:
             effects[j] = np.zeros((len(column.categories), inner.n_outputs))
-        numbers = [o for o in outputs if not preparation.traces[o].constant]
+        numbers = [o for o in outputs if not steps_before.traces[o].constant]
         if column.categories is None and numbers:
-            centre[j] = preparation.traces[numbers[0]].centre
+            centre[j] = steps_before.traces[numbers[0]].centre
         for o in outputs:
-            each = preparation.traces[o]
+            each = steps_before.traces[o]
             if column.missing:
-                missing[j] += contribution(o, preparation.at_missing[[o]])[0]
+                missing[j] += contribution(o, steps_before.at_missing[[o]])[0]
             if column.categories is not None:
-                effects[j] += contribution(o, preparation.values[o])
+                effects[j] += contribution(o, steps_before.values[o])
                 continue
             if each.constant:
-                at_centre = contribution(o, preparation.values[o])[0]
+                at_centre = contribution(o, steps_before.values[o])[0]
             else:
                 coef[:, j] += inner.coef[:, o] * each.slope
                 # The difference of centres is 0, unless two scalers share the column.
@@ -297,19 +299,19 @@ def _folded_linear(preparation: Preparation) -> LinearModel:
     return replace(
         inner,
         n_features=n,
-        columns=preparation.model_columns,
+        columns=steps_before.model_columns,
         coef=coef,
         intercept=intercept,
         centre=centre,
         effects=effects,
-        missing=missing if preparation.columns.may_miss.any() else None,
+        missing=missing if steps_before.columns.may_miss.any() else None,
     )
 
 
-def _folded_trees(preparation: Preparation) -> TreeEnsemble:
-    inner = preparation.inner
+def _trees_of_raw_columns(steps_before: FittedSteps) -> TreeEnsemble:
+    inner = steps_before.inner
     assert isinstance(inner, TreeEnsemble)
-    columns, traces = preparation.columns, preparation.traces
+    columns, traces = steps_before.columns, steps_before.traces
     nodes = np.flatnonzero(inner.feature >= 0)
     outputs = inner.feature[nodes].astype(np.int64)
     feature, threshold, native = inner.feature.copy(), inner.threshold.copy(), inner.native_threshold.copy()
@@ -318,20 +320,20 @@ def _folded_trees(preparation: Preparation) -> TreeEnsemble:
     single = np.full(len(feature), -1, dtype=np.int8)  # 1: everything goes left, 0: right
     source = np.array([trace.source for trace in traces], dtype=np.int32)
     feature[nodes] = source[outputs]
-    is_known = np.isin(np.arange(len(traces)), list(preparation.values))
+    is_known = np.isin(np.arange(len(traces)), list(steps_before.values))
 
     def goes_left(node: int, values: Floats) -> NDArray[np.bool_]:
         own = inner.categories.get(node)
         left = np.isin(values, own) if own is not None else values <= inner.threshold[node]
         return np.where(np.isnan(values), inner.missing_left is not None and inner.missing_left[node], left)
 
-    filled = preparation.at_missing[outputs]
+    filled = steps_before.at_missing[outputs]
     missing_left[nodes] = np.where(np.isnan(filled), missing_left[nodes], filled <= inner.threshold[nodes])
     for node, o in zip(nodes[is_known[outputs]].tolist(), outputs[is_known[outputs]].tolist(), strict=True):
         j = traces[o].source
         if columns[j].missing and node in inner.categories:
-            missing_left[node] = goes_left(node, preparation.at_missing[[o]])[0]
-        left = goes_left(node, preparation.values[o])
+            missing_left[node] = goes_left(node, steps_before.at_missing[[o]])[0]
+        left = goes_left(node, steps_before.values[o])
         native[node] = np.nan
         if columns[j].categories is not None:
             categories[node] = np.flatnonzero(left).astype(np.int64)
@@ -346,14 +348,14 @@ def _folded_trees(preparation: Preparation) -> TreeEnsemble:
     if len(at):
         pairs = np.stack([inner.feature[at].astype(np.float64), inner.threshold[at]])
         (o, cut), where = np.unique(pairs, axis=1, return_inverse=True)
-        threshold[at] = preparation.cuts_before(o.astype(np.int64), cut)[where.ravel()]
+        threshold[at] = steps_before.cuts_before(o.astype(np.int64), cut)[where.ravel()]
         scale = np.array([(trace.slope, trace.offset, trace.centre) for trace in traces])
         slope, offset, centre = scale[inner.feature[at]].T
         native[at] = (native[at] - offset) / slope + centre
     model = replace(
         inner,
-        n_features=preparation.n,
-        columns=preparation.model_columns,
+        n_features=steps_before.n,
+        columns=steps_before.model_columns,
         feature=feature,
         threshold=threshold,
         native_threshold=native,

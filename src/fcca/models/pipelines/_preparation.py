@@ -26,7 +26,7 @@ AROUND = class_names(name for name, reader in READERS.items() if reader.is_aroun
 
 
 @dataclass(frozen=True)
-class _Inside:
+class _InnerClassifier:
     """The innermost classifier.
 
     Attributes
@@ -46,20 +46,20 @@ class _Inside:
     scaled: bool = False
 
 
-def _inside(estimator: Any, path: str = "", scaled: bool = False) -> _Inside:
+def _inner_classifier(estimator: Any, path: str = "", scaled: bool = False) -> _InnerClassifier:
     if isinstance(estimator, (FrozenEstimator, DecidedAt)):
-        return _Inside(estimator, path, ready=True)
+        return _InnerClassifier(estimator, path, ready=True)
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps[:-1]:
             if not is_nothing(step):
                 if type(unfrozen(step)).__name__ not in SCALERS:
-                    return _Inside(estimator, path, ready=True)
+                    return _InnerClassifier(estimator, path, ready=True)
                 scaled = True
         name, last = estimator.steps[-1]
-        return _inside(last, f"{path}{name}__", scaled)
+        return _inner_classifier(last, f"{path}{name}__", scaled)
     if type(estimator).__name__ in AROUND and estimator.estimator is not None:
-        return _inside(estimator.estimator, f"{path}estimator__", scaled)
-    return _Inside(estimator, path, scaled=scaled)
+        return _inner_classifier(estimator.estimator, f"{path}estimator__", scaled)
+    return _InnerClassifier(estimator, path, scaled=scaled)
 
 
 def prepared(estimator: Any, columns: Columns) -> Any:
@@ -96,18 +96,18 @@ def prepared(estimator: Any, columns: Columns) -> Any:
     has_missing = columns.may_miss & ~columns.is_category
     if not columns.has_categories and not has_missing.any():
         return estimator
-    inside = _inside(estimator)
-    if inside.ready or _has_own_categories(inside.estimator):
+    inner = _inner_classifier(estimator)
+    if inner.ready or _has_own_categories(inner.estimator):
         return estimator
-    takes_missing = type(inside.estimator).__name__ in TAKE_MISSING
+    takes_missing = type(inner.estimator).__name__ in TAKE_MISSING
     if not columns.has_categories:
         if takes_missing:
             return estimator
         return Pipeline([("gaps", _by_column(columns, fill=True)), ("classifier", clone(estimator))])
-    native = None if inside.scaled else _native(inside, columns)
+    native = None if inner.scaled else _native(inside, columns)
     if native is not None:
         output, parameters = native
-        classifier = clone(estimator).set_params(**{f"{inside.path}{key}": value for key, value in parameters.items()})
+        classifier = clone(estimator).set_params(**{f"{inner.path}{key}": value for key, value in parameters.items()})
         return Pipeline([("labels", TableCoder(output)), ("classifier", classifier)])
     steps = [("labels", TableCoder()), ("columns", _by_column(columns, fill=not takes_missing))]
     return Pipeline([*steps, ("classifier", clone(estimator))])
@@ -136,12 +136,12 @@ def _has_own_categories(estimator: Any) -> bool:
     return bool(parameters.get("enable_categorical")) or any(parameters.get(name) is not None for name in names)
 
 
-def _native(inside: _Inside, columns: Columns) -> tuple[str, dict[str, Any]] | None:
+def _native(inner: _InnerClassifier, columns: Columns) -> tuple[str, dict[str, Any]] | None:
     """Return the coder's output and the parameters for splits by category; None without these."""
     chosen = np.flatnonzero(columns.is_category).tolist()
     most = max(len(column.categories) for column in columns if column.categories is not None)
-    name = type(inside.estimator).__name__
-    parameters = inside.estimator.get_params()
+    name = type(inner.estimator).__name__
+    parameters = inner.estimator.get_params()
     if name == "HistGradientBoostingClassifier" and most <= min(MOST_CATEGORIES, parameters["max_bins"]):
         return "numbers", {"categorical_features": chosen}
     if name == "LGBMClassifier":

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fcca.exceptions import UnsupportedModelError
 from fcca.models._model import Model
-from fcca.models.pipelines._inversion import folded
+from fcca.models.pipelines._inversion import model_of_raw_columns
 from fcca.models.pipelines._steps import check_step, is_nothing
 from fcca.tables import Columns
 
@@ -82,7 +82,7 @@ def read_pipeline(pipeline: Any, read_model: Callable[[Any], Model]) -> Model:
     first = _first(steps[0])
     check_is_fitted(first)
     library = type(_innermost(pipeline)).__module__.split(".")[0]
-    return folded(steps, model, int(first.n_features_in_), fitted_names(pipeline), library)
+    return model_of_raw_columns(steps, model, int(first.n_features_in_), fitted_names(pipeline), library)
 
 
 def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> None:
