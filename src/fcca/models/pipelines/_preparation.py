@@ -104,7 +104,7 @@ def prepared(estimator: Any, columns: Columns) -> Any:
         if takes_missing:
             return estimator
         return Pipeline([("gaps", _by_column(columns, fill=True)), ("classifier", clone(estimator))])
-    native = None if inner.scaled else _native(inside, columns)
+    native = None if inner.scaled else _native(inner, columns)
     if native is not None:
         output, parameters = native
         classifier = clone(estimator).set_params(**{f"{inner.path}{key}": value for key, value in parameters.items()})
