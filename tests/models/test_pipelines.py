@@ -348,7 +348,7 @@ def test_unsupported_fitted_pipelines_are_refused():
         read_model(scaled)
     apart = make_pipeline(FrozenEstimator(StandardScaler().fit(grades)), TREE)
     apart.steps[-1] = ("tree", clone(TREE).fit(grades[["age"]], y))
-    with pytest.raises(UnsupportedModelError, match=r"give 2 columns.*fitted on 1"):
+    with pytest.raises(UnsupportedModelError, match=r"return 2 columns.*fitted on 1"):
         read_model(apart)
     with pytest.raises(NotFittedError):
         read_model(make_pipeline(by_column(), TREE))

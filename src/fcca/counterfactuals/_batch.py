@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,14 @@ from fcca.counterfactuals._search_space import SearchSpace
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int], None]
+
+# predict may copy and cast its input. Slices of this size keep the copies small.
+ROWS_PER_PREDICT = 65_536
+
+
+def slices_of_rows(n: int) -> Iterator[slice]:
+    """Divide n rows into slices for ``predict``."""
+    return (slice(begin, min(n, begin + ROWS_PER_PREDICT)) for begin in range(0, n, ROWS_PER_PREDICT))
 
 
 @dataclass(frozen=True)

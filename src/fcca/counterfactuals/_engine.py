@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fcca import _core
 from fcca.cells import Cells, Distances, TrainingValues
 from fcca.constraints import Limits
-from fcca.counterfactuals._batch import Batch, Progress
+from fcca.counterfactuals._batch import Batch, Progress, slices_of_rows
 from fcca.counterfactuals._distance_units import (
     BinCounts,
     ValueCounts,
@@ -38,15 +38,9 @@ from fcca.models import LinearModel, Model, TreeEnsemble, as_fitted_on, labelled
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# predict may copy and cast its input. Pieces of this size keep the copies small.
-ROWS_PER_PREDICT = 65_536
 MOST_THREADS = 256
 # The boundary of a classifier that predicts a single class may be infinite.
 BEYOND_ANY_SCORE = 1e300
-
-
-def _slices(n: int) -> Iterator[slice]:
-    return (slice(begin, min(n, begin + ROWS_PER_PREDICT)) for begin in range(0, n, ROWS_PER_PREDICT))
 
 
 class CounterfactualEngine:
@@ -260,13 +254,13 @@ class CounterfactualEngine:
             scores[has_missing] = self.model.scores(X[has_missing])
             return scores
         scores = np.empty((len(X), self.model.n_outputs))
-        for piece in _slices(len(X)):
+        for piece in slices_of_rows(len(X)):
             scores[piece] = self.model.scores(X[piece])
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
         """Predict with the classifier itself."""
-        return np.concatenate([self._predicted(X[piece]) for piece in _slices(len(X))])
+        return np.concatenate([self._predicted(X[piece]) for piece in slices_of_rows(len(X))])
 
     def given(self, X: Floats) -> Any:
         """Convert rows to the form that the classifier was fitted on."""
@@ -492,7 +486,7 @@ class CounterfactualEngine:
         """Mark counterfactuals as unverified that the classifier's ``predict`` does not confirm."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        for piece in _slices(len(answered)):
+        for piece in slices_of_rows(len(answered)):
             chosen = answered[piece]
             changed = X[found.rows[chosen]]
             begin = np.searchsorted(found.moves.point, chosen[0])
