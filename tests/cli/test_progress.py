@@ -107,8 +107,8 @@ def test_a_terminal_shows_bars_with_the_time_left_and_wipes_them(width):
 def test_the_library_shows_bars_only_when_asked_and_on_standard_error(capsys, monkeypatch):
     X, y = load_iris(return_X_y=True)
     opened = []
-    own = progress.own_display
-    monkeypatch.setattr(progress, "own_display", lambda: opened.append(True) or own())
+    real = progress.standard_error_display
+    monkeypatch.setattr(progress, "standard_error_display", lambda: opened.append(True) or real())
     FCCADiscretizer().fit(X[:100], y[:100])
     assert opened == []
     FCCADiscretizer(verbose=1).fit(X[:100], y[:100])

@@ -105,7 +105,7 @@ def test_a_table_in_pieces_says_what_it_does_not_know(tmp_path, out):
 def test_a_tree_no_better_than_the_commonest_class_says_so_and_what_helps(rare_file, out):
     options = (rare_file, "--criterion", "error", "--out", out)
     found = quality(*options)
-    assert found["verdict"] == "This tree is no better than always answering “good”: it has a single leaf."
+    assert found["verdict"] == "This tree is no better than always predicting “good”: it has a single leaf."
     assert "--criterion log_loss" in [line["options"] for line in found["advice"]]
     for line in found["advice"]:
         again = quality(*options, *line["options"].split())["tree"]
@@ -135,7 +135,7 @@ def test_noise_says_that_nothing_helps(tmp_path, out):
     frame = pd.DataFrame(rng.normal(size=(1500, 2)).round(2), columns=["a", "b"])
     frame.assign(label=rng.choice(["no", "yes"], 1500, p=[0.8, 0.2])).to_csv(tmp_path / "noise.csv", index=False)
     shown = distill(tmp_path / "noise.csv", "--out", out).stdout
-    assert "This tree is no better than always answering “no”" in shown
+    assert "This tree is no better than always predicting “no”" in shown
     assert "No other setting that was tried gave a better tree." in shown
 
 

@@ -46,7 +46,7 @@ def unreadable(frame):
         ({"discretizer": FCCADiscretizer(selection=OptimalSelection(n_thresholds=-1))}, "n_thresholds"),
         ({"discretizer": FCCADiscretizer(time_limit=1)}, "time_limit_per_row"),
         ({"discretizer": FCCADiscretizer(margin="10%")}, "Give a number"),
-        ({"discretizer": FCCADiscretizer(GradientBoostingClassifier())}, "Give it as classifier instead"),
+        ({"discretizer": FCCADiscretizer(GradientBoostingClassifier())}, "Pass it as classifier instead"),
         ({"discretizer": 3}, "an FCCADiscretizer, got int"),
         ({"discretizer": OptimalTreeClassifier()}, "an FCCADiscretizer, got OptimalTreeClassifier"),
         ({"retries": "x"}, "retries must be an integer of at least 0, got 'x'"),

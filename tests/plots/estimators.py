@@ -44,7 +44,7 @@ def numbers():
 
 
 @cache
-def forest_answers():
+def forest_explanations():
     X, y = cancer()
     forest = RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y)
     return CounterfactualExplainer(forest, X).explain(X.iloc[[5, 12]], n=3)
@@ -190,7 +190,7 @@ def frontier():
 
 @cache
 def unproven_frontier():
-    """As one that a time limit ended: nothing proven between 3 and 5, and rules that the simpler choices do not keep."""
+    """Frontier as after a time limit: 3 to 5 not proven, and simpler selections that break the rules."""
     found = frontier()
     selections = [
         replace(one, lower_bound=0.6 * one.inconsistency, is_optimal=False) if 3 <= one.n_thresholds <= 5 else one

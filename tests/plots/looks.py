@@ -1,4 +1,4 @@
-"""What can be said of a figure without looking at it: nothing is cut off, no text stands on another."""
+"""Automatic checks of a figure: no text is cut off, no two texts overlap."""
 
 from itertools import combinations
 
@@ -29,7 +29,7 @@ def drawn_texts(figure):
 
 
 def faults(figure):
-    """Texts that are cut off or stand on one another, in words."""
+    """Describe texts that are cut off or overlap."""
     texts, renderer = drawn_texts(figure)
     width, height = figure.get_size_inches() * figure.dpi
     boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in texts]

@@ -1,4 +1,4 @@
-"""What every Display promises, whatever it shows."""
+"""Properties of every Display."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ CASES = {
     "tree of ten classes": lambda ax: plots.TreeDisplay.from_estimator(made.ten_classes(), ax=ax),
     "tree of depth 5": lambda ax: plots.TreeDisplay.from_estimator(made.deep()[0], row=made.deep()[1].iloc[3], ax=ax),
     "tree of a leaf": lambda ax: plots.TreeDisplay.from_estimator(made.leaf(), ax=ax),
-    "moves": lambda ax: plots.CounterfactualMovesDisplay.from_explanations(made.forest_answers(), row=12, ax=ax),
+    "moves": lambda ax: plots.CounterfactualMovesDisplay.from_explanations(made.forest_explanations(), row=12, ax=ax),
     "moves of a training row": lambda ax: plots.CounterfactualMovesDisplay.from_estimator(made.numbers(), 5, ax=ax),
     "moves of categories": lambda ax: plots.CounterfactualMovesDisplay.from_estimator(
         made.mixed(), int(made.mixed().discretizer_.counterfactuals_.rows[0]), ax=ax
@@ -89,7 +89,7 @@ def test_a_new_figure_shows_every_text_whole_and_as_it_is(draw, monkeypatch):
         display.plot()
 
 
-@pytest.mark.filterwarnings("ignore:The tree is too large to be read here")
+@pytest.mark.filterwarnings("ignore:The tree is too large for these axes")
 def test_given_axes_are_drawn_on_and_pyplot_is_left_alone(draw):
     from matplotlib import pyplot
     from matplotlib.figure import Figure
@@ -109,7 +109,7 @@ def test_given_axes_are_drawn_on_and_pyplot_is_left_alone(draw):
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.filterwarnings("ignore:The tree is too large to be read here")
+@pytest.mark.filterwarnings("ignore:The tree is too large for these axes")
 @pytest.mark.parametrize("size", [(4, 3), (6, 4)])
 def test_small_axes_drop_texts_rather_than_write_one_on_another(draw, size):
     from matplotlib.figure import Figure

@@ -1,11 +1,11 @@
-"""What is drawn of frontiers, of bootstrap samples and of drift is what was found."""
+"""Plots of frontiers, stability and drift show the values of their results."""
 
 import numpy as np
 import pytest
 
 from fcca.plots import DriftDisplay, FrontierDisplay, StabilityDisplay
-from fcca.plots._frontier import _runs
-from fcca.plots._text import number
+from fcca.plots._frontier_curve import _runs
+from fcca.plots._plot_text import number
 from plots import estimators as made
 
 
@@ -17,7 +17,7 @@ def curve(ax, marker):
     return next(line for line in ax.get_lines() if line.get_marker() == marker and len(line.get_xdata()))
 
 
-def test_the_frontier_s_curves_are_its_rates_from_nought_up():
+def test_the_curves_of_a_frontier_show_its_rates_on_an_axis_from_0():
     found = made.frontier()
     display = FrontierDisplay.from_frontier(found)
     frame = found.to_frame()
@@ -26,11 +26,11 @@ def test_the_frontier_s_curves_are_its_rates_from_nought_up():
         assert line.get_xdata().tolist() == [1, 2, 3, 4, 5, 6]
         np.testing.assert_array_equal(line.get_ydata(), frame[name])
     assert display.ax_.get_ylim()[0] == 0
-    assert display.ax_.get_title() == "The best thresholds of each number, all of them proven"
+    assert display.ax_.get_title() == "Best selection of each size, all proven optimal"
     assert not display.ax_.collections  # no band where all is proven
 
 
-def test_what_is_not_proven_is_hollow_and_has_a_band_down_to_its_bound():
+def test_unproven_points_are_hollow_and_have_a_band_down_to_their_bound():
     found = made.unproven_frontier()
     display = FrontierDisplay.from_frontier(found)
     proven, hollow = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
@@ -41,21 +41,21 @@ def test_what_is_not_proven_is_hollow_and_has_a_band_down_to_its_bound():
     frame = found.to_frame()
     low = [min(y for x, y in vertices if x == k) for k in frame["n_thresholds"]]
     assert low == pytest.approx(np.where(frame["optimal"], frame["inconsistency"], frame["lower_bound"]))
-    assert display.ax_.get_title().endswith("proven for 1, 2 and 6")
+    assert display.ax_.get_title().endswith("proven optimal for 1, 2 and 6")
     labels = [text.get_text() for ax in display.figure_.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
-    assert "one after the other (greedy), without the rules" in labels  # better than what keeps them can be
+    assert "one after the other (greedy), without the rules" in labels  # it is better than the optimum that follows the rules
     assert "the most crossed" in labels
 
 
-def test_numbers_that_are_proven_are_listed_in_runs():
+def test_proven_sizes_are_listed_in_runs():
     assert _runs([1, 2, 3, 5, 8, 9], [1, 2, 3, 4, 5, 8, 9]) == "1 to 3 and 5 to 9"
     assert _runs([2], [1, 2, 3]) == "2"
     assert _runs([1, 3], [1, 2, 3]) == "1 and 3"
 
 
-def test_a_frontier_of_which_nothing_is_proven_says_so():
+def test_the_title_says_if_no_point_is_proven():
     frame = made.frontier().to_frame().assign(optimal=False)
-    assert "none of them proven" in FrontierDisplay(frame).plot().ax_.get_title()
+    assert "none proven optimal" in FrontierDisplay(frame).plot().ax_.get_title()
 
 
 def test_bars_of_stability_are_shares_of_samples_and_diamonds_medians():
@@ -80,7 +80,7 @@ def test_stability_says_what_was_not_fitted_and_what_is_left_out():
     assert (
         display.ax_.get_xlabel().replace("\n", " ") == f"share of 6 samples; 1 sample not fitted; {left} thresholds left out"
     )
-    assert words(display.axes_[1]).count("–") == 3  # sets and gaps do not move
+    assert words(display.axes_[1]).count("–") == 3  # sets and missing values do not move
 
 
 def test_a_long_name_is_cut_but_its_threshold_stays():
@@ -95,7 +95,7 @@ def test_a_long_name_is_cut_but_its_threshold_stays():
         assert label.endswith(condition.rpartition(" > ")[2])
 
 
-def test_bars_of_drift_are_the_indices_and_marks_what_chance_does():
+def test_drift_bars_show_the_indices_and_marks_show_chance():
     found = made.drifted()
     display = DriftDisplay.from_drift(found)
     lines = [*sorted(found.columns, key=lambda one: -one.psi), found.leaves]
@@ -114,8 +114,8 @@ def test_the_bins_that_drifted_most_are_shown_in_their_order():
     most = max(found.columns, key=lambda one: one.psi)
     kept = sorted(np.argsort(-most.contribution)[:2])
     assert [label.get_text() for label in display.axes_[1].get_yticklabels()] == [most.bins[at] for at in kept]
-    assert f"{len(most.bins) - 2} bins that differ less left out" in display.axes_[1].get_xlabel().replace("\n", " ")
-    assert f"{len(found.columns) - 4} columns that drifted less left out" in display.ax_.get_xlabel().replace("\n", " ")
+    assert f"{len(most.bins) - 2} bins with smaller differences left out" in display.axes_[1].get_xlabel().replace("\n", " ")
+    assert f"{len(found.columns) - 4} columns with less drift left out" in display.ax_.get_xlabel().replace("\n", " ")
 
 
 def test_the_reading_of_a_bar_is_not_by_colour_alone():

@@ -1,4 +1,4 @@
-"""What is drawn is what the estimators say."""
+"""Plots show the values of their estimators."""
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from fcca.plots import (
     TreeDisplay,
 )
 from fcca.plots._style import class_style
-from fcca.plots._text import number
+from fcca.plots._plot_text import number
 from fcca.plots._tree_layout import SWATCH
 from fcca.utils import proof_in_words
 from plots import estimators as made
@@ -60,7 +60,7 @@ def test_the_most_crossed_columns_come_first_and_the_rest_is_counted():
     assert [total[j] for j in display.features_] == sorted(total, reverse=True)[:7]
     used = len(np.unique(table.feature))
     assert f"the 7 most crossed of {used} columns with a threshold" in display.ax_.get_xlabel()
-    assert f"{166 - used} columns without any" in display.ax_.get_xlabel()
+    assert f"{166 - used} columns without a threshold" in display.ax_.get_xlabel()
 
 
 def test_ends_of_a_range_are_the_column_s_own_values_and_the_colours_can_be_told_from_white():
@@ -81,7 +81,7 @@ def test_small_axes_show_as_many_columns_as_fit_and_no_ends():
 
     display = ThresholdHeatmapDisplay.from_estimator(made.many_columns(), ax=Figure(figsize=(4, 3)).subplots())
     assert 8 <= len(display.features_) <= 16
-    assert "half height: not kept" in display.ax_.get_xlabel() or made.many_columns().Q == 0
+    assert "full height: kept" in display.ax_.get_xlabel() or made.many_columns().Q == 0
     assert not [text for text in display.ax_.texts if text.get_text()]
 
 
@@ -90,7 +90,7 @@ def test_kept_only_draws_only_what_is_kept():
     assert display.thresholds == made.numbers().discretizer_.thresholds_
 
 
-def test_categories_and_gaps_have_a_place():
+def test_categories_and_missing_values_have_boxes():
     display = ThresholdHeatmapDisplay.from_estimator(made.mixed())
     shown = words(display.ax_)
     assert {"car", "tv", "boat"} <= set(shown)
@@ -159,7 +159,7 @@ def test_the_tree_says_its_conditions_rows_shares_and_certificate():
     assert np.array(widths) / 140 == pytest.approx(shares)
 
 
-def test_the_path_of_a_row_is_lit():
+def test_the_path_of_a_row_is_highlighted():
     tree, rows = made.deep()
     for row in (rows.iloc[3], rows.iloc[[3]], rows.iloc[3].to_numpy(), rows.iloc[3].tolist()):
         display = TreeDisplay.from_estimator(tree, row=row)
@@ -201,7 +201,7 @@ def test_a_tree_gets_narrower_boxes_where_that_makes_its_letters_larger_and_warn
     figure.draw_without_rendering()
     texts = [text for text in display.ax_.texts if text.get_text()]
     assert min(text.get_fontsize() for text in texts) > 6
-    with pytest.warns(UserWarning, match=r"needs about 16 × 14 inches\. Leave ax out"):
+    with pytest.warns(UserWarning, match=r"needs about 16 × 14 inches\. Omit ax"):
         TreeDisplay.from_estimator(made.deep()[0], ax=figure.subplots())
 
 
@@ -221,7 +221,7 @@ def test_texts_of_a_tree_grow_and_shrink_with_their_axes():
 
 
 def test_arrows_go_from_the_old_to_the_new_value_and_cuts_are_marked():
-    found = made.forest_answers()
+    found = made.forest_explanations()
     X, _ = made.cancer()
     display = CounterfactualMovesDisplay.from_explanations(found, row=12, class_names=["malignant", "benign"])
     frame = found.to_frame().query("row == 12 and feature.notna()")
@@ -249,7 +249,7 @@ def test_a_training_row_shows_the_counterfactual_that_it_was_counted_by():
     shown = words(display.ax_)
     change = frame[frame["feature"] == "purpose"].iloc[0]
     assert f'"{change["to"]}"' in shown
-    assert display.ax_.get_title().startswith(f"Row {row}: the black box says “")
+    assert display.ax_.get_title().startswith(f"Row {row}: the black box predicts “")
 
 
 def test_a_row_without_a_change_says_so():
@@ -277,7 +277,7 @@ def test_curves_are_the_path_and_the_circle_is_the_choice():
         assert (circle.get_xdata()[0], circle.get_ydata()[0]) == (chosen["Q"], here[column])
 
 
-def test_the_path_is_computed_where_it_is_not_given():
+def test_from_estimator_computes_the_path():
     X, y = made.cancer()
     display = GranularityDisplay.from_estimator(FCCAClassifier(), X, y, Q=(0.0, 0.9), cv=2, choose="best")
     pd.testing.assert_frame_equal(display.path, FCCAClassifier().granularity_path(X, y, Q=(0.0, 0.9), cv=2))
@@ -287,10 +287,10 @@ def test_the_path_is_computed_where_it_is_not_given():
 
 
 def regions_at(display, table):
-    """What the picture says of black box and tree at some points."""
+    """Return the drawn predictions of black box and tree at some points."""
     at = []
     for axis, column in zip(display.axes, table.T, strict=True):
-        cell = np.searchsorted(axis.edges[: len(axis.edges) - (axis.gap is not None)], column, side="left") - 1
+        cell = np.searchsorted(axis.edges[: len(axis.edges) - (axis.missing_at is not None)], column, side="left") - 1
         at.append(np.where(np.isnan(column), len(axis.values) - 1, cell))
     return display.black_box[at[1], at[0]], display.tree[at[1], at[0]]
 
@@ -310,7 +310,7 @@ def test_regions_are_exact_even_on_the_cuts(order):
     np.testing.assert_array_equal(tree, classifier.predict(given))
 
 
-def test_regions_of_categories_and_gaps_are_exact_too():
+def test_regions_of_categories_and_missing_values_are_exact_too():
     X, _ = made.loans()
     classifier = made.two_mixed()
     display = DecisionRegionsDisplay.from_estimator(classifier)
@@ -332,7 +332,7 @@ def test_arrows_are_counterfactuals_and_lines_are_thresholds_kept():
     np.testing.assert_array_equal(np.concatenate(display.lines), kept.threshold)
 
 
-def test_regions_of_a_linear_model_s_tree_are_exact_and_its_own_are_close():
+def test_regions_of_a_linear_black_box_are_close_and_those_of_its_tree_exact():
     classifier = made.linear()
     display = DecisionRegionsDisplay.from_estimator(classifier)
     rng = np.random.default_rng(0)
@@ -374,7 +374,7 @@ def test_bars_of_groups_are_their_rates():
     assert display.rates.loc["tree", "man"] == found.metrics.loc[("tree", "man"), "selection_rate"]
     n_men = int((made.loans()[0]["sex"] == "man").sum())
     assert display.ax_.get_legend().get_texts()[0].get_text() == f"man ({n_men} rows)"
-    assert GroupMetricsDisplay.from_distillation(found, rate="tpr").ax_.get_ylabel().startswith("share of the truly")
+    assert GroupMetricsDisplay.from_distillation(found, rate="tpr").ax_.get_ylabel().startswith("share: of favourable labels")
 
 
 def test_recourse_shows_costs_with_the_rows_behind_them():

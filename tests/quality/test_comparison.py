@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.discretizers import BinaryRows
-from fcca.quality import Comparison, LabelledRows, advice_in_words, tried_trees, verdict_in_words
+from fcca.quality import Comparison, LabelledRows, advice_sentence, tried_trees, verdict_sentence
 
 
 def stumps():
@@ -64,7 +64,7 @@ def test_tree_and_black_box_have_the_figures_of_their_own_probabilities(load):
     assert (quality.cart_leaves, quality.leaves) == (quality.leaves, classifier.tree_.n_leaves_)
     assert quality.is_held_out
     assert not quality.is_useless
-    assert verdict_in_words(quality) == ""
+    assert verdict_sentence(quality) == ""
 
 
 def test_a_black_box_without_probabilities_is_ranked_by_its_decision_function():
@@ -125,7 +125,7 @@ def test_what_is_advised_was_grown_and_is_better(holds_out):
     comparison, training, held_out = compared(classifier, X, y, X_test, y_test)
     quality = comparison.quality(classifier.tree_, (held_out or training).B)
     assert quality.is_useless
-    assert verdict_in_words(quality) == "This tree is no better than always answering “good”: it has a single leaf."
+    assert verdict_sentence(quality) == "This tree is no better than always predicting “good”: it has a single leaf."
     tried = tried_trees(comparison, training, held_out)
     assert {"criterion": "log_loss"} in [tree.parameters for tree in tried]
     for tree in tried:
@@ -136,9 +136,9 @@ def test_what_is_advised_was_grown_and_is_better(holds_out):
         if holds_out:
             probability = grown.predict_proba(held_out.B)[:, list(grown.classes_).index("good")]
             assert tree.figures.auc == pytest.approx(roc_auc_score(y_test == "good", probability))
-            assert f"AUC {tree.figures.auc:.3f} (now 0.500)" in advice_in_words(tree)
+            assert f"AUC {tree.figures.auc:.3f} (now 0.500)" in advice_sentence(tree)
         else:
-            assert advice_in_words(tree).endswith("cross-validated.")
+            assert advice_sentence(tree).endswith("cross-validated.")
 
 
 def test_the_first_cheaper_price_that_helps_is_named():
@@ -176,7 +176,7 @@ def test_noise_gets_no_advice_and_says_that_the_black_box_knows_no_more():
     comparison, training, held_out = compared(classifier, parts[0], parts[2], parts[1], parts[3])
     quality = comparison.quality(classifier.tree_, held_out.B)
     assert quality.is_useless
-    assert "Nor is the black box" in verdict_in_words(quality)
+    assert "Nor is the black box" in verdict_sentence(quality)
     assert tried_trees(comparison, training, held_out) == []
 
 

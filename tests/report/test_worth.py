@@ -11,7 +11,7 @@ from .browser import PHONE
 from .fitted import breast_cancer, first_level, fitted, levels_of, stumps
 from .test_page import read
 
-VERDICT = "This tree is no better than always answering “benign”: it has a single leaf."
+VERDICT = "This tree is no better than always predicting “benign”: it has a single leaf."
 
 
 def expensive(X, y):

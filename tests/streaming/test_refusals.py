@@ -107,7 +107,7 @@ def test_what_is_no_fitted_black_box(table):
         distill(pieces, None)
     with pytest.raises(NotFittedError):
         distill(pieces, FCCADiscretizer(FrozenEstimator(GradientBoostingClassifier())))
-    with pytest.raises(InvalidInputError, match="need an FCCADiscretizer, got GTREDiscretizer"):
+    with pytest.raises(InvalidInputError, match="must be an FCCADiscretizer, got GTREDiscretizer"):
         distill(pieces, GTREDiscretizer(FrozenEstimator(model)))
     assert pieces.n_read <= 3
 
@@ -311,11 +311,11 @@ def test_too_many_distinct_rows_come_with_advice(table, monkeypatch):
     y = (X.sum(axis=1) > 3).astype(int)
     model = GradientBoostingClassifier(max_depth=1, n_estimators=80, random_state=0).fit(X, y)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 5_000)
-    with pytest.raises(InvalidInputError, match=r"thresholds at Q=0 tell \d+ of the first \d+ rows apart.*Q"):
+    with pytest.raises(InvalidInputError, match=r"thresholds at Q=0 give \d+ distinct binary rows in the first \d+ rows.*Q"):
         in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 20_000)
     monkeypatch.setattr(_distill, "COARSER", (0.97,))
-    with pytest.raises(InvalidInputError, match=r"Q=0.97 keeps \d+ of them, which tell \d+ of \d+ such rows apart"):
+    with pytest.raises(InvalidInputError, match=r"Q=0.97 keeps \d+ thresholds and leaves \d+ distinct rows of \d+"):
         in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._options import DistillSettings
 from fcca.cli._words import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
-from fcca.quality import Figures, Quality, TriedTree, advice_in_words, verdict_in_words
+from fcca.quality import Figures, Quality, TriedTree, advice_sentence, verdict_sentence
 
 AMBER = "yellow"
 LONGEST_CLASS = 14  # letters of a class in a table
@@ -96,7 +96,7 @@ def _verdict(found: Distillation, settings: DistillSettings) -> list[RenderableT
     quality = found.quality
     if not (quality.is_useless or found.advice):
         return []
-    parts: list[RenderableType] = [Text(verdict_in_words(quality), style=AMBER)] if quality.is_useless else []
+    parts: list[RenderableType] = [Text(verdict_sentence(quality), style=AMBER)] if quality.is_useless else []
     if found.advice:
         parts.append(_advice_table(found.advice, found, settings))
     else:
@@ -130,7 +130,7 @@ def _options(found: Distillation, settings: DistillSettings, parameters: dict[st
 
 def advice(found: Distillation, settings: DistillSettings) -> list[str]:
     """Options that give a better tree, a sentence each."""
-    return [advice_in_words(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
+    return [advice_sentence(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 
 def worth_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def worth_document(found: Distillation, settings: DistillSettings) -> dict[str, 
         "commonest_class": asdict(quality.commonest),
         "black_box": asdict(quality.black_box),
         "confusion": {"classes": list(quality.classes), "rows": [[round(n) for n in line] for line in quality.confusion]},
-        "verdict": verdict_in_words(quality) or None,
+        "verdict": verdict_sentence(quality) or None,
         "advice": [
             {"options": _options(found, settings, tree.parameters), "leaves": tree.leaves} | asdict(tree.figures)
             for tree in found.advice or ()

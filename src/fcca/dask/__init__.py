@@ -9,6 +9,6 @@ try:
 except ImportError as error:
     raise ImportError('fcca.dask needs Dask, which is not installed: pip install "fcca[dask]"') from error
 
-from fcca.dask._distill import distill
+from fcca.dask._distill_cluster import distill
 
 __all__ = ["distill"]

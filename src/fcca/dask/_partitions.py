@@ -44,11 +44,11 @@ class Layout:
 
     @property
     def columns(self) -> list[str]:
-        """All columns that are read."""
+        """Features, label and weight."""
         return [*self.features, self.label, *([] if self.sample_weight is None else [self.sample_weight])]
 
     def rows(self, frame: pd.DataFrame) -> Rows:
-        """The rows of one partition, with checked labels."""
+        """Return the rows of one partition, with checked labels."""
         weight = None if self.sample_weight is None else _weights(frame[self.sample_weight])
         return Rows(frame[list(self.features)], _labels(frame[self.label]), weight)
 
@@ -79,17 +79,17 @@ class PartitionedTable:
 
     @property
     def unknown_categories(self) -> set[Any]:
-        """The columns of pandas' category type whose categories Dask does not know."""
+        """Categorical columns whose categories Dask does not know."""
         categorical = [name for name, kind in self.frame.dtypes.items() if isinstance(kind, pd.CategoricalDtype)]
         return {name for name in categorical if not self.frame[name].cat.known}
 
     def applied(self, function: Callable[..., Any], *given: Any) -> list[Delayed]:
-        """One task per partition, which calls a function.
+        """Return one task per partition, which calls a function.
 
         Parameters
         ----------
         function : callable
-            Takes the number of the partition, :class:`Rows`, and ``given``.
+            Takes the number of the partition, its rows as :class:`Rows`, and ``given``.
         """
         packed = broadcast((function, self.layout, *given))
         numbers = dd.from_map(_unchanged, range(self.n_partitions), meta=ANYTHING, enforce_metadata=False)
@@ -99,7 +99,7 @@ class PartitionedTable:
     def _partitions(self) -> Any:
         """The partitions as one-element tuples, in their final number.
 
-        Dask may read several partitions as one where few columns are read. ``optimize`` decides that once for all passes.
+        Dask may merge partitions when few columns are read. ``optimize`` makes this decision once for all passes.
         """
         return _mapped(self.frame, _as_tuple).optimize()
 
@@ -107,9 +107,9 @@ class PartitionedTable:
 def _layout(names: list[str], label: str, sample_weight: str | None) -> Layout:
     if repeated := [name for name, times in Counter(names).items() if times > 1]:
         raise InvalidInputError(f"Column names must be unique; repeated: {', '.join(map(repr, repeated))}.")
-    for asked in (label, *([] if sample_weight is None else [sample_weight])):
-        if asked not in names:
-            raise InvalidInputError(f"The table has no column {asked!r}. Its columns are {names}.")
+    for name in (label, *([] if sample_weight is None else [sample_weight])):
+        if name not in names:
+            raise InvalidInputError(f"The table has no column {name!r}. Its columns are {names}.")
     if label == sample_weight:
         raise InvalidInputError(f"label and sample_weight must be different columns, got {label!r} for both.")
     features = tuple(name for name in names if name not in (label, sample_weight))
@@ -127,12 +127,12 @@ def _labels(column: pd.Series[Any]) -> NDArray[Any]:
     if labels.dtype.kind == "f" and not (whole := np.isfinite(labels) & (labels == np.floor(labels))).all():
         raise InvalidInputError(
             f"The label column {column.name!r} has values such as {labels[~whole][0]:g}, but classes must be integers, "
-            "texts or booleans. Cut the column into classes first."
+            "strings or booleans. Convert the column to classes first."
         )
     if labels.dtype.kind not in "biufUMm" and (held := pd.api.types.infer_dtype(labels, skipna=False)) not in TEXTS:
         raise InvalidInputError(
-            f"The label column {column.name!r} has objects of type {held}, but classes must be integers, texts or booleans. "
-            "Convert the column to one of these types."
+            f"The label column {column.name!r} has objects of type {held}, but classes must be integers, strings or "
+            "booleans. Convert the column to one of these types."
         )
     return labels
 
@@ -153,7 +153,7 @@ def _weights(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _mapped(first: Any, function: Callable[..., Any], *others: Any) -> Any:
-    """Map a function over partitions; it may return any object."""
+    """Map a function over partitions; the function may return any object."""
     return first.map_partitions(function, *others, meta=ANYTHING, enforce_metadata=False, align_dataframes=False)
 
 
@@ -175,10 +175,10 @@ def _applied(number: int, packed: tuple[Any, ...], partition: tuple[pd.DataFrame
 
 
 def broadcast(value: Any) -> Delayed:
-    """One task that holds a value which many tasks take.
+    """Return a task that holds a value shared by many tasks.
 
-    The value is in the graph once. A worker that has lost it unpacks it again; a scattered value would be lost with its
-    worker.
+    The graph stores the value once. If a worker is lost, another one unpacks the value again. A scattered value would be lost
+    with its worker.
     """
     packed = zlib.compress(cloudpickle.dumps(value), level=1)
     return dask.delayed(_unpacked, pure=False)(packed, dask_key_name=f"fcca-broadcast-{uuid4().hex}")

@@ -1,20 +1,21 @@
-"""Plots of fitted estimators, as scikit-learn's Displays: ``X.from_estimator(…)`` computes and draws.
+"""Plots of fitted estimators, in the style of scikit-learn's Displays.
 
-Each Display keeps its data, so that ``.plot(ax=…)`` draws it again elsewhere. ``ax_`` and ``figure_`` hold the last drawing.
-Displays need matplotlib, which is imported when something is drawn: ``pip install "fcca[plots]"``.
+``XDisplay.from_estimator(…)`` computes and draws. Each Display keeps its data, so ``.plot(ax=…)`` draws it again on other
+axes. ``ax_`` and ``figure_`` are those of the last drawing. Plots need matplotlib, which is imported on the first drawing:
+``pip install "fcca[plots]"``.
 """
 
-# Every plot, a line each. The import makes it public: ``__all__`` and the API page list it from here.
-from fcca.plots._drift import DriftDisplay as DriftDisplay
-from fcca.plots._frontier import FrontierDisplay as FrontierDisplay
+# One line per plot. ``__all__`` and the API page are made from these imports.
+from fcca.plots._drift_bars import DriftDisplay as DriftDisplay
+from fcca.plots._frontier_curve import FrontierDisplay as FrontierDisplay
 from fcca.plots._granularity import GranularityDisplay as GranularityDisplay
-from fcca.plots._groups import GroupMetricsDisplay as GroupMetricsDisplay, RecourseDisplay as RecourseDisplay
+from fcca.plots._group_bars import GroupMetricsDisplay as GroupMetricsDisplay, RecourseDisplay as RecourseDisplay
 from fcca.plots._heatmap import ThresholdHeatmapDisplay as ThresholdHeatmapDisplay
 from fcca.plots._importance import CounterfactualImportanceDisplay as CounterfactualImportanceDisplay
-from fcca.plots._margins import MarginEffectDisplay as MarginEffectDisplay
+from fcca.plots._margin_curves import MarginEffectDisplay as MarginEffectDisplay
 from fcca.plots._moves import CounterfactualMovesDisplay as CounterfactualMovesDisplay
 from fcca.plots._regions import DecisionRegionsDisplay as DecisionRegionsDisplay
 from fcca.plots._stability import StabilityDisplay as StabilityDisplay
-from fcca.plots._tree import TreeDisplay as TreeDisplay
+from fcca.plots._tree_diagram import TreeDisplay as TreeDisplay
 
 __all__ = [name for name in dir() if name.endswith("Display")]

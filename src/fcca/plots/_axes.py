@@ -1,4 +1,4 @@
-"""Axes of plots: how much room they have, their frames, names and legends."""
+"""Sizes, frames, labels and legends of axes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from fcca.plots._style import LIGHT, NARROW, POINTS, SMALL
-from fcca.plots._text import text_width
+from fcca.plots._plot_text import text_width
 
-IN_A_GRID = 0.8  # share that axes have of their place; the texts around them have the rest
+IN_A_GRID = 0.8  # share of a grid cell that the axes fill; the rest is for labels
 
-Entry = tuple[Any, str]  # of a legend: the artist and its label
+Entry = tuple[Any, str]  # entry of a legend: artist and label
 
 
 def room_of(ax: Any) -> tuple[float, float]:
-    """Width and height of axes in points, with the texts around them where they stand in a grid."""
-    box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # that of a subfigure
+    """Return width and height of axes in points; in a grid, with the labels around them."""
+    box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # ax.figure may be a subfigure
     share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
     most = figure.get_size_inches() * POINTS
     points = POINTS / figure.dpi / share
@@ -23,19 +23,19 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """Count the lines of text that fit into a height in points, at least one."""
+    """Return the number of text lines that fit into a height in points, at least one."""
     return max(1, int((room - around) // line))
 
 
 def is_narrow(ax: Any) -> bool:
-    """True where panels have to stand below each other."""
+    """Return True if the axes are too narrow for panels side by side."""
     return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
 def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
-    """Remove the lines above and to the right, and draw light grid lines along one axis.
+    """Remove the top and right spines, and draw light grid lines along one axis.
 
-    Without a scale there is no line below either.
+    With ``scale=False``, the bottom spine and its ticks are removed, too.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=2)
@@ -48,16 +48,16 @@ def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None
 
 
 def name_lines(ax: Any, names: Sequence[str]) -> None:
-    """Write names beside the lines 0, 1, 2, … of axes, from the top down."""
+    """Label the lines 0, 1, 2, … of axes, from top to bottom."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
-    """Draw a legend in the middle of empty axes, or below other axes under some lines of text."""
+    """Draw a legend in empty axes, or below axes with ``lines`` lines of labels."""
     from matplotlib.transforms import ScaledTranslation
 
-    # Labels that begin with an underscore would be left out of a legend.
+    # matplotlib leaves labels that begin with an underscore out of legends.
     labels = [f"\u200a{label}" if label.startswith("_") else label for _, label in entries]
     columns = _fitting_columns([text_width(label, SMALL) + 4.5 * SMALL for label in labels], columns, room_of(ax)[0])
     n_lines = -(-len(labels) // columns)
@@ -77,7 +77,7 @@ def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | No
 
 
 def _fitting_columns(widths: list[float], most: int, room: float) -> int:
-    """Largest number of columns in which entries of these widths fit side by side."""
+    """Return the largest number of legend columns that fits."""
     for columns in range(min(most, len(widths)), 1, -1):
         each = -(-len(widths) // columns)
         if sum(max(widths[at : at + each]) for at in range(0, len(widths), each)) <= room:

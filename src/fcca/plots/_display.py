@@ -1,4 +1,4 @@
-"""The base of all plots: the axes or the figure that they draw on."""
+"""Base class of all plots."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fcca.exceptions import InvalidInputError
 
 
 class Display(ABC):
-    """Base of the Displays: holds what to draw, and draws it as often as :meth:`plot` is called.
+    """Base class of the Displays: stores the data of a plot and draws it.
 
-    A new plot is a dataclass of what it shows, in a file of its own. It has class methods ``from_…`` that end in
-    ``.plot(ax)``, and it implements :meth:`_draw`, which begins with :meth:`_begin` or :meth:`_begin_panels`.
+    A new plot is a dataclass of its data, in a separate file. Its class methods ``from_…`` end in ``.plot(ax)``. It
+    implements :meth:`_draw`, which begins with :meth:`_begin` or :meth:`_begin_panels`.
     """
 
     ax_: Any
@@ -23,12 +23,12 @@ class Display(ABC):
     figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A plot of several panels divides its place among them. None makes a new figure.
+            A plot with several panels divides the area of ``ax``. None makes a new figure.
 
         Returns
         -------
@@ -43,14 +43,14 @@ class Display(ABC):
         """Draw on axes, or in a new figure for None."""
 
     def _begin(self, ax: Any, width: float, height: float) -> Any:
-        """Axes to draw on: those given, or those of a new figure of this size in inches."""
+        """Return the given axes, or the axes of a new figure of this size in inches."""
         self.figure_, self.ax_ = _figure_and_axes(ax, width, height)
         return self.ax_
 
     def _begin_panels(self, ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[NDArray[Any], Any]:
-        """Several axes, and empty ones under them for a legend, in the place of the axes given or in a new figure.
+        """Return a grid of panels and empty axes below it for a legend.
 
-        A single line or column of panels is an array of one dimension.
+        The grid replaces the given axes or fills a new figure. A single row or column of panels is a 1D array.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Display(ABC):
         lines, columns : int
             Number of panels down and across.
         width, height : float
-            Of a new figure, in inches.
+            Size of a new figure in inches.
         """
         self.figure_, outer = _figure_and_axes(ax, width, height)
         outer.set_axis_off()
@@ -79,7 +79,7 @@ class Display(ABC):
 
 
 def require_matplotlib() -> None:
-    """Say what to do where matplotlib is not installed."""
+    """Raise an ImportError with an installation hint if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -98,5 +98,5 @@ def _figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:
     figure: Any = ax.figure
     alone = len(figure.axes) == 1 and ax.get_subplotspec() is not None and hasattr(figure, "set_layout_engine")
     if alone and figure.get_layout_engine() is None:
-        figure.set_layout_engine("constrained")  # else names beside the axes are cut off; nobody else is moved
+        figure.set_layout_engine("constrained")  # otherwise names beside the axes are cut off
     return figure, ax

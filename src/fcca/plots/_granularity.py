@@ -1,4 +1,4 @@
-"""Quality of the tree as the discretization gets coarser."""
+"""Curves of the tree's quality by granularity."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from fcca.classifier import GRANULARITIES, FCCAClassifier, choose_granularity
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import draw_key, is_narrow, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_frame
+from fcca.plots._plot_data import check_frame
 from fcca.plots._style import INK, NORMAL, SMALL, class_style
 
 WIDTH, HEIGHT = 9.0, 5.2  # inches
-TIGHT = 580.0  # points below which titles are short
+TIGHT = 580.0  # points; below this width, titles are short
 NEEDED = ("lambda0", "Q", "thresholds", "accuracy", "fidelity", "compression", "inconsistency")
 PANELS = (
     ("accuracy", "tree is right\n(accuracy, held-out rows)", "tree is right"),
-    ("fidelity", "tree says what the black box says\n(fidelity, held-out rows)", "as the black box"),
+    ("fidelity", "tree agrees with the black box\n(fidelity, held-out rows)", "fidelity"),
     ("thresholds", "thresholds kept", "thresholds kept"),
-    ("compression", "rows that look like another one\n(compression)", None),
+    ("compression", "rows equal to another row\n(compression)", None),
     ("inconsistency", "rows that no tree can get right\n(inconsistency)", None),
     ("leaves", "leaves of the tree", "leaves"),
-)  # column, title, and a shorter one where there is little room; None leaves the panel out there
+)  # column, title, and short title for narrow plots; panels without a short title are left out there
 
 
 @dataclass(eq=False, repr=False)
 class GranularityDisplay(Display):
-    """Curves over Q of accuracy, fidelity, thresholds kept, compression, inconsistency and leaves; one per ``lambda0``.
+    """Curves of tree quality and size over ``Q``, one per ``lambda0``.
 
-    It is recommended to use :meth:`from_path` or :meth:`from_estimator`.
+    The panels show accuracy, fidelity, thresholds kept, compression, inconsistency and leaves. It is recommended to use
+    :meth:`from_path` or :meth:`from_estimator`.
 
     Parameters
     ----------
     path : DataFrame
-        What ``FCCAClassifier.granularity_path`` returns.
+        The result of ``FCCAClassifier.granularity_path``.
     chosen : dict, optional
-        ``lambda0`` and ``Q`` of the point to mark, as ``choose_granularity`` returns them.
+        ``lambda0`` and ``Q`` of the point to mark, as returned by ``choose_granularity``.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2, 3)
-        Of shape (2, 2) where there is little room: compression and inconsistency are left out.
+        In narrow axes, of shape (2, 2), without compression and inconsistency.
     ax_ : matplotlib Axes
         The first panel.
     figure_ : matplotlib Figure
@@ -58,14 +59,14 @@ class GranularityDisplay(Display):
 
     @classmethod
     def from_path(cls, path: pd.DataFrame, *, choose: str | None = "one_standard_error", ax: Any = None) -> Self:
-        """Draw a path that has been computed.
+        """Draw a computed path.
 
         Parameters
         ----------
         path : DataFrame
-            What ``FCCAClassifier.granularity_path`` returns.
+            The result of ``FCCAClassifier.granularity_path``.
         choose : {"one_standard_error", "best", "tradeoff"} or None
-            By which rule of ``choose_granularity`` to mark a point; None marks none.
+            Rule of ``choose_granularity`` for the marked point. None marks no point.
         ax : matplotlib Axes, optional
 
         Returns
@@ -95,7 +96,7 @@ class GranularityDisplay(Display):
         Parameters
         ----------
         estimator : FCCAClassifier
-            Fitted or not; it stays as it is.
+            Fitted or unfitted. It is not changed.
         X, y, sample_weight : as in ``FCCAClassifier.fit``
         Q, lambda0, cv : as in ``FCCAClassifier.granularity_path``
         choose : {"one_standard_error", "best", "tradeoff"} or None
@@ -133,7 +134,7 @@ class GranularityDisplay(Display):
             panel.set_title(title, fontsize=SMALL if tight else NORMAL)
             plain_frame(panel, grid="y")
             if not tight:
-                panel.set_xlabel("Q, the higher the fewer thresholds", fontsize=SMALL)
+                panel.set_xlabel("Q (higher: fewer thresholds)", fontsize=SMALL)
             elif at_panel >= axes.shape[1]:
                 panel.set_xlabel("Q", fontsize=SMALL)
             panel.set_xticks(*_ticks(self.path["Q"], 0.25 if tight else 0.085), fontsize=SMALL)
@@ -169,7 +170,7 @@ class GranularityDisplay(Display):
             return None
         line = self.path[(self.path["lambda0"] == self.chosen["lambda0"]) & (self.path["Q"] == self.chosen["Q"])]
         if len(line) == 0:
-            raise InvalidInputError(f"The path has no line of {self.chosen}.")
+            raise InvalidInputError(f"The path has no row with {self.chosen}.")
         return line
 
     def _legend(self, ax: Any, handles: list[Any], costs: list[float]) -> None:
@@ -186,11 +187,11 @@ class GranularityDisplay(Display):
 def _check(path: Any) -> None:
     check_frame("path", path, NEEDED, "granularity_path")
     if "fold" in path:
-        raise InvalidInputError("path has one line per fold; give the means, granularity_path(…, per_fold=False).")
+        raise InvalidInputError("path has one row per fold. Use the means: granularity_path(…, per_fold=False).")
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
-    """Ticks at the levels themselves; those too close to another one have no label."""
+    """Return a tick per level; levels close to another one get no label."""
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []
@@ -203,7 +204,7 @@ def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
 
 
 def _at_least(ax: Any, span: float) -> None:
-    """Widen a vertical axis that would blow up small differences."""
+    """Widen the vertical axis to a least span, so that small differences look small."""
     low, high = ax.get_ylim()
     lack = max(span - (high - low), 0.0) / 2
     ax.set_ylim(low - lack, high + lack)

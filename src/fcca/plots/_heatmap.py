@@ -1,4 +1,4 @@
-"""Thresholds in the range of their columns, with their counts."""
+"""Heat map of thresholds in the ranges of their columns."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from fcca.conditions import label_in_words
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import fitting, name_lines, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import fitted_discretizer, in_share_of_range, ranges
+from fcca.plots._plot_data import fitted_discretizer, in_share_of_range, ranges
 from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE, ink_on
-from fcca.plots._text import number, one_line, several, shortened, shown, some_lines, text_width
+from fcca.plots._plot_text import number, one_line, several, shortened, shown, some_lines, text_width
 from fcca.thresholds import ThresholdTable
 from fcca.utils import whole_number
 
 Floats = NDArray[np.float64]
 
 WIDTH, LINE = 8.0, 0.24  # inches
-KEY_POINTS, TITLES = 60.0, 75.0  # what the colour bar takes beside the ranges, and the texts above and below them
-MISSING_APART, MISSING_WIDE = 0.04, 0.07  # of the range: the box for missing values beside it
-TICK_WIDTH = 46.0  # points of a word under the ranges
-LIGHTEST = 0.3  # of a colour map, whose beginning cannot be told from white
+KEY_POINTS, TITLES = 60.0, 75.0  # points for the colour bar, and for the texts above and below the ranges
+MISSING_APART, MISSING_WIDE = 0.04, 0.07  # distance and width of the box for missing values, as shares of the range
+TICK_WIDTH = 46.0  # points for a tick label
+LIGHTEST = 0.3  # start of the used part of a colour map; lighter colours look white
 MAP_COLORS = 256
-FULL, HALF = 0.4, 0.2  # half the height of a threshold that is kept, and of one that is not
-STRIP = 0.2  # height of the colour of a category that is not kept, which leaves room for its name
+FULL, HALF = 0.4, 0.2  # half the height of a kept threshold and of any other
+STRIP = 0.2  # height of the colour strip of a category that is not kept
 LABEL_SIZE = 6.5
 
 
 @dataclass(eq=False, repr=False)
 class ThresholdHeatmapDisplay(Display):
-    """Every column's thresholds at their place in its range, coloured by how often counterfactuals cross them.
+    """Heat map of thresholds, coloured by how often counterfactuals cross them.
 
-    A column of categories has a box for each; its colour is how often the sets that name it are crossed. Whether a value is
-    missing has a box of its own beside the range. It is recommended to use :meth:`from_estimator`.
+    Each column has a line, with its thresholds at their position in the column's range. A categorical column has one box per
+    category, coloured by how often sets with this category are crossed. Conditions on missing values have a box beside the
+    range. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -45,16 +46,16 @@ class ThresholdHeatmapDisplay(Display):
     low, high : ndarray of shape (n_features,)
         Smallest and largest value of each column.
     kept : ndarray of bool of shape (n_conditions,), optional
-        Which conditions are kept; the others are drawn half as high. None keeps all.
+        True for kept conditions. The others are drawn at half height. None keeps all.
     max_features : int, default=40
-        How many columns to draw at most, the most crossed ones.
+        Maximum number of columns, those crossed most often.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     features_ : list of int
-        The columns drawn, from the top on.
+        The drawn columns, from top to bottom.
 
     Examples
     --------
@@ -87,9 +88,9 @@ class ThresholdHeatmapDisplay(Display):
         estimator : FCCAClassifier or discretizer
             Fitted.
         X : data frame or array, optional
-            The training data, for the range of the columns; an FCCADiscretizer knows it by itself.
+            The training data, for the ranges of the columns. An FCCADiscretizer stores them.
         kept_only : bool, default=False
-            Only the thresholds kept at ``Q``, instead of all that were found.
+            If True, draw only the thresholds kept at ``Q``.
         max_features : int, default=40
         ax : matplotlib Axes, optional
 
@@ -108,14 +109,14 @@ class ThresholdHeatmapDisplay(Display):
         return cls(table, low, high, kept=kept, max_features=max_features).plot(ax)
 
     def plot(self, ax: Any = None, *, cmap: str = "cividis_r") -> Self:
-        """Draw.
+        """Draw the heat map.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             None makes a new figure.
         cmap : str, default="cividis_r"
-            Name of a colour map of matplotlib; its lightest part is left out.
+            Name of a matplotlib colour map. Its lightest part is not used.
 
         Returns
         -------
@@ -128,7 +129,7 @@ class ThresholdHeatmapDisplay(Display):
         most = whole_number("max_features", self.max_features)
         table = self.thresholds
         if len(table) == 0:
-            raise InvalidInputError("There is no threshold to draw.")
+            raise InvalidInputError("The estimator has no thresholds to draw.")
         total = np.bincount(table.feature, weights=table.count, minlength=len(table.feature_names))
         used = np.unique(table.feature)
         order = used[np.argsort(-total[used], kind="stable")]
@@ -139,9 +140,9 @@ class ThresholdHeatmapDisplay(Display):
         longest = max(text_width(shortened(table.feature_names[j], name_width), SMALL) for j in features)
         ends = self._ends(features) if wide >= NARROW else {}
         end_width = max([text_width(text, LABEL_SIZE) for pair in ends.values() for text in pair], default=0.0)
-        self._points = max(0.25 * wide, wide - longest - KEY_POINTS - 2 * end_width)  # that a range is wide
+        self._points = max(0.25 * wide, wide - longest - KEY_POINTS - 2 * end_width)  # width of a range
         beside = (end_width + 8) / self._points if ends else 0.0
-        # Apart from the range so far that "largest value" and "is missing" can stand beside each other.
+        # Far enough from the range that the labels "largest value" and "is missing" do not overlap.
         left = 1 + max(beside + MISSING_APART, TICK_WIDTH / self._points - MISSING_WIDE / 2)
         self._missing = (left, left + MISSING_WIDE)
 
@@ -153,15 +154,15 @@ class ThresholdHeatmapDisplay(Display):
         lowest, highest = float(table.count[drawn].min()), float(table.count[drawn].max())
         norm: Any = Normalize(0, highest or 1.0) if lowest <= 0 else LogNorm(min(lowest, highest / 1.001), highest)
         colors = ScalarMappable(norm, ListedColormap(colormaps[self._cmap](np.linspace(LIGHTEST, 1.0, MAP_COLORS))))
-        has_gaps = bool((table.kind[drawn] == "missing").any())
+        has_missing = bool((table.kind[drawn] == "missing").any())
         for line, j in enumerate(features):
             self._draw_column(ax, line, j, colors)
             for at, text, side in zip((-0.012, 1.012), ends.get(j, ()), ("right", "left"), strict=False):
                 ax.text(at, line, text, ha=side, va="center_baseline", fontsize=LABEL_SIZE, color=GREY)
         name_lines(ax, [one_line(table.feature_names[j], name_width) for j in features])
-        ax.set_xlim(-0.01 - beside, self._missing[1] + 0.01 if has_gaps else 1.01 + beside)
+        ax.set_xlim(-0.01 - beside, self._missing[1] + 0.01 if has_missing else 1.01 + beside)
         places, words = [0.0, 0.25, 0.5, 0.75, 1.0], ["smallest\nvalue", "", "middle", "", "largest\nvalue"]
-        if has_gaps:
+        if has_missing:
             places.append(sum(self._missing) / 2)
             words[-1:] = ["largest \nvalue ", "is\nmissing"]
             words[2] = words[2] if wide >= NARROW else ""
@@ -169,9 +170,9 @@ class ThresholdHeatmapDisplay(Display):
         ax.tick_params(length=2)
         ax.spines[["top", "right", "left"]].set_visible(False)
         if wide >= NARROW:
-            ax.set_xlabel(self._words(features, len(used)), fontsize=SMALL)
+            ax.set_xlabel(self._label(features, len(used)), fontsize=SMALL)
         else:
-            ax.set_xlabel(some_lines(self._few_words(), 0.6 * wide, SMALL, 2), fontsize=SMALL)
+            ax.set_xlabel(some_lines(self._short_label(), 0.6 * wide, SMALL, 2), fontsize=SMALL)
         ax.set_title(some_lines("Thresholds in each column's range", 0.7 * wide, TITLE, 2), fontsize=TITLE)
         if highest > lowest:
             key = self.figure_.colorbar(
@@ -182,7 +183,7 @@ class ThresholdHeatmapDisplay(Display):
     def _draw_column(self, ax: Any, line: int, j: int, colors: Any) -> None:
         table = self.thresholds
         mine = np.flatnonzero(table.feature == j)
-        mine = mine[np.argsort(table.count[mine], kind="stable")]  # the most crossed on top
+        mine = mine[np.argsort(table.count[mine], kind="stable")]  # draw the most crossed last, on top
         kept = np.ones(len(table), dtype=bool) if self.kept is None else self.kept
         cuts = mine[table.kind[mine] == "cut"]
         column = None if table.columns is None else table.columns[j]
@@ -193,7 +194,7 @@ class ThresholdHeatmapDisplay(Display):
         reach = np.where(kept[cuts], FULL, HALF)
         places = in_share_of_range(table.threshold[cuts], self.low[j], self.high[j])
         if len(cuts):
-            for thick, color in ((3.4, INK), (2.2, colors.to_rgba(table.count[cuts]))):  # edges, and what they are around
+            for thick, color in ((3.4, INK), (2.2, colors.to_rgba(table.count[cuts]))):  # edge first, then colour
                 ax.vlines(places, line - reach, line + reach, colors=color, linewidth=thick, zorder=2)
         for at in mine[table.kind[mine] == "missing"].tolist():
             reach_of = FULL if kept[at] else HALF
@@ -240,7 +241,7 @@ class ThresholdHeatmapDisplay(Display):
         )
 
     def _ends(self, features: list[int]) -> dict[int, tuple[str, str]]:
-        """Smallest and largest value of the columns that are numbers."""
+        """Return the smallest and largest value of the numeric columns."""
         columns = self.thresholds.columns
         return {
             j: (number(float(self.low[j])), number(float(self.high[j])))
@@ -248,32 +249,32 @@ class ThresholdHeatmapDisplay(Display):
             if np.isfinite([self.low[j], self.high[j]]).all() and (columns is None or columns[j].categories is None)
         }
 
-    def _few_words(self) -> str:
-        """Label where there is little room."""
+    def _short_label(self) -> str:
+        """Return the label of narrow axes."""
         if self.kept is None or self.kept.all():
             return ""
-        return f"half height: not kept ({self.kept.sum():,} of {len(self.kept):,} are)"
+        return f"full height: kept ({self.kept.sum():,} of {len(self.kept):,})"
 
-    def _words(self, features: list[int], n_used: int) -> str:
+    def _label(self, features: list[int], n_used: int) -> str:
         n = len(self.thresholds.feature_names)
         texts = []
         if self.kept is not None and not self.kept.all():
             texts.append(f"full height: kept ({self.kept.sum():,} of {len(self.kept):,}), half: found but not kept")
         columns = self.thresholds.columns
         if columns is not None and columns.is_category[features].any():
-            texts.append("categories: a box for each, coloured by how often the sets that name it are crossed")
+            texts.append("one box per category, coloured by how often sets with this category are crossed")
         counts = np.unique(self.thresholds.count[np.isin(self.thresholds.feature, features)])
         if len(counts) == 1 and counts[0] > 1:
             texts.append(f"each crossed {number(float(counts[0]))} times")
         if n_used > len(features):
             texts.append(f"the {len(features)} most crossed of {several(n_used, 'column')} with a threshold")
         if n > n_used:
-            texts.append(f"{several(n - n_used, 'column')} without any threshold")
+            texts.append(f"{several(n - n_used, 'column')} without a threshold")
         return "\n".join(texts)
 
 
 def _label_key(key: Any, lowest: float, highest: float) -> None:
-    """The smallest and the largest count, and one between them where there is room for it."""
+    """Label the colour bar with the smallest and largest count, and one between if there is room."""
     places = [lowest, highest]
     if lowest > 0 and highest >= 3 * lowest:
         middle = float(np.sqrt(lowest * highest))

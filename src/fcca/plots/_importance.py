@@ -1,4 +1,4 @@
-"""Columns by how often counterfactuals move them."""
+"""Bars of how often counterfactuals move each column."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import fitting, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import counterfactuals_of, fitted_discretizer
+from fcca.plots._plot_data import counterfactuals_of, fitted_discretizer
 from fcca.plots._style import BLUE, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE
-from fcca.plots._text import one_line, percent, several, some_lines
+from fcca.plots._plot_text import one_line, percent, several, some_lines
 from fcca.tables import check_weights
 from fcca.utils import whole_number
 
@@ -24,14 +24,14 @@ AROUND = 60.0  # points above and below the bars
 
 @dataclass(eq=False, repr=False)
 class CounterfactualImportanceDisplay(Display):
-    """Bars of how often the cheapest change moves a column, with the number of its thresholds.
+    """Bars of how often counterfactuals move each column, with its number of thresholds.
 
     It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
     importance : DataFrame
-        One line per column, the most moved first: ``feature``; ``moved``, weight of the proven counterfactuals that move it;
+        One row per column, the most moved first: ``feature``; ``moved``, weight of the proven counterfactuals that move it;
         ``share`` of all proven ones; ``crossings``, how often its conditions are crossed; ``thresholds`` found and ``kept``.
     n_counterfactuals : float
         Weight of all proven counterfactuals.
@@ -63,14 +63,14 @@ class CounterfactualImportanceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
     ) -> Self:
-        """Count by column what the counterfactuals of a fitted estimator move.
+        """Count and draw the columns that the counterfactuals of a fitted estimator move.
 
         Parameters
         ----------
         estimator : FCCAClassifier or FCCADiscretizer
             Fitted.
         sample_weight : array-like of shape (n_rows,), optional
-            What it was fitted with; without it every counterfactual counts once.
+            Weights that the estimator was fitted with. Without them, every counterfactual counts once.
         max_features : int, default=20
         ax : matplotlib Axes, optional
 
@@ -86,12 +86,13 @@ class CounterfactualImportanceDisplay(Display):
             weight = check_weights(given, len(given))
             if len(weight) <= found.rows.max():
                 raise InvalidInputError(
-                    f"sample_weight has {len(weight)} entries, too few for the rows that the estimator was fitted on."
+                    f"sample_weight has {len(weight)} entries, but the estimator was fitted on more rows. Pass one weight "
+                    "per training row."
                 )
             weight = weight[found.rows]
         proven = found.is_status("optimal")
         n = len(found.feature_names)
-        # A moved column has one entry per counterfactual, so its weights add up to those that move it.
+        # A counterfactual has one entry per moved column, so the sum counts each counterfactual once.
         counted = proven[found.moves.point]
         moved = np.bincount(found.moves.feature[counted], weights=weight[found.moves.point[counted]], minlength=n)
         everything, kept = discretizer.all_thresholds_, discretizer.thresholds_
@@ -111,14 +112,14 @@ class CounterfactualImportanceDisplay(Display):
         return cls(frame, total, max_features=max_features).plot(ax)
 
     def plot(self, ax: Any = None, *, color: str = BLUE) -> Self:
-        """Draw.
+        """Draw the bars.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             None makes a new figure.
         color : str
-            Of the bars.
+            Colour of the bars.
 
         Returns
         -------
@@ -130,7 +131,7 @@ class CounterfactualImportanceDisplay(Display):
     def _draw(self, ax: Any) -> None:
         most = whole_number("max_features", self.max_features)
         if len(self.importance) == 0:
-            raise InvalidInputError("No counterfactual moves any column.")
+            raise InvalidInputError("No counterfactual moves a column, so there is nothing to draw.")
         ax = self._begin(ax, WIDTH, 1.2 + LINE * max(3, min(most, len(self.importance))))
         wide, high = room_of(ax)
         frame = self.importance.head(min(most, fitting(high, AROUND)))
@@ -151,4 +152,4 @@ class CounterfactualImportanceDisplay(Display):
         more = f"; {several(left_out, 'column')} moved less often left out" if left_out else ""
         label = f"share of {self.n_counterfactuals:,.6g} counterfactuals that move the column{more}"
         ax.set_xlabel(some_lines(label, 0.9 * (wide - name_width), SMALL, 3), fontsize=SMALL)
-        ax.set_title("What the cheapest changes move", fontsize=TITLE)
+        ax.set_title("Columns moved by counterfactuals", fontsize=TITLE)

@@ -1,4 +1,4 @@
-"""The counterfactual of one row as arrows."""
+"""Arrows of the counterfactuals of one row."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from fcca.counterfactuals import Counterfactuals, Explanations, Move, feature_in
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_result, counterfactuals_of, fitted_discretizer, in_share_of_range
+from fcca.plots._plot_data import check_result, counterfactuals_of, fitted_discretizer, in_share_of_range
 from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, NORMAL, SMALL, TITLE, class_style
-from fcca.plots._text import names_of_classes, number, one_line, shortened, shown, some_lines, text_width
+from fcca.plots._plot_text import names_of_classes, number, one_line, shortened, shown, some_lines, text_width
 
 WIDTH, LINE = 7.5, 0.5  # inches
-AROUND, TIGHT = 50.0, 27.0  # points above and below the lines, and of a line that is too low for two of text
+AROUND, TIGHT = 50.0, 27.0  # points above and below the lines; a lower line has room for one line of text only
 TARGET_WIDTH, LABEL_WIDTH, HEADER_WIDTH = 110.0, 110.0, 310.0  # points for the name of a class, of a category, a header
 ROWS_SHOWN = 10
-CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # behind numbers, over the line of the range
+CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # background of numbers on the line of the range
 
 
 class Arrow(NamedTuple):
-    """One moved column."""
+    """A moved column and its range."""
 
     move: Move
     low: float
     high: float
 
 
-class Answer(NamedTuple):
-    """One way to another answer."""
+class DrawnCounterfactual(NamedTuple):
+    """A counterfactual with its title and its moves."""
 
     title: str
     arrows: list[Arrow]
@@ -41,14 +41,14 @@ class Answer(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class CounterfactualMovesDisplay(Display):
-    """The changes of one row: for each moved column an arrow in its range, and the cut that it crosses.
+    """Arrows of the moved columns of one row, each in its range and with the crossed cut.
 
     It is recommended to use :meth:`from_explanations` or :meth:`from_estimator`.
 
     Parameters
     ----------
-    answers : list of Answer
-        What each answer is called, and its moves with the range of their columns.
+    answers : list of DrawnCounterfactual
+        Title and moves of each counterfactual.
     title : str
 
     Attributes
@@ -66,7 +66,7 @@ class CounterfactualMovesDisplay(Display):
     >>> display = CounterfactualMovesDisplay.from_estimator(discretizer, 5, class_names=["malignant", "benign"])
     """
 
-    answers: Sequence[Answer]
+    answers: Sequence[DrawnCounterfactual]
     title: str
 
     @classmethod
@@ -78,17 +78,17 @@ class CounterfactualMovesDisplay(Display):
         class_names: Mapping[Any, str] | Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the answers of one row, below each other.
+        """Draw the counterfactuals of one row, below each other.
 
         Parameters
         ----------
         found : Explanations
-            What ``CounterfactualExplainer.explain`` returns.
+            The result of ``CounterfactualExplainer.explain``.
         row : label, optional
-            What the row is called: its index in the data frame that was explained, else its position. Needed where there
-            are several rows.
+            Index of the row in the explained data frame, or its position in an array. Required if several rows were
+            explained.
         class_names : mapping or sequence, optional
-            What to call the classes.
+            Names of the classes.
         ax : matplotlib Axes, optional
 
         Returns
@@ -99,7 +99,7 @@ class CounterfactualMovesDisplay(Display):
         labels = [label.item() if isinstance(label, np.generic) else label for label in found.labels[found.rows]]
         known = list(dict.fromkeys(labels))
         if row is None and len(known) > 1:
-            raise InvalidInputError(f"There are {len(known)} rows; give one of them as row: {_listed(known)}.")
+            raise InvalidInputError(f"{len(known)} rows were explained. Pass one of them as row: {_listed(known)}.")
         row = known[0] if row is None else row.item() if isinstance(row, np.generic) else row
         if row not in known:
             raise InvalidInputError(f"There is no row {row!r}. The rows are {_listed(known)}.")
@@ -122,9 +122,9 @@ class CounterfactualMovesDisplay(Display):
         estimator : FCCAClassifier or FCCADiscretizer
             Fitted.
         row : int
-            Number of the row in the training data, from 0 on.
+            Position of the row in the training data, counted from 0.
         class_names : mapping or sequence, optional
-            What to call the classes.
+            Names of the classes.
         ax : matplotlib Axes, optional
 
         Returns
@@ -133,12 +133,12 @@ class CounterfactualMovesDisplay(Display):
         """
         found = counterfactuals_of(fitted_discretizer(estimator))
         if isinstance(row, bool) or not isinstance(row, (int, np.integer)):
-            raise InvalidInputError(f"row must be the number of a training row, from 0 on, got {row!r}.")
+            raise InvalidInputError(f"row must be the position of a training row, counted from 0, got {row!r}.")
         which = np.flatnonzero(found.rows == row)
         if len(which) == 0:
             raise InvalidInputError(
-                f"Row {row} has no counterfactual here: they are computed for training rows that the black box gets right "
-                "with a probability between p0 and p1. For any other row use CounterfactualExplainer and from_explanations."
+                f"Row {row} has no counterfactual. fit computes them for training rows that the black box gets right "
+                "with a probability between p0 and p1. For other rows, use CounterfactualExplainer and from_explanations."
             )
         return cls._of(found, which.tolist(), int(row), class_names).plot(ax)
 
@@ -163,9 +163,9 @@ class CounterfactualMovesDisplay(Display):
                 "unverified": "not confirmed by the classifier",
             }.get(str(status[at]), "")
             title = f"“{target}” after this: cost {number(float(found.cost[at]))}, {proof}" if arrows else sentences[at]
-            answers.append(Answer(title, arrows))
-        own = "" if found.own_code is None else f": the black box says “{names[found.own_code[which[0]]]}”"
-        return cls(answers, f"Row {row}{own}")
+            answers.append(DrawnCounterfactual(title, arrows))
+        prediction = "" if found.own_code is None else f": the black box predicts “{names[found.own_code[which[0]]]}”"
+        return cls(answers, f"Row {row}{prediction}")
 
     def _draw(self, ax: Any) -> None:
         lines = sum(1 + len(answer.arrows) for answer in self.answers)
@@ -174,7 +174,7 @@ class CounterfactualMovesDisplay(Display):
         each = (high - AROUND) / max(1, lines)  # points that a line has
         tight, name_width = each < TIGHT, min(NAME_WIDTH, 0.3 * place)
         header, header_lines = (0.62 * place - 20, 1) if tight else (min(HEADER_WIDTH, 0.62 * place), 2)
-        # Beside the range there is room for the longest number, whatever the width of the axes.
+        # Leave room for the longest number beside the range, at any width of the axes.
         wide = 0.85 * ax.get_window_extent().width * 72 / self.figure_.dpi
         wide = min(wide, place - name_width)
         numbers = [_ends(arrow.move) for answer in self.answers for arrow in answer.arrows if arrow.move.labels is None]
@@ -250,7 +250,7 @@ def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
 
 
 def _ends(move: Move) -> tuple[str, str]:
-    """Start and end of a move, as the sentences print them."""
+    """Return start and end of a move, formatted as in the sentences."""
     if move.labels is not None:
         return move.labels[0] or "missing", move.labels[1] or "missing"
     before = "missing" if math.isnan(move.origin) else grouped(shown_origin(move))
@@ -258,7 +258,7 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """The column, and its range on a second line where there is room for it."""
+    """Return the column name and, if there is room, its range on a second line."""
     name = one_line(feature_in_words(arrow.move.feature), width)
     if arrow.move.labels is not None or math.isnan(arrow.low) or tight:
         return name

@@ -1,4 +1,4 @@
-"""Decision regions of a black box and of its tree, for tables of two columns."""
+"""Decision regions of a black box and its tree, for two columns."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from fcca.counterfactuals import CounterfactualExplainer, Counterfactuals
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import Entry, draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
-from fcca.plots._sources import fitted_classifier
+from fcca.plots._plot_data import fitted_classifier
 from fcca.plots._style import GREY, INK, NORMAL, SMALL, TITLE, class_style, tint
-from fcca.plots._text import names_of_classes, one_line
+from fcca.plots._plot_text import names_of_classes, one_line
 from fcca.thresholds import ThresholdTable
 from fcca.utils import whole_number
 
 Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT = 9.0, 4.9  # inches
-MESH = 400  # cells along an axis where the classifier has no cuts
+MESH = 400  # cells along an axis for classifiers without cuts
 MOST_CELLS = 2_000_000
 MARGIN = 0.03  # of the range, around the data
-GAP_BAND = 0.08  # of the range, for missing values
+MISSING_BAND = 0.08  # of the range, for missing values
 TINT = 0.38
 
 
 @dataclass(frozen=True)
-class Axis:
-    """One column as an axis: the cells between its edges, and a value inside each.
+class RegionAxis:
+    """One column as an axis, divided into cells.
 
     Attributes
     ----------
     name : str
     edges : ndarray of shape (n_cells + 1,)
     values : ndarray of shape (n_cells,)
-        What stands for each cell; codes for categories, NaN for missing values.
+        A value inside each cell: codes for categories, NaN for missing values.
     categories : tuple or None
-    gap : float or None
-        Where missing values are drawn.
+    missing_at : float or None
+        Position of missing values on the axis.
     """
 
     name: str
     edges: Floats
     values: Floats
     categories: tuple[Any, ...] | None
-    gap: float | None
+    missing_at: float | None
 
     @classmethod
-    def of(cls, name: str, column: Floats, cuts: Floats, fine: bool, categories: Any, missing: bool) -> Axis:
-        """Cells between the cuts, and between those of a fine mesh too where the cuts are not all there is to know."""
+    def of(cls, name: str, column: Floats, cuts: Floats, fine: bool, categories: Any, missing: bool) -> RegionAxis:
+        """Make cells between the cuts; with ``fine``, also between the lines of a fine mesh."""
         if categories is not None:
             low, high = -0.5, len(categories) - 0.5
             values = np.arange(len(categories), dtype=np.float64)
@@ -67,46 +67,45 @@ class Axis:
             inside = np.concatenate([cuts, np.linspace(low, high, MESH + 1)[1:-1] if fine else []])
             edges = np.concatenate([[low], np.unique(inside[(inside > low) & (inside < high)]), [high]])
             values = edges[1:]  # a value on a cut belongs to the cell below it
-        gap = None
+        missing_at = None
         if missing:
-            band = GAP_BAND * (high - low)
+            band = MISSING_BAND * (high - low)
             edges = np.concatenate([edges, [high + band]])
-            values, gap = np.concatenate([values, [np.nan]]), high + band / 2
-        return cls(name, edges, values, categories, gap)
+            values, missing_at = np.concatenate([values, [np.nan]]), high + band / 2
+        return cls(name, edges, values, categories, missing_at)
 
     def places(self, column: Floats) -> Floats:
-        """Positions of values on the axis."""
-        return column if self.gap is None else np.where(np.isnan(column), self.gap, column)
+        """Return the positions of values on the axis."""
+        return column if self.missing_at is None else np.where(np.isnan(column), self.missing_at, column)
 
 
 @dataclass(eq=False, repr=False)
 class DecisionRegionsDisplay(Display):
-    """Decision regions of the black box and of the tree side by side, with the thresholds and some counterfactuals.
+    """Decision regions of the black box and the tree, with thresholds and counterfactuals.
 
-    For classifiers of exactly two columns. Regions are exact: the answer is taken in every cell between the cuts. Linear
-    models have none; their regions, but not their trees', are drawn on a fine mesh. It is recommended to use
-    :meth:`from_estimator`.
+    For classifiers of exactly two columns. The regions are exact: every cell between the cuts is predicted. Linear black
+    boxes have no cuts, so their regions are drawn on a fine mesh. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------
-    axes : pair of Axis
+    axes : pair of RegionAxis
         Horizontal and vertical.
     black_box, tree : ndarray of int of shape (n_vertical_cells, n_horizontal_cells)
-        Position in ``class_names`` of what is answered in each cell.
+        Predicted class of each cell, as a position in ``class_names``.
     class_names : list of str
     points : ndarray of shape (n_points, 2)
         Rows to draw, categories as codes.
     labels : ndarray of int of shape (n_points,)
-        Their classes.
+        Classes of the rows.
     arrows : ndarray of shape (n_arrows, 2, 2)
-        From where to where counterfactuals go.
+        Start and end of the drawn counterfactuals.
     lines : pair of ndarrays
-        Thresholds kept, of the horizontal and of the vertical column.
+        Kept thresholds of the horizontal and the vertical column.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        The black box's and the tree's.
+        Axes of the black box and of the tree.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -121,7 +120,7 @@ class DecisionRegionsDisplay(Display):
     >>> display = DecisionRegionsDisplay.from_estimator(classifier, class_names=["setosa", "versicolor", "virginica"])
     """
 
-    axes: tuple[Axis, Axis]
+    axes: tuple[RegionAxis, RegionAxis]
     black_box: NDArray[np.intp]
     tree: NDArray[np.intp]
     class_names: Sequence[str]
@@ -144,22 +143,22 @@ class DecisionRegionsDisplay(Display):
         max_points: int = 300,
         ax: Any = None,
     ) -> Self:
-        """Compute the regions of a fitted classifier of two columns, and draw them.
+        """Compute and draw the regions of a fitted classifier of two columns.
 
         Parameters
         ----------
         estimator : FCCAClassifier
             Fitted on two columns.
         X, y : optional
-            The rows that it was fitted on; None takes those that it has in memory.
+            The training data. None uses the data in memory.
         features : pair of int or str, default=(0, 1)
-            Which column is the horizontal axis, and which the vertical one.
+            Columns of the horizontal and the vertical axis.
         class_names : mapping or sequence, optional
-            What to call the classes.
+            Names of the classes.
         n_arrows : int, default=12
-            How many counterfactuals to draw at most.
+            Maximum number of counterfactuals to draw.
         max_points : int, default=300
-            How many rows to draw at most.
+            Maximum number of rows to draw.
         ax : matplotlib Axes, optional
 
         Returns
@@ -169,8 +168,8 @@ class DecisionRegionsDisplay(Display):
         classifier = fitted_classifier(estimator)
         if classifier.n_features_in_ != 2:
             raise InvalidInputError(
-                f"Decision regions can be drawn for classifiers of exactly two columns; this one was fitted on "
-                f"{classifier.n_features_in_}. Fit one on two of them."
+                f"Decision regions need a classifier of exactly two columns, but this one was fitted on "
+                f"{classifier.n_features_in_}. Fit a classifier on two columns."
             )
         n_arrows, max_points = whole_number("n_arrows", n_arrows, 0), whole_number("max_points", max_points, 0)
         rows = classifier.training_data(X, y)
@@ -183,16 +182,16 @@ class DecisionRegionsDisplay(Display):
         grid[:, :, order[0]], grid[:, :, order[1]] = axes[0].values[None, :], axes[1].values[:, None]
         given = _as_given(classifier, grid.reshape(-1, 2))
         shape = grid.shape[:2]
-        answers = discretizer.predict_target(given), classifier.predict(given)
+        predictions = discretizer.predict_target(given), classifier.predict(given)
         labels = np.asarray(rows.y)
-        known = np.unique(np.concatenate([*answers, labels, classifier.classes_]))
+        known = np.unique(np.concatenate([*predictions, labels, classifier.classes_]))
         shown_rows = _spread(len(table), max_points)
         found = getattr(discretizer, "counterfactuals_", None)
         cuts = kept.kind == "cut"
         return cls(
             axes,
-            np.searchsorted(known, answers[0]).reshape(shape),
-            np.searchsorted(known, answers[1]).reshape(shape),
+            np.searchsorted(known, predictions[0]).reshape(shape),
+            np.searchsorted(known, predictions[1]).reshape(shape),
             names_of_classes(known, class_names),
             points=np.column_stack([axes[i].places(table[shown_rows, order[i]]) for i in (0, 1)]),
             labels=np.searchsorted(known, labels[shown_rows]),
@@ -203,7 +202,7 @@ class DecisionRegionsDisplay(Display):
     def _draw(self, ax: Any) -> None:
         small = is_narrow(ax)
         pair, key = self._begin_panels(ax, 1, 2, WIDTH, HEIGHT)
-        titles = ("black box", "tree") if small else ("What the black box answers", "What the tree answers")
+        titles = ("black box", "tree") if small else ("Predictions of the black box", "Predictions of the tree")
         for panel, regions, title in zip(pair, (self.black_box, self.tree), titles, strict=True):
             self._regions(panel, regions)
             self._points(panel)
@@ -287,7 +286,7 @@ class DecisionRegionsDisplay(Display):
             entries.append((Line2D([], [], color=INK, linewidth=1, linestyle=(0, (4, 3))), "threshold kept"))
         if len(self.arrows):
             entries.append((Line2D([], [], color=INK, linewidth=1.1, marker=">", markersize=5), "counterfactual"))
-        title = None if small else "areas: what is answered; marks: rows, by their label"
+        title = None if small else "areas: predicted class; marks: rows, by label"
         draw_key(ax, entries, columns=5, title=title)
 
 
@@ -300,13 +299,13 @@ def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
         places.append(list(names).index(one) if isinstance(one, str) else one)
     if sorted(places) != [0, 1]:
         raise InvalidInputError(
-            f"features must be the two columns, (0, 1) or (1, 0) or their names {list(names)}; got {features!r}."
+            f"features must be (0, 1), (1, 0) or the two column names {list(names)}, got {features!r}."
         )
     return int(places[0]), int(places[1])
 
 
-def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, int]) -> tuple[Axis, Axis]:
-    """Both columns, with the cuts of the black box and of the tree; a mesh where there are none, or far too many."""
+def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, int]) -> tuple[RegionAxis, RegionAxis]:
+    """Return both axes, with the cuts of black box and tree; a mesh if there are none or too many."""
     kept: ThresholdTable = classifier.discretizer_.thresholds_
     engine = CounterfactualExplainer(classifier.discretizer_.estimator_, X).engine
     cuts = [kept.threshold[(kept.feature == j) & (kept.kind == "cut")] for j in (0, 1)]
@@ -316,9 +315,9 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
         cuts = known
     columns = kept.columns
 
-    def axis(j: int) -> Axis:
+    def axis(j: int) -> RegionAxis:
         column = None if columns is None else columns[j]
-        return Axis.of(
+        return RegionAxis.of(
             kept.feature_names[j],
             table[:, j],
             cuts[j],
@@ -331,7 +330,7 @@ def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, i
 
 
 def _as_given(classifier: FCCAClassifier, table: Floats) -> Any:
-    """A table of codes as the classifier takes it."""
+    """Convert a table of codes to the input format of the classifier."""
     columns = classifier.discretizer_.thresholds_.columns
     if columns is not None and columns.has_categories:
         return columns.decode(table)
@@ -340,9 +339,14 @@ def _as_given(classifier: FCCAClassifier, table: Floats) -> Any:
 
 
 def _arrows(
-    found: Counterfactuals, n: int, axes: tuple[Axis, Axis], order: tuple[int, int], table: Floats, rows: NDArray[np.int64]
+    found: Counterfactuals,
+    n: int,
+    axes: tuple[RegionAxis, RegionAxis],
+    order: tuple[int, int],
+    table: Floats,
+    rows: NDArray[np.int64],
 ) -> Floats:
-    """Some of the proven counterfactuals, spread evenly over the rows; ``rows`` says which rows the table's are."""
+    """Return ``n`` proven counterfactuals, evenly spread; ``rows`` are the row numbers of the table."""
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])
     here = replace(some, rows=np.searchsorted(rows, some.rows))
@@ -351,12 +355,12 @@ def _arrows(
 
 
 def _spread(n: int, most: int) -> NDArray[np.intp]:
-    """At most so many positions, evenly spread."""
+    """Return at most ``most`` positions, evenly spread."""
     return np.unique(np.linspace(0, n - 1, most).astype(np.intp)) if n > most > 0 else np.arange(n if most else 0)
 
 
 def _runs(inside: NDArray[np.bool_], x: Floats, y: Floats) -> list[Any]:
-    """Rectangles that cover the cells, as long as they go along a line."""
+    """Return rectangles that cover the cells, one per run along a line."""
     boxes = []
     for line in range(len(inside)):
         change = np.flatnonzero(np.diff(np.concatenate([[False], inside[line], [False]])))
@@ -367,7 +371,7 @@ def _runs(inside: NDArray[np.bool_], x: Floats, y: Floats) -> list[Any]:
 
 
 def _borders(regions: NDArray[np.intp], x: Floats, y: Floats) -> list[Any]:
-    """The lines between cells that are answered otherwise."""
+    """Return the lines between cells of different classes."""
     upright = np.argwhere(regions[:, 1:] != regions[:, :-1]).tolist()
     level = np.argwhere(regions[1:] != regions[:-1]).tolist()
     return [[(x[j + 1], y[i]), (x[j + 1], y[i + 1])] for i, j in upright] + [
@@ -375,19 +379,19 @@ def _borders(regions: NDArray[np.intp], x: Floats, y: Floats) -> list[Any]:
     ]
 
 
-def _ticks(axis: Any, column: Axis, small: bool) -> None:
+def _ticks(axis: Any, column: RegionAxis, small: bool) -> None:
     places: list[float]
     if column.categories is not None:
         room = 60.0 if not small else 70.0 / max(1, len(column.categories)) if axis.axis_name == "x" else 40.0
         texts = [one_line(label_in_words(label).strip('"'), room) for label in column.categories]
         places = [float(at) for at in range(len(texts))]
-    elif column.gap is not None:
+    elif column.missing_at is not None:
         low, high = column.edges[[0, -2]]
-        room = GAP_BAND * (high - low)  # between the last number and the word
+        room = MISSING_BAND * (high - low)  # between the last number and the word "missing"
         places = [float(tick) for tick in axis.get_majorticklocs() if low <= tick <= high - room]
         texts = [f"{tick:g}" for tick in places]
     else:
         return
-    if column.gap is not None:
-        places, texts = [*places, column.gap], [*texts, "missing"]
+    if column.missing_at is not None:
+        places, texts = [*places, column.missing_at], [*texts, "missing"]
     axis.set_ticks(places, texts, fontsize=SMALL)

@@ -1,4 +1,4 @@
-"""A text that grows and shrinks with the axes it stands in. Imported only where matplotlib is."""
+"""Text that scales with its axes. This module imports matplotlib."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 
 class ScaledText(Text):
-    """A text whose size is given in the units of the axes, which are meant to be equal in both directions."""
+    """Text with a size in data units; the axes must have equal aspect."""
 
     def __init__(self, x: float, y: float, text: str, *, points: float, **options: Any) -> None:
         super().__init__(x, y, text, **options)
@@ -24,11 +24,11 @@ class ScaledText(Text):
             self.set_fontsize(size)
 
     def draw(self, renderer: Any) -> None:
-        """Draw, at the size that the axes have by now."""
+        """Draw at the current scale of the axes."""
         self._fit()
         super().draw(renderer)
 
     def get_window_extent(self, renderer: Any = None, dpi: float | None = None) -> Any:
-        """The box of the text, at the size that the axes have by now."""
+        """Return the bounding box at the current scale of the axes."""
         self._fit()
         return super().get_window_extent(renderer, dpi)

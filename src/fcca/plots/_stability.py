@@ -1,4 +1,4 @@
-"""Thresholds found again in bootstrap samples, and their moves."""
+"""Bars of how often bootstrap samples find each threshold, and how far it moves."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import pandas as pd
 
 from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_result
+from fcca.plots._plot_data import check_result
 from fcca.plots._style import BLUE, GREY, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, tint
-from fcca.plots._text import number, percent, several, shortened, shown, some_lines, text_width
+from fcca.plots._plot_text import number, percent, several, shortened, shown, some_lines, text_width
 from fcca.stability import Stability
 from fcca.utils import whole_number
 
 WIDTH, LINE = 9.0, 0.28  # inches
-TIGHT = 580.0  # points below which texts are short
+TIGHT = 580.0  # points; below this width, texts are short
 AROUND = 95.0  # points above and below the bars
-MOVES_LABEL = "rows between it and the nearest cut of a sample; at the right, the median in the column's units"
-LOWEST = 0.005  # the least share of rows that the right panel's axis shows
+MOVES_LABEL = "share of rows between the threshold and the nearest one of a sample; right: median in the column's units"
+LOWEST = 0.005  # least upper end of the right panel's axis, as a share of the rows
 
 
 @dataclass(eq=False, repr=False)
 class StabilityDisplay(Display):
-    """Bars of how often each threshold is found again in bootstrap samples, and ranges of how far it moves.
+    """Bars of how often bootstrap samples find each threshold, and how far it moves.
 
     It is recommended to use :meth:`from_stability`.
 
@@ -37,7 +37,7 @@ class StabilityDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        How often, and how far. Of shape (1,) where there is little room: the latter is left out.
+        How often, and how far. In narrow axes, of shape (1,), without how far.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -60,14 +60,14 @@ class StabilityDisplay(Display):
 
     @classmethod
     def from_stability(cls, stability: Stability, *, max_thresholds: int = 20, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the stability of thresholds.
 
         Parameters
         ----------
         stability : Stability
-            What :func:`fcca.stability.bootstrap` returns.
+            The result of :func:`fcca.stability.bootstrap`.
         max_thresholds : int, default=20
-            How many to show, those found again most often.
+            Maximum number of thresholds, those found most often.
         ax : matplotlib Axes, optional
 
         Returns
@@ -142,10 +142,10 @@ class StabilityDisplay(Display):
 
 
 def _names(frame: pd.DataFrame, width: float) -> list[str]:
-    """Conditions in so many points; where they are too long it is the column's name that is cut, not the threshold."""
+    """Shorten conditions to a width in points, the column name before the threshold."""
     names = []
     for condition, feature in zip(frame["condition"], frame["feature"], strict=True):
-        asked = condition.removeprefix(feature)
-        left = width - text_width(asked, SMALL)
-        names.append(shortened(feature, left) + asked if left > 0.25 * width else shortened(condition, width))
+        comparison = condition.removeprefix(feature)
+        left = width - text_width(comparison, SMALL)
+        names.append(shortened(feature, left) + comparison if left > 0.25 * width else shortened(condition, width))
     return [shown(name) for name in names]

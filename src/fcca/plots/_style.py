@@ -1,4 +1,4 @@
-"""Colours, marks and sizes that all plots share."""
+"""Colours, markers and sizes of all plots."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Okabe and Ito's colours, which colour-blind people can tell apart, in an order that alternates dark and light.
+#: Okabe and Ito's colours for colour-blind readers, ordered to alternate dark and light.
 PALETTE = (
     "#0072B2",
     "#E69F00",
@@ -26,12 +26,12 @@ INK, GREY, LIGHT = "#222222", "#666666", "#DDDDDD"
 
 SMALL, NORMAL, TITLE = 8.0, 9.0, 10.0  # points
 POINTS = 72.0  # per inch
-NARROW = 400.0  # points below which panels stand below each other and secondary texts are left out
-NAME_WIDTH = 150.0  # points that the name of a column gets beside a plot
+NARROW = 400.0  # points; below this width, panels are stacked and secondary texts are left out
+NAME_WIDTH = 150.0  # points for a column name beside a plot
 
 
 class ClassStyle(NamedTuple):
-    """Look of a class, a group or an answer: never by colour alone."""
+    """Style of a class or a group: colour, marker and hatch."""
 
     color: str
     marker: str
@@ -39,23 +39,23 @@ class ClassStyle(NamedTuple):
 
     @property
     def fill(self) -> dict[str, Any]:
-        """Options of matplotlib's bars, rectangles and patches."""
+        """Keyword arguments of matplotlib's bars, rectangles and patches."""
         return filled(self.color, self.hatch)
 
 
 def filled(color: str, hatch: str) -> dict[str, Any]:
-    """Options of a hatched area of matplotlib."""
+    """Return keyword arguments for a hatched area in matplotlib."""
     return {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
 
 def class_style(at: int) -> ClassStyle:
-    """The look of one of several."""
+    """Return the style of the class or group at a position."""
     n = len(PALETTE)
     return ClassStyle(PALETTE[at % n], MARKERS[(at + at // n) % n], HATCHES[(at + at // n) % n])
 
 
 def tint(color: str, share: float) -> tuple[float, float, float]:
-    """A colour mixed with white."""
+    """Mix a colour with white."""
     from matplotlib.colors import to_rgb
 
     mixed = share * np.array(to_rgb(color)) + 1 - share
@@ -63,7 +63,7 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
 
 
 def ink_on(color: Any) -> str:
-    """Black or white, whichever can be read on a colour."""
+    """Return black or white, whichever is readable on a colour."""
     from matplotlib.colors import to_rgb
 
     linear = np.array(to_rgb(color)) ** 2.2

@@ -1,4 +1,4 @@
-"""Places and texts of the boxes of a tree diagram."""
+"""Positions and texts of the boxes of a tree diagram."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import NamedTuple
 import numpy as np
 
 from fcca.plots._style import NORMAL
-from fcca.plots._text import percent, several, shortened, text_width, wrapped
+from fcca.plots._plot_text import percent, several, shortened, text_width, wrapped
 from fcca.tables import Columns
 from fcca.trees import TreeStructure
 
 PAD, LINE, BAR, BETWEEN = 5.0, 12.0, 9.0, 12.0  # points
 SWATCH = 10.0
-SPREAD = 1.08  # by which small letters may be wider than they are, as they begin at whole pixels
+SPREAD = 1.08  # small letters are drawn wider than measured, because they begin at whole pixels
 
 
 class Shape(NamedTuple):
     """Sizes of the boxes of a tree."""
 
-    box: float  # points: how wide a box is
-    gap: float  # the space to the next column
+    box: float  # width in points
+    gap: float  # space to the next column of boxes
     most_lines: int  # of a condition
-    rows: bool = True  # whether the boxes say how many rows they have
+    rows: bool = True  # True shows the number of rows
 
     @property
     def text(self) -> float:
-        """Width of a line in a box."""
+        """Width of a text line in a box."""
         return self.box - 2 * PAD
 
 
@@ -46,7 +46,7 @@ class Box(NamedTuple):
 
 
 class Key(NamedTuple):
-    """The name of a class under the tree."""
+    """A legend entry below the tree."""
 
     name: str
     left: float
@@ -54,17 +54,17 @@ class Key(NamedTuple):
 
 
 class TreeLayout(NamedTuple):
-    """All boxes of a tree and the key under it, in points."""
+    """All boxes of a tree and the legend below it, in points."""
 
     shape: Shape
     boxes: list[Box]
     keys: list[Key]
     width: float
     bottom: float  # of the tree
-    height: float  # with the key
+    height: float  # with the legend
 
     def scale(self, width: float, height: float) -> float:
-        """The factor by which the tree fills a room."""
+        """Return the scale at which the tree fills an area."""
         return min(width / (self.width + 8), height / (self.height + 6))
 
 
@@ -78,10 +78,10 @@ def laid_out(
     tree : TreeStructure
     feature_names, class_names : sequence of str
     columns : Columns or None
-        Categories and missing values; None where all columns are plain numbers.
+        Categories and missing values. None if all columns are numeric.
     shape : Shape
     """
-    # The name is cut before the rest, so that the number stays.
+    # Shorten the column name first, so that the threshold stays complete.
     names = [shortened(name, 1.5 * shape.text, NORMAL) for name in feature_names]
     texts = [_lines(tree, node, names, class_names, columns, shape) for node in range(len(tree.feature))]
     heights = [2 * PAD + LINE * len(lines) + BAR for lines in texts]
@@ -112,8 +112,8 @@ def _rows(tree: TreeStructure, node: int) -> str:
 
 
 def _middles(tree: TreeStructure, heights: list[float]) -> list[float]:
-    """Middle of every box: leaves below each other, a node in the middle of its children."""
-    leaves = np.flatnonzero(tree.feature < 0).tolist()  # depth first, so they come in order
+    """Return the vertical centre of every box: leaves stacked, parents centred on their children."""
+    leaves = np.flatnonzero(tree.feature < 0).tolist()  # nodes are numbered depth first, so leaves are in order
     slot = max(heights[leaf] for leaf in leaves) + BETWEEN
     y = [0.0] * len(heights)
     for at, leaf in enumerate(leaves):

@@ -1,4 +1,4 @@
-"""CART, scikit-learn's decision tree, on the same training rows as the tree."""
+"""CART, scikit-learn's decision tree, as a baseline on the same training rows."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from fcca.trees import smoothed_probability
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: Columns with more categories are given to CART as codes, others as one 0/1 column per category.
+#: Columns with at most this many categories are one-hot encoded, others are passed as codes.
 MOST_ONE_HOT = 50
-#: CART compares in single precision. Larger columns are scaled.
+#: CART uses single precision. Columns with larger values are scaled.
 LARGEST_NUMBER = 1e30
 FEWEST_LEAVES = 2  # of scikit-learn's max_leaf_nodes
 
 
 class Cart:
-    """A decision tree of scikit-learn, grown best first; one fit gives the trees of all smaller numbers of leaves.
+    """A decision tree of scikit-learn, for every number of leaves.
 
-    Categories are one-hot encoded, missing numbers are replaced by the median, leaves are smoothed by half a row.
+    The tree is grown best first, so one fit contains the trees with fewer leaves. Categories are one-hot encoded, and
+    missing numbers are replaced by the median. Half a row per class is added to each leaf.
 
     Parameters
     ----------
     table : ndarray of shape (n_rows, n_features)
         Categories as codes, NaN for missing values.
     columns : Columns or None
-        None where all columns are plain numbers.
+        None if all columns are numeric.
     label : ndarray of shape (n_rows,)
         Positions of classes.
     weight : ndarray of shape (n_rows,)
@@ -53,13 +54,14 @@ class Cart:
         self._most_leaves = 0
 
     def probability(self, table: Floats, n_leaves: int) -> Floats:
-        """Predict class probabilities by the tree of at most so many leaves, and of at least two.
+        """Predict class probabilities with the tree of at most ``n_leaves`` leaves.
 
         Parameters
         ----------
         table : ndarray of shape (n_rows, n_features)
-            Encoded as the training table.
+            Encoded like the training table.
         n_leaves : int
+            Values below 2 count as 2.
         """
         self.grow(n_leaves)
         node = self._tree.apply(self._encoder.encode(table).astype(np.float32))
@@ -67,12 +69,12 @@ class Cart:
         return found
 
     def n_leaves(self, n_leaves: int) -> int:
-        """Count the leaves of the tree of at most so many; the rows may allow fewer."""
+        """Return the number of leaves of the tree of at most ``n_leaves`` leaves."""
         self.grow(n_leaves)
         return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
 
     def grow(self, most_leaves: int) -> None:
-        """Fit the tree, unless it has so many leaves already."""
+        """Fit the tree, unless it already has that many leaves."""
         if most_leaves <= self._most_leaves:
             return
         self._most_leaves = max(most_leaves, FEWEST_LEAVES)
@@ -86,10 +88,10 @@ class Cart:
         self._probability[:, fitted.classes_] = smoothed_probability(mass)
 
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
-        """For every node, the node itself or its ancestor that is a leaf of the smaller tree.
+        """Return, for each node of the full tree, its node in the smaller tree.
 
-        Nodes are numbered in the order in which they were split off, two at a time. So the tree of k leaves has the first
-        2k - 1 nodes.
+        A node outside the smaller tree is mapped to its closest ancestor inside. Each split adds two nodes with the next
+        numbers. So the tree with k leaves has the first 2k - 1 nodes.
         """
         tree = self._tree
         parent = np.zeros(tree.node_count, dtype=np.intp)
@@ -103,7 +105,7 @@ class Cart:
 
 
 class _Encoder:
-    """Numbers with medians for missing values, and categories as 0/1 columns or codes."""
+    """Fills missing numbers with the median, and encodes categories one-hot or as codes."""
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:
         self._n_categories = [

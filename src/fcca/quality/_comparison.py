@@ -1,4 +1,4 @@
-"""A tree beside CART, the commonest class and the black box, on the same rows."""
+"""Compare a tree with CART, the commonest class and the black box on the same rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fcca.trees import smoothed_probability
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: A tree that is right no more often than the commonest class is worth something above this AUC.
+#: A tree with the accuracy of the commonest class is still useful above this AUC.
 LEAST_AUC = 0.55
 
 
@@ -32,9 +32,9 @@ class LabelledRows:
     ----------
     y, predictions : ndarray of shape (n_rows,)
     weight : ndarray of shape (n_rows,) or None
-        None where every row has weight 1.
+        None if every row has weight 1.
     table : ndarray of shape (n_rows, n_features) or None
-        Categories as codes, NaN for missing values; None where the rows are not in memory.
+        Categories as codes, NaN for missing values. None if the rows are not in memory.
     """
 
     y: NDArray[Any]
@@ -50,25 +50,25 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures of a tree and of its rivals.
+    """Figures of a tree, CART, the commonest class and the black box.
 
     Attributes
     ----------
     is_held_out : bool
-        False where the figures are of the training rows.
+        False if the figures are of the training rows.
     n_rows : float
-        Weight of the rows.
+        Total weight of the rows.
     classes : sequence
     commonest_class : label
         The commonest class of the training rows.
     leaves, cart_leaves : int or None
     tree, black_box : Figures
     cart : Figures or None
-        None where the rows are not in memory.
+        None if the rows are not in memory.
     commonest : Figures
-        Of always predicting the class shares of the training rows.
+        Figures of a constant prediction: the class shares of the training rows.
     confusion : ndarray of shape (n_classes, n_classes)
-        Rows of the tree by label and prediction.
+        Weight of the rows by label and prediction of the tree.
     """
 
     is_held_out: bool
@@ -85,12 +85,12 @@ class Quality:
 
     @property
     def is_useless(self) -> bool:
-        """True where the tree is no better than always answering the commonest class."""
+        """True if the tree is no better than always predicting the commonest class."""
         return self.leaves == 1 or is_no_better(self.tree, self.commonest)
 
     @property
     def black_box_is_useless(self) -> bool:
-        """True where the black box is known to be no better than always answering the commonest class."""
+        """True if the black box is known to be no better than the commonest class."""
         return self.black_box.auc is not None and is_no_better(self.black_box, self.commonest)
 
 
@@ -100,7 +100,7 @@ def is_no_better(figures: Figures, commonest: Figures) -> bool:
 
 
 class Comparison:
-    """Figures of trees on held-out rows, beside those of their rivals.
+    """Compares trees with CART, the commonest class and the black box.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Comparison:
         Fitted.
     training : LabelledRows
     held_out : LabelledRows or None
-        Without these, the figures are of the training rows.
+        With None, the figures are of the training rows.
     """
 
     def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
@@ -133,7 +133,7 @@ class Comparison:
 
     @cached_property
     def commonest(self) -> Figures:
-        """Figures of a single leaf with all training rows."""
+        """Figures of a tree with a single leaf."""
         masses = np.bincount(self.codes(self.training.y), weights=self.training.masses, minlength=len(self.classes))
         known = np.flatnonzero(masses)
         share = np.zeros(len(self.classes))
@@ -143,7 +143,10 @@ class Comparison:
 
     @cached_property
     def black_box(self) -> Figures:
-        """Figures of the black box; where it has no probabilities or the rows are not in memory, some are None."""
+        """Figures of the black box.
+
+        Some are None if the black box has no probabilities or the rows are not in memory.
+        """
         prediction = self.codes(self.rows.predictions)
         score, is_probability = self._black_box_scores()
         return figures_of(self._label, prediction, score, self.rows.masses, is_probability=is_probability)
@@ -179,9 +182,9 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return leaves and figures of CART with at most so many leaves.
+        """Return the number of leaves and the figures of CART with at most ``n_leaves`` leaves.
 
-        None and None where the rows are not in memory.
+        Both are None if the rows are not in memory.
         """
         if self._cart is None or self.rows.table is None:
             return None, None
@@ -191,7 +194,7 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Scores with a column for every class, 0 for unknown ones."""
+        """Return scores with one column per class of the comparison; missing classes get 0."""
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
         return every
@@ -210,7 +213,7 @@ class Comparison:
         tree : OptimalTreeClassifier
             Fitted on binary columns.
         B : ndarray of shape (n_rows, n_conditions)
-            The rows to be judged by, as its binary columns.
+            Binary columns of the compared rows.
         """
         probability, prediction = self.tree_scores(tree, B)
         masses = self.rows.masses
@@ -231,6 +234,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return the most leaves that a tree may have, as far as CART is grown at once."""
+    """Return the number of leaves to grow CART to: the tree's limit, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

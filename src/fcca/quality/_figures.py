@@ -22,14 +22,13 @@ class Figures:
     ----------
     accuracy : float
     balanced_accuracy : float
-        Mean share of right predictions over the classes of the rows.
+        Mean recall over the classes of the rows.
     auc : float or None
-        For more than two classes, the mean over the classes, each against the rest. None without scores, or where all rows
-        are of one class.
+        For more than two classes, the mean of one-vs-rest AUCs. None without scores, or if all rows have the same class.
     log_loss : float or None
         None without probabilities.
     ks : float or None
-        Kolmogorov–Smirnov distance of the scores of the two classes. None for more classes.
+        Kolmogorov–Smirnov distance between the scores of the two classes. None for more than two classes.
     """
 
     accuracy: float
@@ -42,14 +41,14 @@ class Figures:
 def figures_of(
     label: Codes, prediction: Codes, score: Floats | None, weight: Floats, *, is_probability: bool = True
 ) -> Figures:
-    """Measure predictions of rows.
+    """Compute the figures of predictions.
 
     Parameters
     ----------
     label, prediction : ndarray of shape (n_rows,)
         Positions of classes.
     score : ndarray of shape (n_rows, n_classes) or None
-        The higher, the more likely a class is.
+        Higher scores mean more likely classes.
     weight : ndarray of shape (n_rows,)
     is_probability : bool, default=True
         True if the scores are probabilities.

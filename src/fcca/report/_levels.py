@@ -16,7 +16,7 @@ from sklearn.base import clone
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
-from fcca.quality import Quality, advice_in_words, tried_trees, verdict_in_words
+from fcca.quality import Quality, advice_sentence, tried_trees, verdict_sentence
 from fcca.report._material import Material, Positions, Rows
 from fcca.thresholds import ThresholdTable
 from fcca.trees import CRITERION_NAMES, TreeStructure, amount_in_words, compared_trees
@@ -138,7 +138,7 @@ def tried_settings(material: Material) -> list[str]:
     judged = training if held_out is None else held_out
     if not material.comparison.quality(material.classifier.tree_, judged.B).is_useless:
         return []
-    return [advice_in_words(tree) for tree in tried_trees(material.comparison, training, held_out) or ()]
+    return [advice_sentence(tree) for tree in tried_trees(material.comparison, training, held_out) or ()]
 
 
 # --- as documents -------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def quality_document(quality: Quality) -> dict[str, Any]:
         "cart": None if quality.cart is None else asdict(quality.cart),
         "cart_leaves": quality.cart_leaves,
         "confusion": [numbers(line) for line in quality.confusion],
-        "verdict": safe_text(verdict_in_words(quality)) or None,
+        "verdict": safe_text(verdict_sentence(quality)) or None,
     }
 
 

@@ -1,6 +1,6 @@
-"""Tables that do not fit into memory: black box, bins and certified tree from rows that come in pieces."""
+"""Thresholds and tree of tables that do not fit into memory, read in pieces."""
 
-from fcca.streaming._distill import (
+from fcca.streaming._distill_pieces import (
     Distilled as Distilled,
     distill,
     distilled as distilled,

@@ -22,18 +22,19 @@ ROWS_AT_A_TIME = 65_536
 
 
 class ParquetTable:
-    """A table in a Parquet file, which :func:`distill` reads in pieces.
+    """A Parquet file that :func:`distill` reads in pieces.
 
     Parameters
     ----------
     path : str or Path
     label : str
-        The column of labels.
+        Name of the label column.
     sample_weight : str, default=None
-        A column of weights.
+        Name of the weight column.
     columns : sequence of str, default=None
-        The columns to learn from; None is all others.
+        Names of the feature columns. None uses all other columns.
     rows_at_a_time : int, default=65536
+        Maximum number of rows of a piece.
 
     Attributes
     ----------
@@ -68,36 +69,41 @@ class ParquetTable:
         self.rows_at_a_time = rows_at_a_time
         if not _is_whole(rows_at_a_time) or rows_at_a_time < 1:
             raise InvalidInputError(f"rows_at_a_time must be a whole number of at least 1, got {rows_at_a_time!r}.")
-        with _errors_in_words(self.path):
+        with _clear_errors(self.path):
             self._state = self._state_of_file()
         names, self.n_rows = header(self.path)
         if isinstance(columns, str):
             raise InvalidInputError(f"columns must be a list of names, got the text {columns!r}.")
-        asked = [label, *([] if sample_weight is None else [sample_weight]), *(columns or ())]
-        if unknown := [name for name in asked if name not in names]:
+        used = [label, *([] if sample_weight is None else [sample_weight]), *(columns or ())]
+        if unknown := [name for name in used if name not in names]:
             raise InvalidInputError(f"{self.path.name} has no column {unknown[0]!r}. Its columns are {names}.")
-        if twice := [name for at, name in enumerate(asked) if name in asked[:at]]:
-            raise InvalidInputError(f"{twice[0]!r} is named twice: as label, as sample_weight or among columns.")
+        if twice := [name for at, name in enumerate(used) if name in used[:at]]:
+            raise InvalidInputError(
+                f"{twice[0]!r} is given twice. label, sample_weight and columns must name different columns."
+            )
         others = [name for name in names if name not in (label, sample_weight)]
         self.columns = others if columns is None else list(columns)
         if not self.columns:
-            raise InvalidInputError(f"{self.path.name} has no column to learn from beside {label!r}.")
+            raise InvalidInputError(f"{self.path.name} has no feature columns, only the label column {label!r}.")
         times = Counter(names)
-        if repeated := dict.fromkeys(name for name in [*self.columns, *asked] if times[name] > 1):
+        if repeated := dict.fromkeys(name for name in [*self.columns, *used] if times[name] > 1):
             raise InvalidInputError(
                 f"Column names must be unique; repeated in {self.path.name}: {', '.join(map(repr, repeated))}. Rename them, "
                 "or leave them out of columns."
             )
 
     def frames(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Some columns, all where None, of all rows in order; each frame's index counts on.
+        """Yield all rows in order, one frame per piece.
+
+        The index of a frame is the position of its rows in the file.
 
         Parameters
         ----------
         columns : list of str, optional
+            Columns to read, by default all.
         """
         begin = 0
-        with _errors_in_words(self.path), self._same_file() as file:
+        with _clear_errors(self.path), self._same_file() as file:
             for batches in self._batches(file, columns):
                 frame = _as_frame(pa.Table.from_batches(batches))
                 frame.index = pd.RangeIndex(begin, begin + len(frame))
@@ -105,7 +111,7 @@ class ParquetTable:
                 yield frame
 
     def _batches(self, file: pq.ParquetFile, columns: list[str] | None) -> Iterator[list[pa.RecordBatch]]:
-        """Batches that come next to each other, small ones together: a row group may hold a few rows only."""
+        """Yield lists of adjacent batches; small row groups are read together."""
         waiting: list[pa.RecordBatch] = []
         n_rows = 0
         for batch in file.iter_batches(self.rows_at_a_time, columns=columns, use_threads=False):
@@ -120,22 +126,23 @@ class ParquetTable:
     def rows(
         self, rows: NDArray[np.int64], columns: list[str] | None = None, progress: Callable[[int], Any] | None = None
     ) -> pd.DataFrame:
-        """Some rows, of which no more than these are kept while the file is read.
+        """Return some rows; only these are kept in memory.
 
         Parameters
         ----------
         rows : ndarray of int
-            Sorted; the first row is 0. They are the frame's index.
+            Sorted positions, counted from 0. They become the index of the frame.
         columns : list of str, optional
+            Columns to read, by default all.
         progress : callable, optional
             Takes the number of rows read so far.
         """
         rows = np.asarray(rows, dtype=np.int64)
         taken, begin = [], 0
-        with _errors_in_words(self.path), self._same_file() as file:
+        with _clear_errors(self.path), self._same_file() as file:
             for batch in file.iter_batches(self.rows_at_a_time, columns=columns, use_threads=False):
                 first, last = np.searchsorted(rows, (begin, begin + len(batch)))
-                taken.append(batch.take(pa.array(rows[first:last] - begin)))  # an empty one has a dictionary of labels, too
+                taken.append(batch.take(pa.array(rows[first:last] - begin)))  # an empty batch still lists the categories
                 begin += len(batch)
                 if progress is not None:
                     progress(begin)
@@ -156,7 +163,9 @@ class ParquetTable:
     def _labels(self, column: pd.Series[Any]) -> NDArray[Any]:
         if column.isna().any():
             row = column.index[int(np.flatnonzero(column.isna())[0])]
-            raise InvalidInputError(f"The label column {self.label!r} has no value in row {row} (the first is 0).")
+            raise InvalidInputError(
+                f"The label column {self.label!r} has a missing value in row {row}, counted from 0. Drop such rows."
+            )
         return column.to_numpy()
 
     # --- the file -----------------------------------------------------------------------------------------------------
@@ -167,20 +176,20 @@ class ParquetTable:
 
     @contextmanager
     def _same_file(self) -> Iterator[pq.ParquetFile]:
-        """The file, opened; an error where it is another one than at first, or becomes one."""
+        """Open the file, and raise an error if it changed since the first opening."""
         self._check_same()
         try:
-            with pq.ParquetFile(self.path, pre_buffer=False) as file:  # it would read all row groups ahead
+            with pq.ParquetFile(self.path, pre_buffer=False) as file:  # pre_buffer would read all row groups at once
                 yield file
         except (OSError, pa.ArrowException):
-            self._check_same()  # the better reason
+            self._check_same()  # a changed file explains the error better
             raise
         self._check_same()
 
     def _check_same(self) -> None:
         if self._state_of_file() != self._state:
             raise InvalidInputError(
-                f"{self.path} was changed while it was being read. Start again once nothing writes to it any more."
+                f"{self.path} was changed while it was being read. Run again when no other process writes to the file."
             )
 
 
@@ -189,25 +198,25 @@ def _is_whole(number: Any) -> bool:
 
 
 def header(path: Path) -> tuple[list[str], int]:
-    """The columns of a Parquet file but those in which pandas keeps an index, and the number of rows.
+    """Return the columns of a Parquet file, without pandas index columns, and its number of rows.
 
     Parameters
     ----------
     path : Path
     """
-    with _errors_in_words(path), pq.ParquetFile(path) as file:
+    with _clear_errors(path), pq.ParquetFile(path) as file:
         schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
     return names_in(schema), n_rows
 
 
 def names_in(schema: pa.Schema) -> list[str]:
-    """The columns of a Parquet file but those in which pandas keeps an index."""
+    """Return the columns of a Parquet schema, without pandas index columns."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [name for name in schema.names if name not in index]
 
 
 @contextmanager
-def _errors_in_words(path: Path) -> Iterator[None]:
+def _clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
@@ -217,20 +226,20 @@ def _errors_in_words(path: Path) -> Iterator[None]:
 
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
-    """Rows without an index of pandas, their columns by the names that they have in the file."""
+    """Convert to pandas with the column names of the file, without a pandas index."""
     table = table.replace_schema_metadata(None)
     return decimals_as_numbers(table.to_pandas(), table.schema)
 
 
 def decimals_as_numbers(frame: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
-    """The same rows, decimals as the nearest float64.
+    """Convert decimal columns to the nearest float64.
 
     Parameters
     ----------
     frame : DataFrame
-        With the columns of a Parquet file.
+        Columns of a Parquet file.
     schema : pyarrow.Schema
-        Of the file.
+        Schema of the file.
     """
     decimals = [field.name for field in schema if pa.types.is_decimal(field.type) and field.name in frame.columns]
     return frame.astype(dict.fromkeys(decimals, np.float64)) if decimals else frame

@@ -1,7 +1,7 @@
 """Helpers: text, numbers, HTML, progress bars, JSON documents, output files."""
 
 from fcca.utils._decimals import plain, shortest_decimal
-from fcca.utils._files import AtomicOutputs, as_path, atomic_outputs, regular_content
+from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
 from fcca.utils._html import bar, html_table, number, paragraph
 from fcca.utils._json_documents import (
     LARGEST_WHOLE,
@@ -15,7 +15,7 @@ from fcca.utils._lazy import lazy_names
 from fcca.utils._numbers import is_number, is_whole, whole_number
 from fcca.utils._progress import PlainDisplay, TerminalDisplay, progress_bar, shown_on, step
 from fcca.utils._proof import limits_in_words, proof_in_words
-from fcca.utils._text import escaped_json, printable, type_in_words
+from fcca.utils._safe_text import escaped_json, printable, type_in_words
 
 __all__ = [
     "LARGEST_WHOLE",

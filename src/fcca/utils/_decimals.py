@@ -7,9 +7,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def shortest_decimal(near: float, at_least: float, below: float) -> float:
-    """The shortest decimal in ``[at_least, below)``: fewest significant digits, shortest text, closest to ``near``.
+    """Return the shortest decimal number in ``[at_least, below)``.
 
-    ``near`` itself must lie in the interval. 0 counts as having one digit.
+    The number has the fewest significant digits. Ties are broken by the shorter text, then by the distance to ``near``. 0
+    counts as one digit. Without a finite ``near`` inside the interval, ``near`` is returned unchanged.
     """
     if not (math.isfinite(near) and at_least <= near < below):
         return near
@@ -26,6 +27,6 @@ def shortest_decimal(near: float, at_least: float, below: float) -> float:
 
 
 def plain(x: float) -> str:
-    """The shortest text that reads back as the same number, without a needless ``.0``."""
+    """Return the shortest text that reads back as the same number, without ``.0``."""
     text = repr(float(x))
     return text[:-2] if text.endswith(".0") else text

@@ -1,36 +1,36 @@
-"""Small tables for notebooks, with escaped texts and without colours."""
+"""Small HTML tables for notebooks, escaped and without colours."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from fcca.utils._text import printable
+from fcca.utils._safe_text import printable
 
 BAR_WIDTH = 120  # pixels
 
 
 class Markup(str):
-    """A text that is HTML already."""
+    """A string of HTML, which is not escaped again."""
 
     __slots__ = ()
 
 
 def paragraph(text: object) -> str:
-    """A line of text."""
+    """Return an HTML paragraph."""
     return f"<p>{_cell(text)}</p>"
 
 
 def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, numbers: Sequence[int] = ()) -> str:
-    """A table of texts.
+    """Return an HTML table.
 
     Parameters
     ----------
     head : sequence
-        What the columns are called.
+        Column titles.
     lines : iterable of sequences
     numbers : sequence of int, default=()
-        The columns that stand to the right, as numbers do.
+        Positions of the right-aligned columns.
     """
 
     def line(tag: str, cells: Sequence[object]) -> str:
@@ -42,13 +42,13 @@ def html_table(head: Sequence[object], lines: Iterable[Sequence[object]], *, num
 
 
 def bar(share: float) -> Markup:
-    """A bar in the colour of the text."""
+    """Return a horizontal bar in the text colour."""
     width = round(BAR_WIDTH * min(1.0, max(0.0, share)))
     return Markup(f'<div style="width:{width}px;height:.6em;background:currentColor;opacity:.5"></div>')
 
 
 def number(x: float) -> str:
-    """Three digits, and a dash where there is none."""
+    """Format a number with three decimals; NaN becomes a dash."""
     return "–" if x != x else f"{x:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""JSON documents: parsed within limits, and read entry by entry with type checks."""
+"""Parse JSON documents within size limits, and check the type of every entry."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CUT = {"threshold": float, "cut": float, "below": float | None, "above": float |
 
 
 def parsed(text: Any, largest: int, what: str) -> Any:
-    """Parse a JSON document without repeated names and without NaN or infinity.
+    """Parse a JSON document; repeated names, NaN and infinity are errors.
 
     Parameters
     ----------
     text : str or bytes
-        UTF-8 where bytes, and no other encoding. A byte order mark before it is passed over.
+        Bytes must be UTF-8. A byte order mark is skipped.
     largest : int
-        The most characters that are looked at.
+        Maximum number of characters.
     what : str
-        What the document is to be, such as "a tree".
+        Kind of document for error messages, such as "a tree".
 
     Examples
     --------
@@ -39,7 +39,7 @@ def parsed(text: Any, largest: int, what: str) -> Any:
     {'classes': [0, 1]}
     """
     if not isinstance(text, str | bytes):
-        raise InvalidInputError(f"Expected the text of a JSON document, got {type(text).__name__}.")
+        raise InvalidInputError(f"A JSON document must be str or bytes, got {type(text).__name__}.")
     check_length(text, largest, what)
     if isinstance(text, bytes):
         try:
@@ -56,17 +56,17 @@ def parsed(text: Any, largest: int, what: str) -> Any:
 
 
 def check_length(text: str | bytes, largest: int, what: str) -> None:
-    """Check that a document is not longer than its kind can be; parameters as above."""
+    """Check the length of a document; parameters as in :func:`parsed`."""
     if len(text) > largest:
         raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; of a name that stands twice, two readers may take different values."""
+    """Return a JSON object; repeated names are errors, because parsers treat them differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -77,20 +77,22 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DocumentReader:
-    """Read the entries of a parsed document; a wrong one raises an InvalidInputError.
+    """Read and check the entries of a parsed document.
+
+    Invalid entries raise an InvalidInputError.
 
     Parameters
     ----------
     what : str
         The kind of document, such as "tree".
     form : str
-        Its ``format``.
+        Expected value of the entry ``format``.
     versions : tuple of int
-        The versions that can be read.
+        Supported versions.
     file : str
-        The file that fcca distill writes it to.
+        File name in the output of fcca distill.
     writer : str
-        The function that writes it.
+        Function that writes such documents.
     """
 
     what: str
@@ -105,7 +107,7 @@ class DocumentReader:
         return f"Write it again with {self.writer} or fcca distill."
 
     def damaged(self, reason: str) -> InvalidInputError:
-        """The error for a damaged document."""
+        """Return the error for a damaged document."""
         return InvalidInputError(f"Damaged {self.what}: {reason}. {self.advice}")
 
     def version(self, document: Any) -> int:
@@ -118,21 +120,25 @@ class DocumentReader:
         version = document.get("version")
         if not is_whole(version) or version not in self.versions:
             known = " and ".join(map(str, self.versions))
-            raise InvalidInputError(f"A {self.what} of version {repr(version)[:40]}; this fcca reads version {known}.")
+            raise InvalidInputError(
+                f"The {self.what} has version {repr(version)[:40]}. This version of fcca reads version {known}."
+            )
         return int(version)
 
     def entry(self, given: Any, name: str, kind: Any, where: str = "the document") -> Any:
-        """An entry of an object. Whole numbers may stand for floats; all numbers are finite.
+        """Return an entry of an object, with its type checked.
+
+        Integers are accepted as floats. All numbers must be finite.
 
         Parameters
         ----------
         given : object
-            A parsed one, of whatever type.
+            A parsed JSON value of any type.
         name : str
         kind : type
-            str, bool, int, float, list or dict; ``kind | None`` for an entry that may be null, but not left out.
+            str, bool, int, float, list or dict. With ``kind | None`` the entry may be null, but not missing.
         where : str
-            What the object is called.
+            Name of the object for error messages.
         """
         value: Any = given.get(name) if isinstance(given, dict) else None
         if isinstance(kind, UnionType):
@@ -145,7 +151,7 @@ class DocumentReader:
             except OverflowError:
                 value = math.inf
         if not (is_whole(value) if kind is int else isinstance(value, kind)):
-            raise self.damaged(f"{where} has no {name!r} of the right kind")
+            raise self.damaged(f"{name!r} of {where} is missing or has the wrong type")
         if kind is float and not math.isfinite(value):
             raise self.damaged(f"{name!r} of {where} is not finite")
         if kind is list and len(value) > ITEMS_AT_MOST:
@@ -153,47 +159,47 @@ class DocumentReader:
         return value
 
     def entries(self, given: Any, kinds: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Several entries of an object, by name; parameters as in :meth:`entry`."""
+        """Return several entries by name; parameters as in :meth:`entry`."""
         return {name: self.entry(given, name, kind, where) for name, kind in kinds.items()}
 
     def numbers(self, given: Any, name: str, where: str) -> list[float]:
-        """A list of finite numbers."""
+        """Return a list of finite numbers."""
         return [self.entry({name: one}, name, float, where) for one in self.entry(given, name, list, where)]
 
     def check_range(self, found: Mapping[str, Any], names: Iterable[str], least: float, most: float, where: str) -> None:
-        """Check that some entries lie between two numbers; None and texts pass."""
+        """Check that numeric entries lie between two bounds."""
         for name in names:
             if isinstance(found[name], int | float) and not least <= found[name] <= most:
                 limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
                 raise self.damaged(f"{name!r} of {where} must be {limits}")
 
     def fit_to(self, given: Any, where: str) -> str:
-        """The entry ``fit_to``: what a tree or a selection learned."""
+        """Return the entry ``fit_to`` of a tree or a selection."""
         found: str = self.entry(given, "fit_to", str, where)
         if found not in FIT_TO:
             raise self.damaged(f"'fit_to' of {where} must be {' or '.join(FIT_TO)}, got {found[:20]!r}")
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:
-        """Whole numbers from 0 on, by known names."""
+        """Check counts by status."""
         if not all(name in known and is_whole(n) and 0 <= n < LARGEST_WHOLE for name, n in given.items()):
-            raise self.damaged(f"{what} must be counted by their statuses, {', '.join(known)}")
+            raise self.damaged(f"{what} must be non-negative counts by status ({', '.join(known)})")
         return given
 
     def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
-        """Different texts or finite numbers, at least one."""
+        """Check that labels are distinct strings or finite numbers."""
         if not given or not all(is_label(label) for label in given):
-            raise self.damaged(f"{what} must be texts or finite numbers, and at least one")
+            raise self.damaged(f"{what} must be a non-empty list of strings or finite numbers")
         if len(set(given)) < len(given):
-            raise self.damaged(f"{what} must be different ones")
+            raise self.damaged(f"{what} must be distinct")
         return tuple(given)
 
     def categories(self, given: Any, where: str) -> tuple[Label, ...]:
-        """The entry ``categories`` of an object."""
+        """Return the entry ``categories`` of an object."""
         return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
 
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
-        """Threshold, the model's cut, and the training values beside it, NaN if unknown."""
+        """Return a threshold, the black box's cut, and the training values beside it, NaN if unknown."""
         threshold, cut, below, above = self.entries(given, CUT, where).values()
         below, above = (math.nan if value is None else value for value in (below, above))
         if below > threshold or above <= threshold:
@@ -202,5 +208,5 @@ class DocumentReader:
 
 
 def is_label(given: Any) -> bool:
-    """Return True for a text, a finite number, true and false."""
+    """Return True for a string, a finite number or a boolean."""
     return isinstance(given, str | int) or (isinstance(given, float) and math.isfinite(given))

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when first used."""
+"""Lazy imports: modules of a package are imported on first use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a package whose names live in modules that import slowly.
+    """Return ``__getattr__`` and ``__dir__`` for a package with lazy imports.
 
     Parameters
     ----------
     package : str
     modules : mapping of str to str
-        Per name, the module that holds it, relative to the package; the module itself where both are equal.
+        The module of each name, relative to the package. If both are equal, the name is the module.
     """
 
     def get(name: str) -> Any:

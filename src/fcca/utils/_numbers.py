@@ -1,4 +1,4 @@
-"""Checks of single numbers; True and False are not numbers."""
+"""Checks of single numbers; booleans do not count as numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
-    """Return True for a whole number of any type, but not for booleans.
+    """Return True for an integer of any type except booleans.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
 
 
 def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> TypeGuard[float]:
-    """Return True for a real number in an interval, but not for booleans and NaN.
+    """Return True for a real number in an interval; False for booleans and NaN.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.
 
 
 def whole_number(name: str, given: Any, least: int = 1) -> int:
-    """Return a whole number; raise an error where it is none or too small.
+    """Check that an argument is an integer of at least ``least`` and return it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Progress of long work: steps and bars on a terminal, elsewhere a plain line now and then."""
+"""Progress of long computations: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 if TYPE_CHECKING:
     from rich.console import Console
 
-Update = Callable[..., None]  # takes how much is done and, where it has become known, of how much
+Update = Callable[..., None]  # takes the work done and, optionally, the new total
 
 SECONDS_BETWEEN_LINES = 10.0
 NARROW = 90
 
 
-class Display(Protocol):
-    """A place where the work that is going on is shown."""
+class ProgressDisplay(Protocol):
+    """Shows the progress of running jobs."""
 
     def job(self, label: str, total: int | None) -> AbstractContextManager[Update]:
-        """Show work while it goes on; total is None where its size is not known."""
+        """Show a job while it runs; total is None if its size is unknown."""
 
 
-_display: ContextVar[Display | None] = ContextVar("display", default=None)
+_display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
 
 
 @contextmanager
-def shown_on(display: Display | None) -> Iterator[None]:
-    """Show all work of a block there, whoever does it; None shows what shows itself."""
+def shown_on(display: ProgressDisplay | None) -> Iterator[None]:
+    """Show the progress of all jobs of a block on one display.
+
+    With None, each job opens a display if its ``verbose`` asks for one.
+    """
     token = _display.set(display)
     try:
         yield
@@ -42,7 +45,7 @@ def shown_on(display: Display | None) -> Iterator[None]:
 
 @contextmanager
 def step(label: str) -> Iterator[None]:
-    """Show work of unknown size where there is a display for it."""
+    """Show a job of unknown size if a display is open."""
     display = _display.get()
     with nullcontext() if display is None else display.job(label, None):
         yield
@@ -50,30 +53,30 @@ def step(label: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
-    """Yield a function that takes the work done; None if nothing is shown.
+    """Yield a function that reports the work done; None if nothing is shown.
 
     Parameters
     ----------
     label : str
-        What is being done.
+        Name of the job.
     total : int or None
-        How much there is to do; None where the function is told.
+        Amount of work. None if the function will report the total.
     shown : bool
-        Whether to show it where nobody has opened a display.
+        If True, open a display where none is open.
     """
     display = _display.get()
     if display is not None:
         with display.job(label, total) as update:
             yield update
     elif shown:
-        with own_display() as display, display.job(label, total) as update:
+        with standard_error_display() as display, display.job(label, total) as update:
             yield update
     else:
         yield None
 
 
-def own_display() -> TerminalDisplay | PlainDisplay:
-    """A display on standard error, as it suits what that is."""
+def standard_error_display() -> TerminalDisplay | PlainDisplay:
+    """Return a display for standard error: bars on a terminal, lines elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -91,7 +94,7 @@ class TerminalDisplay:
         from rich.text import Text
 
         class TimeColumn(ProgressColumn):
-            """The time left, or the time so far where that is not known."""
+            """The time left, or the elapsed time if that is unknown."""
 
             def render(self, task: Task) -> Text:
                 left = task.time_remaining
@@ -122,7 +125,7 @@ class TerminalDisplay:
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show work while it goes on."""
+        """Show a job while it runs."""
         task = self._progress.add_task(label, total=total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -135,7 +138,7 @@ class TerminalDisplay:
             self._progress.remove_task(task)
 
 
-# --- elsewhere ----------------------------------------------------------------------------------------------------------
+# --- files and pipes ----------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -145,7 +148,7 @@ class _Job:
     done: int = 0
     began: float = field(default_factory=perf_counter)
 
-    def in_words(self) -> str:
+    def line(self) -> str:
         passed = perf_counter() - self.began
         if not self.total or not self.done:
             return f"{self.label}: {so_far(passed)}"
@@ -154,7 +157,7 @@ class _Job:
 
 
 class PlainDisplay:
-    """Nothing for short work; a line every few seconds for long work, without control characters."""
+    """A plain line every few seconds; short jobs show nothing."""
 
     def __init__(self, stream: IO[str], seconds: float | None = None) -> None:
         self._stream, self._seconds = stream, SECONDS_BETWEEN_LINES if seconds is None else seconds
@@ -174,15 +177,15 @@ class PlainDisplay:
         while not self._over.wait(self._seconds):
             jobs = list(self._jobs)
             if jobs:
-                # The outermost whose size is known tells the time that all of it takes.
-                told = next((job for job in jobs if job.total and job.done), jobs[-1])
-                with suppress(OSError, ValueError):  # a stream that is closed
-                    self._stream.write(told.in_words() + "\n")
+                # The outermost job of known size estimates the time of all inner ones.
+                shown = next((job for job in jobs if job.total and job.done), jobs[-1])
+                with suppress(OSError, ValueError):  # the stream is closed
+                    self._stream.write(shown.line() + "\n")
                     self._stream.flush()
 
     @contextmanager
     def job(self, label: str, total: int | None) -> Iterator[Update]:
-        """Show work while it goes on."""
+        """Show a job while it runs."""
         job = _Job(label, total)
 
         def update(done: int, of: int | None = None) -> None:
@@ -195,16 +198,16 @@ class PlainDisplay:
             self._jobs.remove(job)
 
 
-# --- words --------------------------------------------------------------------------------------------------------------
+# --- times --------------------------------------------------------------------------------------------------------------
 
 
 def time_left(seconds: float) -> str:
-    """``about 40 s left``."""
+    """Format the time left: ``about 40 s left``."""
     return f"about {_rough(seconds)} left"
 
 
 def so_far(seconds: float) -> str:
-    """``20 s so far``."""
+    """Format the elapsed time: ``20 s so far``."""
     return f"{_rough(seconds)} so far"
 
 

@@ -1,4 +1,4 @@
-"""Texts of plots: numbers, names and sentences that fit into a width."""
+"""Format numbers, names and sentences of plots to fit a width."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ BREAK_AFTER = frozenset("_-/,;.:")
 
 
 def shown(text: object) -> str:
-    """A text as matplotlib shows it literally: no formulas between dollar signs, no control characters."""
+    """Escape a text for matplotlib: dollar signs and control characters."""
     return printable(text).replace("$", r"\$")
 
 
 def number(x: float) -> str:
-    """A number in four digits, or as many as stand before its point, with commas between thousands."""
+    """Format a number with four significant digits and commas between thousands."""
     if x == 0 or not np.isfinite(x):
         return "0" if x == 0 else "–"
     if 1e-4 <= abs(x) < 1e7:
@@ -41,31 +41,31 @@ def percent(share: float) -> str:
 
 
 def several(n: float, what: str) -> str:
-    """``1 row`` or ``2 rows``."""
+    """Format a count: ``1 row`` or ``2 rows``."""
     return f"{n:,.0f} {what}{'' if n == 1 else 's'}"
 
 
 @lru_cache(maxsize=4096)
 def _char_width(char: str) -> float:
-    """Width of a character at a size of 1 point."""
+    """Return the width of a character at a size of 1 point."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    with warnings.catch_warnings():  # of characters that the font lacks
+    with warnings.catch_warnings():  # about characters missing in the font
         warnings.simplefilter("ignore")
-        # A space alone has no outline, so it is measured between two others.
+        # A space has no outline, so it is measured between two letters.
         width, _, _ = text_to_path.get_text_width_height_descent(f"x{char}x", FontProperties(size=10), ismath=False)
         edges, _, _ = text_to_path.get_text_width_height_descent("xx", FontProperties(size=10), ismath=False)
     return float(width - edges) / 10
 
 
 def text_width(text: str, size: float) -> float:
-    """Width of a text in points."""
+    """Return the width of a text in points."""
     return sum(map(_char_width, text)) * size
 
 
 def shortened(text: object, width: float, size: float = SMALL) -> str:
-    """The text, or its beginning and its end where it is wider than so many points."""
+    """Shorten a text to a width in points by cutting out its middle."""
     whole = printable(text)
     if text_width(whole, size) <= width:
         return whole
@@ -77,15 +77,15 @@ def shortened(text: object, width: float, size: float = SMALL) -> str:
         head += 1
         if text_width(whole[:head] + whole[tail - 1 :], size) > room:
             break
-        if (tail - head) > 1 and head % 2 == 0:  # two from the front for each from the back
+        if (tail - head) > 1 and head % 2 == 0:  # keep two characters at the front for each at the back
             tail -= 1
     return f"{whole[:head].rstrip()}{ELLIPSIS}{whole[tail:].lstrip()}"
 
 
 def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
-    """The text on lines of at most so many points, broken between words where it can be; the rest is cut off."""
+    """Break a text into lines of at most ``width`` points, and cut off further lines."""
     lines, line = [], ""
-    for piece in _pieces(printable(text), width, size):
+    for piece in _breakable_pieces(printable(text), width, size):
         if line and text_width((line + piece).rstrip(), size) > width:
             lines.append(line.rstrip())
             line = ""
@@ -100,17 +100,17 @@ def wrapped(text: object, width: float, size: float, most_lines: int) -> list[st
 
 
 def one_line(text: object, width: float, size: float = SMALL) -> str:
-    """A text shortened to so many points, shown literally."""
+    """Shorten a text to a width in points and escape it."""
     return shown(shortened(text, width, size))
 
 
 def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
-    """A text broken into lines of at most so many points, shown literally."""
+    """Break a text into lines of at most ``width`` points and escape them."""
     return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
 
 
-def _pieces(text: str, width: float, size: float) -> list[str]:
-    """Pieces between which a line may break: words, parts of long words, or else letters."""
+def _breakable_pieces(text: str, width: float, size: float) -> list[str]:
+    """Split a text where a line may break: between words or inside long words."""
     pieces, piece = [], ""
     for at, char in enumerate(text):
         piece += char
@@ -122,7 +122,7 @@ def _pieces(text: str, width: float, size: float) -> list[str]:
 
 
 def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence[Any] | None) -> list[str]:
-    """Names of the classes: by a mapping from labels, by a list in their order, or their labels."""
+    """Return the names of the classes, by default their labels."""
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if given is None:
         return [printable(label) for label in labels]
@@ -133,7 +133,7 @@ def names_of_classes(classes: Iterable[Any], given: Mapping[Any, Any] | Sequence
         return [printable(given.get(label, label)) for label in labels]
     if isinstance(given, str) or len(given) != len(labels):
         raise InvalidInputError(
-            f"class_names must be a name for each of the {len(labels)} classes {labels}, or a mapping from them; got "
-            f"{given!r}."
+            f"class_names must be a list with one name for each of the {len(labels)} classes {labels}, or a mapping from "
+            f"classes to names, got {given!r}."
         )
     return [printable(name) for name in given]

@@ -1,4 +1,4 @@
-"""The black box in the form that workers need: fitted, and independent of the cluster that trained it."""
+"""A fitted black box that predicts without the cluster that trained it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from fcca.dask._partitions import PartitionedTable
-from fcca.dask._pieces import DaskPieces
+from fcca.dask._dask_pieces import DaskPieces
 from fcca.discretizers import FCCADiscretizer, Rows
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import CodedColumn, as_classifier, check_supported, read_model
@@ -30,7 +30,7 @@ def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state:
     classifier : classifier or None
     pieces : DaskPieces
     sample : int
-        Number of rows that an unfitted classifier is fitted on.
+        Number of rows for fitting an unfitted classifier.
     random_state : int
         Seed of the sample.
     """
@@ -39,7 +39,7 @@ def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state:
         check_supported(local)
     if local is None or not _is_fitted(local):
         if isinstance(classifier, FrozenEstimator):
-            raise InvalidInputError(f"FrozenEstimator has a {type(local).__name__} that is not fitted. Fit it first.")
+            raise InvalidInputError(f"The {type(local).__name__} in the FrozenEstimator is not fitted. Fit it first.")
         local = _fitted_on_sample(local, sampled(pieces, sample, random_state))
     _check_categories_known(local, pieces.table)
     return FrozenEstimator(local)
@@ -51,8 +51,8 @@ def local_classifier(classifier: Any) -> Any:
     Parameters
     ----------
     classifier : classifier, Booster or dict
-        A classifier of ``xgboost.dask`` or ``lightgbm.dask``, the result of ``xgboost.dask.train``, a booster, or any other
-        classifier. The last is returned unchanged.
+        A classifier of ``xgboost.dask`` or ``lightgbm.dask``, the result of ``xgboost.dask.train``, or a booster. Other
+        classifiers are returned unchanged.
     """
     if isinstance(classifier, FrozenEstimator):
         return local_classifier(classifier.estimator)
@@ -86,7 +86,7 @@ def _check_trained(classifier: Any) -> None:
 
 
 def _local_xgboost(classifier: Any) -> Any:
-    """The class without Dask, with the same booster."""
+    """Return the class without Dask, with the same booster."""
     name = type(classifier).__name__.removeprefix("Dask")
     plain = getattr(import_module("xgboost"), name, None)
     if plain is None:
@@ -126,13 +126,15 @@ def check_sample(n: Any, random_state: Any) -> None:
 
 
 def sampled(pieces: DaskPieces, n: int, random_state: int) -> Rows:
-    """Draw rows at random, in their order. Neither partitions nor workers change the sample.
+    """Draw rows at random and keep their order.
+
+    The sample depends on neither partitions nor workers.
 
     Parameters
     ----------
     pieces : DaskPieces
     n : int
-        Number of rows; all rows where the table has fewer.
+        Number of rows. A smaller table is taken whole.
     random_state : int
     """
     ends = np.cumsum(pieces.each(_n_rows))
@@ -167,6 +169,6 @@ def _check_categories_known(classifier: Any, table: PartitionedTable) -> None:
         if isinstance(column, CodedColumn) and name in unknown:
             raise InvalidInputError(
                 f"{type(classifier).__name__} uses the category codes of column {name!r}, but Dask does not know the "
-                "categories, so that codes may differ between partitions. Make them known: "
+                "categories. The codes may differ between partitions. Make the categories known: "
                 f"ddf = ddf.categorize(columns=[{name!r}])."
             )

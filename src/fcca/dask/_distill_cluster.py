@@ -1,4 +1,4 @@
-"""A small tree in place of a black box, from a table on a Dask cluster."""
+"""Replace a black box by a small tree, from a table on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.base import clone
 
 from fcca.classifier import FCCAClassifier
-from fcca.dask._black_box import black_box, check_sample
+from fcca.dask._local_black_box import black_box, check_sample
 from fcca.dask._partitions import PartitionedTable
-from fcca.dask._pieces import DaskPieces
+from fcca.dask._dask_pieces import DaskPieces
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import distilled, parts_for_pieces
@@ -34,18 +34,18 @@ def distill(
     """Replace a black box by a small, provably optimal tree, from a table on a Dask cluster.
 
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers add up
-    these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
-    except for a few that show the columns, and the sample that an unfitted classifier is fitted on. A linear classifier has
-    no cuts: all its landing values are sent before close ones are merged.
+    these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers, with
+    two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has no
+    cuts. Its landing values are all sent, and close ones are merged afterwards.
 
     The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
-    once. Neither partitions, workers nor the loss of a worker change it. Only weights of rows or classes that are not
-    integers are an exception: their sums depend on the partitions in the last digit.
+    once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
+    exception: their sums depend on the partitions in the last digit.
 
-    The table is read as often as by :func:`fcca.streaming.distill`, three times as a rule. Where it fits into the memory of
-    the workers, ``ddf.persist()`` saves time.
+    The table is read as often as by :func:`fcca.streaming.distill`, usually three times. If it fits into the memory of the
+    workers, ``ddf.persist()`` saves time.
 
-    To predict on the cluster, map ``predict`` over the features. The result is a Dask array; ``meta`` tells Dask its type::
+    To predict on the cluster, map ``predict`` over the features. The result is a Dask array, whose type is given by ``meta``::
 
         X = ddf[list(result.feature_names_in_)]
         ddf["prediction"] = X.map_partitions(result.predict, meta=result.classes_[:0])
@@ -57,34 +57,34 @@ def distill(
     label : str
         Name of the label column.
     classifier : classifier, default=None
-        The black box. A fitted one is used as it is: one of scikit-learn, XGBoost, LightGBM, …, of ``xgboost.dask`` or
-        ``lightgbm.dask``, or the result of ``xgboost.dask.train``. An unfitted one is fitted in this process on ``sample``
-        rows. None is gradient boosting of 100 trees of depth 2, fitted in the same way.
+        The black box. A fitted classifier is used unchanged. It may come from scikit-learn, XGBoost, LightGBM and so on, from
+        ``xgboost.dask`` or ``lightgbm.dask``, or be the result of ``xgboost.dask.train``. An unfitted classifier is fitted in
+        this process on ``sample`` rows. None is gradient boosting with 100 trees of depth 2, fitted in the same way.
     sample_weight : str, default=None
         Name of the weight column.
     discretizer : FCCADiscretizer, default=None
-        The parameters of the search; its ``estimator`` must be None. Its ``n_jobs`` is the number of threads of one task.
+        The parameters of the search. ``estimator`` must be None. ``n_jobs`` is the number of threads per task.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
     fit_to : {"labels", "target"}, default="labels"
         What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int, default=None
-        Number of thresholds for the tree; an optimal choice of that many is made. None gives it all of them.
+        Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
     sample : int, default=100000
-        Number of rows, drawn at random from the table, that an unfitted classifier is fitted on.
+        Number of random rows for fitting an unfitted classifier.
     random_state : int, default=0
         Seed of the sample, which depends on neither partitions nor workers.
     client : distributed.Client, default=None
         None is the active client or, without one, Dask's local scheduler.
     retries : int, default=3
-        How often a task that failed on a worker is repeated.
+        How often a failed task is repeated.
     verbose : int, default=0
         1 shows a progress bar, which counts partitions.
 
     Returns
     -------
     FCCAClassifier
-        An ordinary one, without the training rows and without the single counterfactuals.
+        Fitted. It stores neither the training rows nor the counterfactuals of single rows.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def distill(
     pieces = DaskPieces(table, client, retries=retries, verbose=bool(verbose))
     searcher = _unfitted_discretizer(discretizer)
     unfitted = FCCAClassifier(searcher, tree, fit_to=fit_to, n_thresholds=n_thresholds)
-    # These checks come before any partition is read. The black box may belong to a cluster: it is checked where it is read.
+    # Check parameters before any partition is read. The black box may belong to a cluster and is checked when it is read.
     parts_for_pieces(clone(unfitted))
     check_sample(sample, random_state)
     searcher.set_params(estimator=black_box(classifier, pieces, sample=sample, random_state=random_state))
@@ -117,23 +117,23 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """A copy of the discretizer, checked for parameters that partitions do not allow."""
+    """Return a copy of the discretizer, after checking that its parameters work on a cluster."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):
         raise InvalidInputError(f"discretizer must be an FCCADiscretizer, got {type(discretizer).__name__}.")
     if discretizer.estimator is not None:
         raise InvalidInputError(
-            f"The discretizer has an estimator, {type(discretizer.estimator).__name__}. Give it as classifier instead."
+            f"The discretizer has an estimator, {type(discretizer.estimator).__name__}. Pass it as classifier instead."
         )
     if discretizer.time_limit is not None:
         raise InvalidInputError(
-            f"time_limit={discretizer.time_limit!r} is for all searches together, but these run on many workers. Give "
+            f"time_limit={discretizer.time_limit!r} applies to all searches together, but these run on many workers. Use "
             "time_limit_per_row instead."
         )
     if isinstance(discretizer.margin, str):
         raise InvalidInputError(
-            f"margin={discretizer.margin!r} is a share of the range of all scores, but the rows are on many workers. Give "
+            f"margin={discretizer.margin!r} is a share of the range of all scores, but the rows are on many workers. Pass "
             "a number."
         )
     copy: FCCADiscretizer = clone(discretizer)

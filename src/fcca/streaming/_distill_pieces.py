@@ -1,4 +1,4 @@
-"""A small tree in place of a black box, from rows that need not fit into memory."""
+"""Replace a black box by a small tree, from a table read in pieces."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from fcca.trees import OptimalTreeClassifier
 
 Labels = NDArray[Any]
 
-#: Levels of granularity that are tried where there are too many distinct rows at the given one.
+#: Values of Q to suggest when the table has too many distinct rows.
 COARSER = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
 class Distilled:
-    """A classifier fitted on a table in pieces, and the distinct rows of the table.
+    """A classifier fitted on a table in pieces, with the table's distinct binary rows.
 
     Attributes
     ----------
@@ -51,15 +51,17 @@ class Distilled:
 
 
 def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = "Q=") -> Distilled:
-    """Fit a classifier on a table in pieces: the same as on the whole table at once.
+    """Fit a classifier on a table in pieces.
+
+    The result equals that of ``fit`` on the whole table.
 
     Parameters
     ----------
     pieces : Pieces
     classifier : FCCAClassifier
-        Not fitted, and not changed; its black box is fitted, in a FrozenEstimator.
+        Unfitted; it is cloned. Its black box must be fitted, in a FrozenEstimator.
     granularity : str, default="Q="
-        What messages write before a Q.
+        Text before a value of Q in messages.
     """
     fitted: FCCAClassifier = clone(classifier)
     discretizer, tree, selection = parts_for_pieces(fitted)
@@ -71,7 +73,7 @@ def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = 
 def parts_for_pieces(
     classifier: FCCAClassifier,
 ) -> tuple[FCCADiscretizer, OptimalTreeClassifier, OptimalSelection | None]:
-    """Discretizer, tree and selection of a classifier, checked, and none of them fitted.
+    """Return the unfitted discretizer, tree and selection of a classifier, with checked parameters.
 
     Parameters
     ----------
@@ -79,13 +81,17 @@ def parts_for_pieces(
     """
     if classifier.n_thresholds == "auto":
         raise InvalidInputError(
-            "n_thresholds='auto' is chosen by cross-validation, which needs all rows in memory. Give a number."
+            "n_thresholds='auto' runs a cross-validation, which needs all rows in memory. Pass an integer or None."
         )
     discretizer, tree = classifier.new_parts()
     if not isinstance(discretizer, FCCADiscretizer):
-        raise InvalidInputError(f"Rows in pieces need an FCCADiscretizer, got {type(discretizer).__name__}.")
+        raise InvalidInputError(
+            f"For a table in pieces, the discretizer must be an FCCADiscretizer, got {type(discretizer).__name__}."
+        )
     if not isinstance(tree, OptimalTreeClassifier):
-        raise InvalidInputError(f"Rows in pieces need an OptimalTreeClassifier as tree, got {type(tree).__name__}.")
+        raise InvalidInputError(
+            f"For a table in pieces, the tree must be an OptimalTreeClassifier, got {type(tree).__name__}."
+        )
     discretizer.check_parameters()
     tree.check_parameters()
     selection = discretizer.selection
@@ -101,7 +107,7 @@ def _binary_rows(
     selection: OptimalSelection | None,
     granularity: str,
 ) -> tuple[BinaryRows, BinaryRows]:
-    """The distinct rows, those to learn from and those held out, on the thresholds that the selection keeps."""
+    """Return the distinct training and held-out rows on the selected thresholds."""
     candidates, classes, predicted = discretizer.thresholds_, found.statistics.all_classes, discretizer.classes_
     coder = RowCoder.of(candidates, len(classes), len(predicted))
     try:
@@ -125,25 +131,27 @@ def _binary_rows(
 
 
 def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCoder, granularity: str) -> InvalidInputError:
-    """An error that says what to do about too many distinct rows."""
+    """Return an error with advice on how to reduce the distinct rows."""
     every, rows = discretizer.all_thresholds_, error.some
-    advice = f"Keep fewer of them: raise {granularity.rstrip(' =')}."
+    advice = f"Increase {granularity.rstrip(' =')} to keep fewer thresholds."
     for Q in COARSER:
         fewer = every.select(discretizer.kept_at(Q))
         if Q <= discretizer.Q or len(fewer) >= len(discretizer.thresholds_):
             continue
         n = len(np.unique(np.packbits(coder.binarized(rows, fewer), axis=1), axis=0))
         if n * 20 < len(rows):
-            advice = f"{granularity}{Q:g} keeps {len(fewer)} of them, which tell {n:,} of {len(rows):,} such rows apart."
+            advice = (
+                f"{granularity}{Q:g} keeps {len(fewer)} thresholds and leaves {n:,} distinct rows of {len(rows):,} in a sample."
+            )
             break
     return InvalidInputError(
-        f"The {len(discretizer.thresholds_)} thresholds at {granularity}{discretizer.Q:g} tell {error.n_distinct:,} of the "
-        f"first {error.n_rows:,} rows apart, more than a tree's search has memory for. {advice}"
+        f"The {len(discretizer.thresholds_)} thresholds at {granularity}{discretizer.Q:g} give {error.n_distinct:,} distinct "
+        f"binary rows in the first {error.n_rows:,} rows. This is too many for the memory of the tree search. {advice}"
     )
 
 
 class _GivenPieces:
-    """Pieces as callers give them, each as Rows."""
+    """Pieces given by the user, converted to Rows."""
 
     def __init__(self, pieces: Any) -> None:
         self.pieces = pieces
@@ -153,7 +161,7 @@ class _GivenPieces:
         given = self.pieces() if callable(self.pieces) else self.pieces
         if isinstance(given, Iterator) and given is self._last:
             raise InvalidInputError(
-                "The function that gives the pieces returned the same iterator twice. It must return a new one each time, "
+                "The function for the pieces returned the same iterator twice. It must return a new iterator each time, "
                 "because the table is read several times."
             )
         self._last = given
@@ -161,8 +169,7 @@ class _GivenPieces:
             if not isinstance(piece, Rows) and (not isinstance(piece, tuple | list) or len(piece) not in (2, 3)):
                 got = type(piece).__name__ + (f" of length {len(piece)}" if isinstance(piece, tuple | list) else "")
                 raise InvalidInputError(
-                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. Give a list of these, also where there is "
-                    "one piece."
+                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. A single piece must be in a list, too."
                 )
             yield piece if isinstance(piece, Rows) else Rows(*piece)
 
@@ -176,34 +183,37 @@ def distill(
     n_thresholds: int | None = None,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Put a small, provably best tree in place of a black box, from a table that need not fit into memory.
+    """Replace a black box by a small, provably optimal tree, from a table in pieces.
 
-    The table is read a few times over, a piece at a time: for the ranges, for the counterfactuals, and for the distinct rows
-    of 0 and 1 that the tree is grown on (once more for linear black boxes, and for those that have not kept the labels of
-    categories; four times more for tables with missing numbers).
-    The classifier is the same, to the last digit, as the one that :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` finds
-    on all rows at once, but for weights of rows or classes that are no whole numbers, whose sums depend on their order in
-    the last digit.
+    The table need not fit into memory. It is read three times, one piece at a time: for the ranges of the columns, for the
+    counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:
+
+    - one more for a linear black box;
+    - one more for a black box that does not store category labels;
+    - four more for missing numbers.
+
+    The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
+    once. Weights that are not integers are the only exception: their sums depend on the order of the rows in the last digit.
 
     Parameters
     ----------
     pieces : ParquetTable, sequence of (X, y) or (X, y, sample_weight), or callable
-        A list, an object whose ``__iter__`` starts again each time, or a function that returns an iterator.
+        A list, another object that can be iterated several times, or a function that returns a new iterator.
     discretizer : FCCADiscretizer
-        Its ``estimator`` is fitted already, in a ``FrozenEstimator``.
+        Its ``estimator`` must be fitted, in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
     fit_to : {"labels", "target"}, default="labels"
-        What the tree learns.
+        What the tree learns: the labels, or the predictions of the black box.
     n_thresholds : int, default=None
-        Give the tree so many of the thresholds, the best ones.
+        Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
     verbose : int, default=0
         1 shows progress bars.
 
     Returns
     -------
     FCCAClassifier
-        Without the training rows and without the single counterfactuals.
+        Fitted. It stores neither the training rows nor the counterfactuals of single rows.
 
     Examples
     --------
@@ -222,9 +232,11 @@ def distill(
     classifier = FCCAClassifier(discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds)
     if isinstance(pieces, Iterator):
         raise InvalidInputError(
-            "pieces is an iterator, which ends after one pass. Give a list, or a function that returns an iterator."
+            "pieces is an iterator, which ends after one pass. Pass a list, or a function that returns a new iterator."
         )
     if not callable(pieces) and not isinstance(pieces, Iterable):
-        raise InvalidInputError(f"pieces must be a list of (X, y), a table or a function, got {type(pieces).__name__}.")
+        raise InvalidInputError(
+            f"pieces must be a list of (X, y), a ParquetTable or a function, got {type(pieces).__name__}."
+        )
     n_rows = getattr(pieces, "n_rows", None)
     return distilled(LocalPieces(_GivenPieces(pieces), n_rows, verbose=bool(verbose)), classifier).classifier

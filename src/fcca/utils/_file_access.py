@@ -1,8 +1,7 @@
-"""Paths of input files, and output files that are written whole.
+"""Safe file access: regular files only for input, atomic replacement for output.
 
-Each output is written to a temporary file beside its target, which then takes the target's name by ``os.replace``. A killed
-run leaves every target either old or new, never half-written. It may leave temporary files, ``.<name>.<random>.tmp``: they
-are never read and can be deleted.
+Each output is written to a temporary file beside its destination. ``os.replace`` then renames it. A killed run leaves every
+file either old or new, never half-written. It may leave temporary files, ``.<name>.<random>.tmp``, which can be deleted.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ NAME_SHOWN = 80
 
 
 def as_path(given: Any) -> Path:
-    """Turn a text or a path into a Path; raise InvalidInputError for anything else."""
+    """Convert a string or a path to a Path."""
     try:
         return Path(given)
     except TypeError as error:
-        raise InvalidInputError(f"Expected the path of a file, a text or a Path; got {type(given).__name__}.") from error
+        raise InvalidInputError(f"A file path must be a string or a Path, got {type(given).__name__}.") from error
 
 
 def regular_content(path: Path, largest: int) -> bytes:
     """Read a regular file.
 
-    Devices and pipes are refused without being opened: they may have no end.
+    Devices and pipes may never end. They raise an error and are not opened.
 
     Parameters
     ----------
     path : Path
         Links are followed.
     largest : int
-        The largest size to read, in bytes.
+        Maximum file size in bytes.
 
     Raises
     ------
     InvalidInputError
         If the path is not a regular file, or the file is larger.
     OSError, ValueError
-        If the file does not exist or cannot be read, or if the name is not possible.
+        If the file does not exist, cannot be read or has an invalid name.
     """
-    _check_regular(path, os.stat(path), largest)  # before it is opened, which alone may do something to a device
+    _check_regular(path, os.stat(path), largest)  # before opening: opening alone can affect a device
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags), "rb") as file:
         found = os.fstat(file.fileno())
@@ -63,13 +62,13 @@ def _check_regular(path: Path, found: os.stat_result, largest: int) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise InvalidInputError(f"{path} is a directory. Name a file.")
     if not stat.S_ISREG(found.st_mode):
-        raise InvalidInputError(f"{path} is a device or a pipe. Name a file; copy what comes from elsewhere into one first.")
+        raise InvalidInputError(f"{path} is a device or a pipe. Copy its contents into a file and name that file.")
     if found.st_size > largest:
         raise InvalidInputError(f"{path} has {found.st_size:,} bytes; files of at most {largest:,} are read.")
 
 
 class AtomicOutputs:
-    """Output files of one directory, under temporary names until they are complete.
+    """Output files of one directory, under temporary names until all are complete.
 
     Parameters
     ----------
@@ -84,23 +83,23 @@ class AtomicOutputs:
         self._temporary: dict[str, Path] = {}
 
     def path(self, name: str) -> Path:
-        """Temporary path for the file ``name``; raise InvalidInputError if no file can be written there."""
-        _check_target(self.directory, name)
+        """Return the temporary path for the file ``name``."""
+        _check_destination(self.directory, name)
         self.directory.mkdir(parents=True, exist_ok=True)  # another run may have removed it while it was empty
         unique = f".{name[:NAME_KEPT]}.{secrets.token_hex(4)}.tmp"
         return self._temporary.setdefault(name, self.directory / unique)
 
     def commit(self) -> None:
-        """Flush all files to the disk, then let them replace their targets in the order of their first ``path``."""
+        """Flush all files to disk, then rename them in the order of their first ``path`` call."""
         names = [name for name, path in self._temporary.items() if path.exists()]
         names.sort(key=lambda name: name == self._last)
         for name in names:
-            with suppress(FileNotFoundError):  # no old file, no permissions to keep
+            with suppress(FileNotFoundError):  # without an old file there are no permissions to copy
                 self._temporary[name].chmod(stat.S_IMODE((self.directory / name).stat().st_mode))
             _flush(self._temporary[name])
         try:
             self._replace(names)
-        except KeyboardInterrupt:  # finish the few renames before stopping
+        except KeyboardInterrupt:  # finish the renames before stopping
             self._replace(names)
             raise
         if names and os.name == "posix":
@@ -108,30 +107,30 @@ class AtomicOutputs:
                 _flush(self.directory)
 
     def discard(self) -> None:
-        """Remove the temporary files that are left."""
+        """Remove remaining temporary files."""
         for path in self._temporary.values():
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
     def _replace(self, names: list[str]) -> None:
         for name in names:
-            if self._temporary[name].exists():  # False if an interrupted attempt has renamed it
+            if self._temporary[name].exists():  # False if an interrupted attempt already renamed it
                 os.replace(self._temporary[name], self.directory / name)
 
 
 @contextmanager
 def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterator[AtomicOutputs]:
-    """Write files of ``directory`` that take their names when the block ends without an error.
+    """Write files to ``directory``; they appear when the block ends without an error.
 
-    A missing directory is made. A directory without write permission is refused before the block begins. After an
-    exception, KeyboardInterrupt included, the old files are unchanged, and temporary files and new directories are
-    removed. If the process is killed during the renames, some files are new and the others old.
+    A missing directory is created. A directory without write permission raises an error before the block begins. After an
+    exception or Ctrl-C, old files are unchanged, and temporary files and new directories are removed. If the process is
+    killed during the renames, some files are new and the others old.
 
     Parameters
     ----------
     directory : str or Path
     last : str, optional
-        Name of the file that is replaced after all others, such as a certificate of them.
+        Name of the file that is replaced after all others, such as a certificate.
 
     Examples
     --------
@@ -152,41 +151,43 @@ def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterato
             _make(directory, made)
             with tempfile.TemporaryFile(dir=directory):
                 pass
-        except (OSError, ValueError) as error:  # a ValueError for a name that is not possible
+        except (OSError, ValueError) as error:  # ValueError: an invalid name
             reason = getattr(error, "strerror", None) or error
-            raise InvalidInputError(f"Cannot write to the directory {directory}: {reason}. Choose another one.") from error
+            raise InvalidInputError(
+                f"Cannot write to the directory {directory}: {reason}. Choose another directory."
+            ) from error
         yield outputs
         outputs.commit()
     finally:
         outputs.discard()
         for parent in reversed(made):
-            with suppress(OSError):  # it holds files
+            with suppress(OSError):  # the directory is not empty
                 parent.rmdir()
 
 
-def _check_target(directory: Path, name: str) -> None:
-    """Check that a plain file is at a target, or nothing."""
-    target = directory / name
+def _check_destination(directory: Path, name: str) -> None:
+    """Check that the destination is a regular file or does not exist."""
+    destination = directory / name
     try:
         if Path(name).name != name or name in ("", ".."):
             raise ValueError("it is not the name of a file")
-        mode = os.lstat(target).st_mode
+        mode = os.lstat(destination).st_mode
     except FileNotFoundError:
         return
-    except (OSError, ValueError) as error:  # a ValueError for a character that is not possible, such as NUL
+    except (OSError, ValueError) as error:  # ValueError: an invalid character, such as NUL
         reason = getattr(error, "strerror", None) or error
         shown = repr(name) if len(name) <= NAME_SHOWN else f"{name[:NAME_SHOWN]!r}…"
-        raise InvalidInputError(f"No file can be called {shown}: {reason}. Give another name.") from error
-    if not stat.S_ISREG(mode):  # a link or /dev/null would be replaced by a file
+        raise InvalidInputError(f"No file can be called {shown}: {reason}. Choose another name.") from error
+    if not stat.S_ISREG(mode):  # the rename would replace the link or the device
         what = "a link" if stat.S_ISLNK(mode) else "a directory" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise InvalidInputError(f"{target} is {what}, but a file is to be written there. Move it away, or name another.")
+        raise InvalidInputError(f"{destination} is {what}. Only regular files are replaced. Choose another name.")
 
 
 def _make(directory: Path, made: list[Path]) -> None:
-    """Make a directory and its missing parents, and add them to ``made``, outermost first."""
+    """Create a directory and its missing parents, and append them to ``made``, outermost first."""
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
-        with suppress(FileExistsError):  # made by another process in between
+        with suppress(FileExistsError):  # another process created it in the meantime
             path.mkdir()
             made.append(path)
     if not directory.is_dir():
@@ -194,7 +195,7 @@ def _make(directory: Path, made: list[Path]) -> None:
 
 
 def _flush(path: Path) -> None:
-    # Windows flushes only what is open for writing; POSIX opens directories for reading only.
+    # Windows flushes only files open for writing. POSIX opens directories for reading only.
     descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(descriptor)

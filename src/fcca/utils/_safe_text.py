@@ -1,20 +1,20 @@
-"""Texts of users, such as column names, made safe to show."""
+"""Escape user texts, such as column names, for safe display."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Control characters, line and paragraph separators, halves of characters.
+# Control characters, line and paragraph separators, surrogates.
 ESCAPED_CATEGORIES = frozenset({"Cc", "Zl", "Zp", "Cs"})
-# Marks that turn the direction of what follows, so that a text could read otherwise than it is.
+# Marks that change the reading direction, so that a text could be displayed in another order.
 DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# The characters of these kinds that JSON leaves as they are. They stand inside texts only, where an escape means the same.
+# The same characters, as far as json.dumps does not escape them. They occur only inside strings, where escapes are valid.
 UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: object) -> str:
-    """Escape control characters and line breaks."""
+    """Escape control characters, line breaks and direction marks."""
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ESCAPED_CATEGORIES or c in DIRECTION_MARKS else c
         for c in str(text)
@@ -32,5 +32,5 @@ def type_in_words(given: object) -> str:
 
 
 def escaped_json(json_text: str) -> str:
-    """Escape the characters of a JSON text that terminals or files cannot hold."""
+    """Escape unsafe characters in a JSON text for terminals and files."""
     return UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)

@@ -1,4 +1,4 @@
-"""Groups of people side by side: how they are answered, and how far they would have to move."""
+"""Bars by group: rates of predictions, and costs of recourse."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from fcca.exceptions import InvalidInputError
 from fcca.fairness import FairDistillation, GroupRecourse
 from fcca.plots._axes import draw_key, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_frame, check_result
+from fcca.plots._plot_data import check_frame, check_result
 from fcca.plots._style import SMALL, TITLE, class_style
-from fcca.plots._text import number, one_line, percent, some_lines, text_width
+from fcca.plots._plot_text import number, one_line, percent, some_lines, text_width
 from fcca.utils import printable
 
 #: Labels of the rates of group_metrics.
 RATES = {
-    "base_rate": "truly favourable",
-    "selection_rate": "answered favourably",
-    "accuracy": "answered rightly",
-    "tpr": "of the truly favourable, answered so",
-    "fpr": "of the others, answered favourably",
-    "precision": "of those answered so, truly favourable",
+    "base_rate": "label is favourable",
+    "selection_rate": "prediction is favourable",
+    "accuracy": "prediction is right",
+    "tpr": "of favourable labels, predicted favourable",
+    "fpr": "of unfavourable labels, predicted favourable",
+    "precision": "of favourable predictions, right",
 }
 
 
 @dataclass(eq=False, repr=False)
 class GroupMetricsDisplay(Display):
-    """Bars of a rate, or of several, by group.
+    """Bars of one or several rates by group.
 
     It is recommended to use :meth:`from_distillation` or :meth:`from_metrics`.
 
     Parameters
     ----------
     rates : DataFrame
-        One line per cluster of bars, one column per group.
+        One row per cluster of bars, one column per group.
     counts : sequence of int
-        Rows of each group.
+        Number of rows of each group.
     sensitive : str
-        What the groups differ in.
+        Name of the attribute that defines the groups.
     ylabel, title : str
 
     Attributes
@@ -64,7 +64,7 @@ class GroupMetricsDisplay(Display):
         Parameters
         ----------
         found : FairDistillation
-            What :func:`fcca.fairness.distill_without` returns.
+            The result of :func:`fcca.fairness.distill_without`.
         rate : str, default="selection_rate"
             A column of :func:`fcca.fairness.group_metrics`.
         ax : matplotlib Axes, optional
@@ -78,9 +78,9 @@ class GroupMetricsDisplay(Display):
         rates = found.rates(rate)
         counts = found.metrics.xs(rates.index[0])["rows"].tolist()
         if rate == "selection_rate":
-            words = f"answered {printable(found.favourable)}"
-        title = f"Answers by {printable(found.sensitive)}, on {sum(counts):,} {found.judged_on}"
-        return cls(rates, counts, sensitive=found.sensitive, ylabel=f"share {words}", title=title).plot(ax)
+            words = f"prediction is {printable(found.favourable)}"
+        title = f"Predictions by {printable(found.sensitive)}, on {sum(counts):,} {found.judged_on}"
+        return cls(rates, counts, sensitive=found.sensitive, ylabel=f"share: {words}", title=title).plot(ax)
 
     @classmethod
     def from_metrics(
@@ -91,9 +91,9 @@ class GroupMetricsDisplay(Display):
         Parameters
         ----------
         metrics : DataFrame
-            What :func:`fcca.fairness.group_metrics` returns.
+            The result of :func:`fcca.fairness.group_metrics`.
         rates : sequence of str
-            Which of its columns.
+            Columns of ``metrics`` to draw.
         ax : matplotlib Axes, optional
 
         Returns
@@ -104,7 +104,7 @@ class GroupMetricsDisplay(Display):
         shares = metrics[list(rates)].T
         shares.index = pd.Index([_words_of(name) for name in rates])
         name = str(metrics.index.name or "group")
-        title = f"Answers by {printable(name)}, on {metrics['rows'].sum():,} rows"
+        title = f"Predictions by {printable(name)}, on {metrics['rows'].sum():,} rows"
         return cls(shares, metrics["rows"].tolist(), sensitive=name, ylabel="share of rows", title=title).plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -142,7 +142,7 @@ class GroupMetricsDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class RecourseDisplay(Display):
-    """By group, what the cheapest change to the favourable answer costs, and how many have none.
+    """Bars by group of the cost of a favourable prediction, and of the rows without a way.
 
     It is recommended to use :meth:`from_recourse`.
 
@@ -153,7 +153,7 @@ class RecourseDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        Mean costs, and shares without any way.
+        Mean costs, and shares of rows without a way.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -163,12 +163,12 @@ class RecourseDisplay(Display):
 
     @classmethod
     def from_recourse(cls, recourse: GroupRecourse, *, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the recourse of groups.
 
         Parameters
         ----------
         recourse : GroupRecourse
-            What :func:`fcca.fairness.recourse_by_group` returns.
+            The result of :func:`fcca.fairness.recourse_by_group`.
         ax : matplotlib Axes, optional
 
         Returns
@@ -179,7 +179,7 @@ class RecourseDisplay(Display):
         return cls(recourse).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        groups, answer = self.recourse.groups, printable(self.recourse.favourable)
+        groups, favourable = self.recourse.groups, printable(self.recourse.favourable)
         small = is_narrow(ax)
         pair, _ = self._begin_panels(ax, *((2, 1) if small else (1, 2)), 8.0, 1.5 + 0.42 * max(2, len(groups)))
         costs = groups["mean_cost"].to_numpy(dtype=float, na_value=np.nan)
@@ -189,12 +189,12 @@ class RecourseDisplay(Display):
             for cost, count in zip(costs, groups["optimal"], strict=True)
         ]
         share_words = [
-            f"{percent(share)}  ({none:,} of {asked:,})" if asked else "none asked"
+            f"{percent(share)}  ({none:,} of {asked:,})" if asked else "no rows"
             for share, none, asked in zip(shares, groups["infeasible"], groups["asked"], strict=True)
         ]
         panes = (
-            (costs, cost_words, f"mean cost of a change to {answer}"),
-            (shares, share_words, f"rows without any way to {answer}"),
+            (costs, cost_words, f"mean cost of a change to {favourable}"),
+            (shares, share_words, f"rows without a way to {favourable}"),
         )
         for panel, (values, words, title) in zip(pair, panes, strict=True):
             known = np.nan_to_num(values)

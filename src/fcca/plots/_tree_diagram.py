@@ -1,4 +1,4 @@
-"""A fitted tree as a diagram."""
+"""Diagram of a fitted tree."""
 
 from __future__ import annotations
 
@@ -14,47 +14,48 @@ from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import one_row
+from fcca.plots._plot_data import one_row
 from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, class_style
-from fcca.plots._text import names_of_classes, several, shown, text_width, wrapped
+from fcca.plots._plot_text import names_of_classes, several, shown, text_width, wrapped
 from fcca.plots._tree_layout import BAR, LINE, PAD, SWATCH, Shape, TreeLayout, laid_out
 from fcca.tables import Columns
 from fcca.trees import OptimalTreeClassifier, TreeStructure, amount_in_words, compared_trees, objective_in_words
 from fcca.utils import proof_in_words
 
-LEAST_TITLE = 400.0  # points that a title may be wide, however small the tree
-GOOD_SCALE = 0.8  # from which on nothing is left out to make letters larger
-LEAST_SIZE = 4.5  # points of letters that can just be read
-EDGE = "#999999"  # of boxes and branches that are not lit
+LEAST_TITLE = 400.0  # points: width of the title above a small tree
+GOOD_SCALE = 0.8  # at this scale and above, nothing is left out to enlarge the text
+LEAST_SIZE = 4.5  # points: smallest readable text
+EDGE = "#999999"  # of boxes and branches that are not highlighted
 
-#: The first is that of a figure of its own; the others are for axes that are too small for it.
+#: The first shape is for new figures. The others are for given axes that are too small for it.
 SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40, 5), Shape(86, 40, 4, rows=False))
 
 
 @dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
-    """A tree from left to right: conditions, rows and class shares at every node, the class at the leaves.
+    """Diagram of a tree, from left to right.
 
-    In axes that are given, the tree is scaled to fit, with narrower boxes where that makes its letters larger. A new figure
-    has the natural size of the tree. It is recommended to use :meth:`from_estimator`.
+    Every node shows its condition, rows and class shares. Leaves show the predicted class. A new figure has the natural size
+    of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the text. It is recommended to
+    use :meth:`from_estimator`.
 
     Parameters
     ----------
     structure : TreeStructure
     feature_names, class_names : list of str
     columns : Columns, optional
-        Categories and missing values; None where all columns are plain numbers.
+        Categories and missing values. None if all columns are numeric.
     certificate : str, default=""
-        What is proven about the tree.
+        Sentence about the proof, shown in the title.
     leaf : int, optional
-        The leaf whose path is lit.
+        Leaf whose path is highlighted.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     conditions_ : dict of int to str
-        The whole condition of every inner node; in the boxes long names are cut.
+        The full condition of every inner node. The boxes shorten long names.
 
     Examples
     --------
@@ -93,11 +94,11 @@ class TreeDisplay(Display):
         estimator : FCCAClassifier or OptimalTreeClassifier
             Fitted.
         feature_names : sequence of str, optional
-            What to call the columns instead of their own names.
+            Names to show instead of the column names.
         class_names : mapping or sequence, optional
-            What to call the classes: ``{0: "malignant", 1: "benign"}``, or a list in the order of ``classes_``.
+            Names of the classes: ``{0: "malignant", 1: "benign"}``, or a list in the order of ``classes_``.
         row : data frame, Series or array, optional
-            One row, whose path is lit.
+            One row, whose path is highlighted.
         ax : matplotlib Axes, optional
 
         Returns
@@ -112,7 +113,9 @@ class TreeDisplay(Display):
         names = [str(name) for name in _check_feature_names_in(estimator)]
         if feature_names is not None:
             if isinstance(feature_names, str) or len(feature_names) != len(names):
-                raise InvalidInputError(f"feature_names must be {len(names)} names, one per column, got {feature_names!r}.")
+                raise InvalidInputError(
+                    f"feature_names must be a list of {len(names)} names, one per column, got {feature_names!r}."
+                )
             names = [str(name) for name in feature_names]
         leaf = None if row is None else int(estimator.apply(one_row(estimator, row))[0])
         if isinstance(estimator, FCCAClassifier):
@@ -139,7 +142,7 @@ class TreeDisplay(Display):
             self._swatch(ax, key.left, self._layout.bottom + key.below, at, key.name)
 
     def _begin_tree(self) -> Any:
-        """Axes of a new figure in the natural size of the tree."""
+        """Return the axes of a new figure in the natural size of the tree."""
         layout = self._layout = self._laid_out(SHAPES[0])
         words = self._title(max(layout.width, LEAST_TITLE))
         width = max(layout.width, *(1.05 * text_width(line, TITLE) for line in words))
@@ -149,7 +152,7 @@ class TreeDisplay(Display):
         return ax
 
     def _begin_tree_on(self, ax: Any) -> Any:
-        """Given axes, with the layout whose letters are largest there."""
+        """Prepare given axes, with the layout that gives the largest text."""
         self._begin(ax, 0, 0)
         width, height = room_of(ax)
         room = width, height - 3 * LINE
@@ -158,8 +161,8 @@ class TreeDisplay(Display):
         if self._layout.scale(*room) * NORMAL < LEAST_SIZE:
             natural = layouts[0].width / POINTS, layouts[0].height / POINTS
             warnings.warn(
-                f"The tree is too large to be read here: it needs about {natural[0]:.0f} × {natural[1]:.0f} inches. "
-                "Leave ax out, and it makes a figure of that size.",
+                f"The tree is too large for these axes: it needs about {natural[0]:.0f} × {natural[1]:.0f} inches. "
+                "Omit ax to draw it in a new figure of that size.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -206,7 +209,7 @@ class TreeDisplay(Display):
         self._bar(ax, box.left + PAD, box.top + box.height - PAD - BAR + 1, node)
 
     def _bar(self, ax: Any, left: float, top: float, node: int) -> None:
-        """The classes' shares, one after the other."""
+        """Draw the class shares of a node as one bar."""
         from matplotlib.patches import Rectangle
 
         start, width = left, self._layout.shape.text
@@ -262,9 +265,9 @@ class TreeDisplay(Display):
 
 
 def _certificate(tree: OptimalTreeClassifier) -> str:
-    """The proof about the tree in a sentence."""
-    sum_of = objective_in_words(tree)
+    """Return a sentence about the proof of the tree."""
+    objective = objective_in_words(tree)
     if tree.is_optimal_:
-        return f"Proven: no {compared_trees(tree)} is better here; {sum_of}"
+        return f"Proven: no {compared_trees(tree)} is better here; {objective}"
     proof = proof_in_words(tree.objective_, tree.lower_bound_, tree.is_optimal_)
-    return f"{proof[0].upper()}{proof[1:]}: {sum_of}, no tree below {amount_in_words(tree.criterion, tree.lower_bound_)}"
+    return f"{proof[0].upper()}{proof[1:]}: {objective}, no tree below {amount_in_words(tree.criterion, tree.lower_bound_)}"

@@ -1,4 +1,4 @@
-"""Loss from fewer thresholds, and its proof."""
+"""Curve of the inconsistency by number of thresholds, with proofs."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ import pandas as pd
 
 from fcca.plots._axes import Entry, draw_key, is_narrow, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_frame, check_result
+from fcca.plots._plot_data import check_frame, check_result
 from fcca.plots._style import NARROW, SMALL, TITLE, class_style, tint
-from fcca.plots._text import some_lines
+from fcca.plots._plot_text import some_lines
 from fcca.selection import Frontier
 
 WIDTH, HEIGHT = 7.0, 4.2  # inches
 NEEDED = ("n_thresholds", "inconsistency", "lower_bound", "optimal", "frequency", "greedy")
-PROVEN, FOUND, BAND = "optimal: proven to be the least", "the best found, not proven", "the least lies in here"
+PROVEN, FOUND, BAND = "proven optimal", "best found, not proven", "range of the optimum"
 OTHERS = (("greedy", "one after the other (greedy)", "--"), ("frequency", "the most crossed", ":"))
 SHORT = {
-    PROVEN: "proven least",
+    PROVEN: "proven",
     FOUND: "best found",
-    BAND: "least is in here",
+    BAND: "optimum",
     "one after the other (greedy)": "greedy",
     "the most crossed": "most crossed",
-}  # where there is little room
+}  # for narrow plots
 SLACK = 1e-12
 
 
 @dataclass(eq=False, repr=False)
 class FrontierDisplay(Display):
-    """The least inconsistency of so many thresholds, what is proven of it, and what simpler choices of as many give.
+    """Curve of the least inconsistency by number of thresholds, with two simpler selections.
 
-    Points are filled where they are proven to be the least; of the others the least lies somewhere in the band below.
-
-    It is recommended to use :meth:`from_frontier`.
+    Filled points are proven optimal. For the others, the optimum lies in the band below. It is recommended to use
+    :meth:`from_frontier`.
 
     Parameters
     ----------
     frontier : DataFrame
-        What ``Frontier.to_frame`` returns.
+        The result of ``Frontier.to_frame``.
 
     Attributes
     ----------
@@ -64,12 +63,12 @@ class FrontierDisplay(Display):
 
     @classmethod
     def from_frontier(cls, frontier: Frontier, *, ax: Any = None) -> Self:
-        """Draw.
+        """Draw a frontier.
 
         Parameters
         ----------
         frontier : Frontier
-            What :meth:`fcca.selection.OptimalSelection.frontier` returns.
+            The result of :meth:`fcca.selection.OptimalSelection.frontier`.
         ax : matplotlib Axes, optional
 
         Returns
@@ -107,10 +106,10 @@ class FrontierDisplay(Display):
     def _title(self, k: Any) -> str:
         proven = self.frontier["optimal"].to_numpy(dtype=bool)
         if proven.all():
-            return "The best thresholds of each number, all of them proven"
+            return "Best selection of each size, all proven optimal"
         if not proven.any():
-            return "The best thresholds found of each number, none of them proven"
-        return f"The best thresholds of each number, proven for {_runs(k[proven].tolist(), k.tolist())}"
+            return "Best selection found of each size, none proven optimal"
+        return f"Best selection of each size, proven optimal for {_runs(k[proven].tolist(), k.tolist())}"
 
     def _optimal(self, ax: Any, small: bool) -> list[Entry]:
         frame, style = self.frontier, class_style(0)
@@ -124,7 +123,7 @@ class FrontierDisplay(Display):
                 (points,) = ax.plot(k[at], found[at], style.marker, color=style.color, mfc=face, markersize=6, zorder=4)
                 drawn.append((points, SHORT[label] if small else label))
         if not proven.all():
-            # What is proven has no band, but the band has to reach it.
+            # Proven points have no band, but the band has to reach them.
             low = np.where(proven, found, bound)
             band = ax.fill_between(k, low, found, color=tint(style.color, 0.25), linewidth=0, zorder=1)
             ax.vlines(k[~proven], low[~proven], found[~proven], color=style.color, linewidth=0.8, zorder=2)
@@ -136,7 +135,7 @@ class FrontierDisplay(Display):
         for at, (name, label, dashes) in enumerate(OTHERS, start=1):
             style = class_style(at)
             values = self.frontier[name].to_numpy()
-            # A choice that need not keep the rules may be better than the best one that keeps them.
+            # A selection that ignores the rules may be better than the best one that follows them.
             free = bool((values < self.frontier["lower_bound"].to_numpy() - SLACK).any())
             (line,) = ax.plot(
                 self.frontier["n_thresholds"],
@@ -153,7 +152,7 @@ class FrontierDisplay(Display):
 
 
 def _runs(some: list[int], among: list[int]) -> str:
-    """``1 to 4 and 6``: some of several numbers, three or more neighbours among them joined."""
+    """List numbers and join three or more neighbours: ``1 to 4 and 6``."""
     runs: list[list[int]] = []
     for at, k in enumerate(among):
         if k in some:

@@ -1,4 +1,4 @@
-"""Other settings of a tree that were tried and gave a better one."""
+"""Try other settings of the tree, and keep those that give a better tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECONDS = 2.0  # for one tree
 ALL_SECONDS = 10.0  # for all of them
 FOLDS = 5
 FEWEST_ROWS = 10 * FOLDS
-LEAST_GAIN = 0.01  # of AUC or balanced accuracy, to be worth advice
+LEAST_GAIN = 0.01  # of AUC or balanced accuracy
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class TriedTree:
         Parameters of OptimalTreeClassifier that differ.
     leaves : int
     figures, before : Figures
-        Of this tree, and of the one with the settings as they are.
+        Figures of this tree and of the tree with the current settings.
     is_held_out : bool
-        False where the figures are cross-validated on the training rows.
+        False if the figures come from cross-validation on the training rows.
     """
 
     parameters: dict[str, Any]
@@ -50,16 +50,16 @@ class TriedTree:
 
 
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
-    """Grow trees with other settings, and return those that are better.
+    """Grow trees with other settings, and return the better ones.
 
-    They are judged by held-out rows, or by cross-validation where there are none. None where nothing can be tried: too few
-    rows, or equal rows counted together without any held out.
+    Held-out rows judge the trees. Without them, cross-validation does. Returns None if no tree can be judged: the table has
+    too few rows, or it has no held-out rows and equal rows are counted together.
 
     Parameters
     ----------
     comparison : Comparison
     training, held_out : BinaryRows
-        As binary columns of the fitted classifier.
+        Binary columns of the fitted classifier.
     """
     tree = comparison.classifier.tree_
     is_counted = training.n_rows is not None
@@ -81,7 +81,7 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
 
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
-    """Settings to try: of each list, the first that is better counts."""
+    """Yield lists of settings; the first better setting of each list is kept."""
     yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
         yield [{"regularization": float(f"{tree.regularization_ / factor:.1g}")} for factor in CHEAPER]
@@ -94,7 +94,7 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
-    """Return True for a higher AUC, no random one, with a lower log-loss or a higher balanced accuracy."""
+    """Return True for a higher AUC, above chance, with a better log-loss or balanced accuracy."""
     if figures.auc is None or before.auc is None or figures.auc < max(before.auc + LEAST_GAIN, random_auc):
         return False
     assert figures.log_loss is not None
@@ -104,7 +104,7 @@ def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
 
 
 class _Trial:
-    """Grows trees within a time limit, and judges them."""
+    """Grows trees within a time limit, and measures them."""
 
     def __init__(self, comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> None:
         self._comparison, self._training, self._held_out = comparison, training, held_out
@@ -113,7 +113,7 @@ class _Trial:
 
     @property
     def random_auc(self) -> float:
-        """An AUC that a random ranking seldom has: two standard errors above ½."""
+        """AUC that random rankings rarely reach: two standard errors above ½."""
         rows = self._comparison.rows
         label = self._comparison.codes(rows.y)
         n = np.bincount(label, weights=rows.masses, minlength=len(self._comparison.classes))
@@ -123,7 +123,7 @@ class _Trial:
         return 0.5 + 2 * float(error.mean())
 
     def is_out_of_time(self) -> bool:
-        """True where no further tree is to be tried."""
+        """Return True when the time for all trees is over."""
         return perf_counter() > self._ends
 
     def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
@@ -133,7 +133,7 @@ class _Trial:
         weight, n_rows = (None if each is None else each[at] for each in (training.weight, training.n_rows))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnfinishedSearchWarning)
-            warnings.simplefilter("ignore", LightWeightsWarning)  # it came when the classifier was fitted
+            warnings.simplefilter("ignore", LightWeightsWarning)  # shown when the classifier was fitted
             return tree.fit_counted(training.B[at], self._learned[at], weight, n_rows)
 
     def figures(self, tree: Any) -> Figures:
@@ -153,7 +153,7 @@ class _Trial:
 
 
 def _folds(label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the fold of every row; each has the same share of every class."""
+    """Return the fold number of every row, stratified by class."""
     order = np.random.default_rng(0).permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Cost and robustness of counterfactuals by margin."""
+"""Curves of the robustness and the cost of counterfactuals by margin."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import pandas as pd
 
 from fcca.plots._axes import draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
-from fcca.plots._sources import check_frame
+from fcca.plots._plot_data import check_frame
 from fcca.plots._style import INK, SMALL, TITLE, class_style
-from fcca.plots._text import shown
+from fcca.plots._plot_text import shown
 
 CURVES = {
-    "holds_resampled": "fitted again on other samples",
-    "holds_reseeded": "fitted again with other seeds",
-    "holds_noisy": "values missed by a little",
+    "holds_resampled": "black box refitted on other samples",
+    "holds_reseeded": "black box refitted with other seeds",
+    "holds_noisy": "small errors in the values",
 }
 
 
 @dataclass(eq=False, repr=False)
 class MarginEffectDisplay(Display):
-    """Curves of the robustness and of the cost of counterfactuals over the margin.
+    """Curves of the robustness and the cost of counterfactuals by margin.
 
     It is recommended to use :meth:`from_effect`.
 
     Parameters
     ----------
     effect : DataFrame
-        What :func:`fcca.robustness.margin_effect` returns.
+        The result of :func:`fcca.robustness.margin_effect`.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        How often they hold, and what they cost.
+        Share of counterfactuals that hold, and mean cost.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -45,12 +45,12 @@ class MarginEffectDisplay(Display):
 
     @classmethod
     def from_effect(cls, effect: pd.DataFrame, *, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the effect of the margin.
 
         Parameters
         ----------
         effect : DataFrame
-            What :func:`fcca.robustness.margin_effect` returns.
+            The result of :func:`fcca.robustness.margin_effect`.
         ax : matplotlib Axes, optional
 
         Returns
@@ -77,7 +77,7 @@ class MarginEffectDisplay(Display):
                 (line,) = holds.plot(places, effect[name], color=style.color, marker=style.marker, markersize=5)
                 entries.append((line, words))
         holds.set_ylim(-0.02, 1.04)
-        holds.set_title("share of answers that still hold", fontsize=size)
+        holds.set_title("counterfactuals that still hold", fontsize=size)
         costs.plot(places, effect["mean_cost"], color=INK, marker="s", markersize=5)
         costs.set_ylim(0, 1.12 * float(np.nanmax([*effect["mean_cost"], 1e-9])))
         costs.set_title("mean cost of the changes", fontsize=size)
@@ -88,7 +88,7 @@ class MarginEffectDisplay(Display):
         for panel in pair:
             panel.set_xticks(places, names, fontsize=SMALL)
             if not small:
-                panel.set_xlabel("margin, and rows with an answer", fontsize=SMALL)
+                panel.set_xlabel("margin, and rows with a counterfactual", fontsize=SMALL)
             panel.margins(x=0.12)
             plain_frame(panel, grid="y")
         if entries:

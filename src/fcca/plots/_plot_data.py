@@ -1,4 +1,4 @@
-"""Data that plots take from fitted estimators and from results."""
+"""Data of plots, taken from fitted estimators and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def fitted_classifier(estimator: Any) -> FCCAClassifier:
-    """A fitted FCCAClassifier."""
+    """Check that an estimator is a fitted FCCAClassifier and return it."""
     if not isinstance(estimator, FCCAClassifier):
         raise InvalidInputError(f"Expected a fitted FCCAClassifier, got {type_in_words(estimator)}.")
     check_is_fitted(estimator)
@@ -28,7 +28,7 @@ def fitted_classifier(estimator: Any) -> FCCAClassifier:
 
 
 def fitted_discretizer(estimator: Any) -> Any:
-    """The fitted discretizer that was given, or that of the classifier that was given."""
+    """Return a fitted discretizer, or the discretizer of a fitted classifier."""
     if isinstance(estimator, FCCAClassifier):
         return fitted_classifier(estimator).discretizer_
     if not isinstance(estimator, ThresholdTransformer):
@@ -38,21 +38,21 @@ def fitted_discretizer(estimator: Any) -> Any:
 
 
 def counterfactuals_of(discretizer: Any) -> Counterfactuals:
-    """The counterfactuals that it was fitted by."""
+    """Return the counterfactuals of a fitted discretizer."""
     found = getattr(discretizer, "counterfactuals_", None)
     if not isinstance(found, Counterfactuals):
-        raise InvalidInputError(f"{type_in_words(discretizer)} computes no counterfactuals; use an FCCADiscretizer.")
+        raise InvalidInputError(f"{type_in_words(discretizer)} computes no counterfactuals. Use an FCCADiscretizer.")
     return found
 
 
 def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
-    """Smallest and largest value of every column in the training data.
+    """Return the smallest and largest training value of every column.
 
     Parameters
     ----------
     estimator : FCCAClassifier or discretizer, fitted
     X : data frame, array or None
-        The training data; None where the estimator knows it.
+        The training data. None if the estimator stores the ranges or the data.
     """
     discretizer = fitted_discretizer(estimator)
     found = getattr(discretizer, "counterfactuals_", None)
@@ -63,29 +63,29 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
         X = estimator.training_data().X
     if X is None:
         raise InvalidInputError(
-            f"{type_in_words(discretizer)} does not know the range of its columns: give X, the training data."
+            f"{type_in_words(discretizer)} does not store the ranges of the columns. Pass the training data as X."
         )
     table = discretizer.encode(X)
     return np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
 
 
 def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
-    """0 at the smallest value of a column, 1 at its largest; a column of one value is all in the middle."""
+    """Scale values to [0, 1] by the range of their column; constant columns give 0.5."""
     width = np.asarray(high, dtype=float) - low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.where(width > 0, np.clip((value - low) / np.where(width > 0, width, 1.0), 0.0, 1.0), 0.5)
 
 
 def one_row(estimator: Any, row: Any) -> Any:
-    """One row as a table that the estimator takes."""
+    """Return one row as a table for the estimator."""
     if isinstance(row, pd.Series):
         return row.to_frame().T.infer_objects()
     if hasattr(row, "columns") or (isinstance(row, np.ndarray) and row.ndim == 2):
         if len(row) != 1:
-            raise InvalidInputError(f"row must be one row, got {len(row)} rows. Give one, such as X.iloc[[5]].")
+            raise InvalidInputError(f"row must be a single row, got {len(row)} rows. Pass one row, such as X.iloc[[5]].")
         return row
     if np.ndim(row) == 0 or isinstance(row, str):
-        raise InvalidInputError(f"row must be a row itself, such as X.iloc[[5]] or X[5], got {row!r}.")
+        raise InvalidInputError(f"row must hold the values of a row, such as X.iloc[[5]] or X[5], got {row!r}.")
     names = getattr(estimator, "feature_names_in_", None)
     if len(row) != estimator.n_features_in_:
         raise InvalidInputError(f"row must have {estimator.n_features_in_} values, one per column, got {len(row)}.")
@@ -93,22 +93,22 @@ def one_row(estimator: Any, row: Any) -> Any:
 
 
 def check_result(found: Any, kind: type, maker: str) -> None:
-    """Check that a result is one that a function returns.
+    """Check the type of a result.
 
     Parameters
     ----------
     found : object
     kind : type
-        What the function returns.
+        Expected type.
     maker : str
-        Name of the function.
+        Name of the function that returns such results.
     """
     if not isinstance(found, kind):
-        raise InvalidInputError(f"Expected what {maker} returns, got {type(found).__name__}.")
+        raise InvalidInputError(f"Expected the result of {maker}, got {type(found).__name__}.")
 
 
 def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> None:
-    """Check that a frame has rows, and the columns of those that a function returns.
+    """Check that a data frame has rows and the expected columns.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ def check_frame(name: str, frame: Any, columns: Iterable[str], maker: str) -> No
     frame : DataFrame
     columns : iterable of str
     maker : str
-        Name of the function.
+        Name of the function that returns such frames.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInputError(f"{name} must be what {maker} returns, got {type(frame).__name__}.")
-    lacking = [column for column in columns if column not in frame]
-    if lacking or len(frame) == 0:
-        what = f"lacks {', '.join(lacking)}" if lacking else "has no line"
-        raise InvalidInputError(f"{name} must be what {maker} returns; it {what}.")
+        raise InvalidInputError(f"{name} must be the result of {maker}, got {type(frame).__name__}.")
+    missing = [column for column in columns if column not in frame]
+    if missing or len(frame) == 0:
+        what = f"lacks {', '.join(missing)}" if missing else "has no rows"
+        raise InvalidInputError(f"{name} must be the result of {maker}, but it {what}.")

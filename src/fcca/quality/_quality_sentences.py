@@ -1,14 +1,14 @@
-"""Verdict and advice on a tree, in words."""
+"""Sentences with a verdict and advice on a tree."""
 
 from __future__ import annotations
 
-from fcca.quality._advice import TriedTree
+from fcca.quality._tried_trees import TriedTree
 from fcca.quality._comparison import Quality
 from fcca.utils import printable
 
 
-def verdict_in_words(quality: Quality) -> str:
-    """Say that a tree is no better than the commonest class; empty where it is better.
+def verdict_sentence(quality: Quality) -> str:
+    """Return a sentence if the tree is no better than the commonest class, else an empty string.
 
     Parameters
     ----------
@@ -16,24 +16,25 @@ def verdict_in_words(quality: Quality) -> str:
     """
     if not quality.is_useless:
         return ""
-    always = f"This tree is no better than always answering “{printable(quality.commonest_class)}”"
+    always = f"This tree is no better than always predicting “{printable(quality.commonest_class)}”"
     if quality.leaves == 1:
         reason = "it has a single leaf."
     else:
-        ranks = "" if quality.tree.auc is None else f", and its AUC is {quality.tree.auc:.3f}"
-        reason = f"it is right no more often on the {rows_in_words(quality)}{ranks}."
-    box = " Nor is the black box: the columns tell little about the label." if quality.black_box_is_useless else ""
+        rows = "held-out rows" if quality.is_held_out else "training rows"
+        auc = "" if quality.tree.auc is None else f", and its AUC is {quality.tree.auc:.3f}"
+        reason = f"its accuracy on the {rows} is no higher{auc}."
+    box = " Nor is the black box: the columns say little about the label." if quality.black_box_is_useless else ""
     return f"{always}: {reason}{box}"
 
 
-def advice_in_words(tree: TriedTree, setting: str | None = None) -> str:
-    """Say what another setting gives.
+def advice_sentence(tree: TriedTree, setting: str | None = None) -> str:
+    """Return a sentence with the figures of a tree with other settings.
 
     Parameters
     ----------
     tree : TriedTree
     setting : str, optional
-        The setting in words; default is as in Python.
+        Text for the setting. By default, the Python parameters.
     """
     setting = setting or ", ".join(f"{name}={value!r}" for name, value in tree.parameters.items())
     figures, before = tree.figures, tree.before
@@ -42,8 +43,3 @@ def advice_in_words(tree: TriedTree, setting: str | None = None) -> str:
     shares = f"{100 * figures.balanced_accuracy:.1f} % (now {100 * before.balanced_accuracy:.1f} %)"
     how = "on the held-out rows" if tree.is_held_out else "cross-validated"
     return f"{setting} gives {tree.leaves} leaves: {', '.join(gains)} and balanced accuracy {shares}, {how}."
-
-
-def rows_in_words(quality: Quality) -> str:
-    """Name the rows of the figures."""
-    return "held-out rows" if quality.is_held_out else "training rows"

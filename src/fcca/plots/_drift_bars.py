@@ -1,4 +1,4 @@
-"""Drift of new rows by column and by bin."""
+"""Bars of the drift of new rows by column and by bin."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
-from fcca.plots._sources import check_result
+from fcca.plots._plot_data import check_result
 from fcca.plots._style import BLUE, GREY, HATCHES, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, class_style, filled
-from fcca.plots._text import one_line, percent, several, some_lines
+from fcca.plots._plot_text import one_line, percent, several, some_lines
 from fcca.stability import SHIFTED, STABLE, BinShares, Drift
 from fcca.utils import whole_number
 
@@ -20,15 +20,15 @@ WIDTH, LINE = 9.5, 0.27  # inches
 AROUND = 95.0  # points above and below the bars
 READINGS = {
     "stable": ("stable", BLUE, HATCHES[0]),
-    "look": ("to look at", ORANGE, HATCHES[1]),
+    "look": ("to check", ORANGE, HATCHES[1]),
     "shifted": ("shifted", VERMILION, "xx"),
-}  # in words, with colour and hatch
+}  # label, colour and hatch
 LIMITS = (STABLE, SHIFTED)
 
 
 @dataclass(eq=False, repr=False)
 class DriftDisplay(Display):
-    """Bars of the population stability index of every column, and the bins of one of them before and after.
+    """Bars of the population stability index by column, and the bins of one column.
 
     It is recommended to use :meth:`from_drift`.
 
@@ -36,15 +36,15 @@ class DriftDisplay(Display):
     ----------
     drift : Drift
     column : str, optional
-        Whose bins to show; None is the one that has drifted most.
+        Column of the shown bins. None shows the column with the largest drift.
     max_columns : int, default=20
     max_bins : int, default=12
-        How many bins to show, those that contribute most, in their order.
+        Maximum number of bins, those with the largest contribution.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        The columns, and the bins of one of them. Of shape (1,) where there is little room: the latter is left out.
+        The columns, and the bins of one column. In narrow axes, of shape (1,), without the bins.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -72,14 +72,14 @@ class DriftDisplay(Display):
     def from_drift(
         cls, drift: Drift, *, column: str | None = None, max_columns: int = 20, max_bins: int = 12, ax: Any = None
     ) -> Self:
-        """Draw.
+        """Draw the drift of columns.
 
         Parameters
         ----------
         drift : Drift
-            What :func:`fcca.stability.drift` returns.
+            The result of :func:`fcca.stability.drift`.
         column : str, optional
-            Whose bins to show, ``"leaves of the tree"`` for those; None is the column that has drifted most.
+            Column of the shown bins, or ``"leaves of the tree"``. None shows the column with the largest drift.
         max_columns, max_bins : int
         ax : matplotlib Axes, optional
 
@@ -111,7 +111,7 @@ class DriftDisplay(Display):
             if self.column is None or one.name == self.column:
                 return one
         names = ", ".join(repr(one.name) for one in self.drift.parts[:10])
-        raise InvalidInputError(f"column must be one that was compared, got {self.column!r}. Compared were {names}.")
+        raise InvalidInputError(f"column must be one of the compared columns, got {self.column!r}. These are {names}.")
 
     def _columns(self, ax: Any, lines: list[BinShares], left_out: int, wide: float, small: bool) -> list[Entry]:
         from matplotlib.patches import Patch
@@ -129,16 +129,16 @@ class DriftDisplay(Display):
                 f"{value:.2f}", (max(value, border), place), (5, 0), "data", "offset points", va="center", fontsize=SMALL
             )
         ax.set_xlim(0, 1.22 * top)
-        # Their labels would stand on each other where one column has drifted very far.
+        # The labels of the limits would overlap if one column has a very large drift.
         together = (LIMITS[1] - LIMITS[0]) / top * 0.5 * wide < 3 * SMALL
         ax.set_xticks(LIMITS[1:] if together else LIMITS, [f"{limit:g}" for limit in (LIMITS[1:] if together else LIMITS)])
         width = min(NAME_WIDTH, 0.32 * wide)
         name_lines(ax, [one_line(one.name, width) for one in lines])
         plain_frame(ax)
-        more = f"; {several(left_out, 'column')} that drifted less left out" if left_out > 0 else ""
+        more = f"; {several(left_out, 'column')} with less drift left out" if left_out > 0 else ""
         label = some_lines(f"population stability index{more}", 0.55 * wide if small else 0.9 * wide, SMALL, 2)
         ax.set_xlabel(label, fontsize=SMALL)
-        ax.set_title("how far the columns drifted", fontsize=SMALL if small else TITLE)
+        ax.set_title("drift of the columns", fontsize=SMALL if small else TITLE)
         there = {one.reading for one in lines}
         entries: list[Entry] = [
             (Patch(**filled(*look)), words) for reading, (words, *look) in READINGS.items() if reading in there
@@ -158,8 +158,8 @@ class DriftDisplay(Display):
         name_lines(ax, [one_line(one.bins[at], min(NAME_WIDTH, 0.45 * wide)) for at in kept])
         plain_frame(ax, scale=False)
         left_out = len(one.bins) - len(kept)
-        more = f"; {several(left_out, 'bin')} that differ less left out" if left_out else ""
-        wide *= 0.55  # the names of the bins have the rest
+        more = f"; {several(left_out, 'bin')} with smaller differences left out" if left_out else ""
+        wide *= 0.55  # the rest is for the names of the bins
         ax.set_xlabel(some_lines(f"share of the rows{more}", wide, SMALL, 3), fontsize=SMALL)
         ax.set_title(one_line(one.name, wide, TITLE), fontsize=TITLE)
         return entries

@@ -1,4 +1,4 @@
-"""The passes over a table: one task per partition, whose results are added up on the workers."""
+"""Passes over a Dask table: one task per partition, results summed on the workers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ OF_DISTRIBUTED = ("dask.distributed", "distributed")
 class DaskPieces(Pieces):
     """The partitions of a table as pieces of the pipeline.
 
-    One task per partition computes. Further tasks add up the results on the workers, a few at a time. Only the sum comes
-    back.
+    One task per partition computes a result. Further tasks add up the results on the workers, a few at a time. Only the sum
+    is sent back.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class DaskPieces(Pieces):
     client : distributed.Client, optional
         None is the active client or, without one, Dask's local scheduler.
     retries : int
-        How often a client repeats a task that failed.
+        How often a failed task is repeated.
     verbose : bool
         Show a progress bar.
     """
@@ -46,7 +46,7 @@ class DaskPieces(Pieces):
         self.table, self.client, self.retries, self.verbose = table, active_client(client), retries, verbose
 
     def first(self) -> Any:
-        """The first rows of the first partition that is not empty."""
+        """Return the first rows of the first non-empty partition."""
         heads = self.table.applied(_head)
         begin, many = 0, 1
         while begin < len(heads):
@@ -69,7 +69,7 @@ class DaskPieces(Pieces):
         return total
 
     def each(self, function: Callable[..., T], *given: Any) -> list[T]:
-        """The results of a function of the number and the rows of a partition, in order."""
+        """Return the results of a function of each partition's number and rows, in order."""
         return self._computed(self.table.applied(function, *given))
 
     def _computed(self, tasks: Sequence[Delayed]) -> list[Any]:
@@ -88,7 +88,7 @@ class DaskPieces(Pieces):
                     return dask.compute(total)[0]
             from distributed import as_completed
 
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}):  # of a large black box
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100MB"}):  # black boxes can be large
                 *waiting, last = self.client.compute([*parts, total], retries=self.retries)
             with _released_on_error([*waiting, last]):
                 completed = as_completed(waiting, loop=self.client.loop)
@@ -102,7 +102,7 @@ class DaskPieces(Pieces):
 
 
 def active_client(client: Any) -> Any:
-    """The given client, or the one that Dask would use; None stands for Dask's local scheduler."""
+    """Return the given client or Dask's active one; None means the local scheduler."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, *OF_DISTRIBUTED):
             return None
@@ -116,7 +116,7 @@ def active_client(client: Any) -> Any:
         raise InvalidInputError(f"client must be a dask.distributed.Client, got {client!r}.")
     if client.asynchronous:
         raise InvalidInputError(
-            "The client is asynchronous, but fcca waits for its results. Give a Client made with asynchronous=False."
+            "The client is asynchronous, but fcca waits for its results. Pass a Client made with asynchronous=False."
         )
     return client
 
@@ -144,12 +144,12 @@ def _counting(keys: set[Any], progress: Callable[[int], None] | None) -> Iterato
         return
     done = set()
 
-    def told(key: Any, *_: Any) -> None:
+    def report(key: Any, *_: Any) -> None:
         if key in keys:
             done.add(key)
             progress(len(done))
 
-    with Callback(posttask=told):
+    with Callback(posttask=report):
         yield
 
 
@@ -162,5 +162,5 @@ def _sum(parts: list[Any]) -> Any:
 
 
 def _head(number: int, rows: Rows) -> Any:
-    """The first rows; None for an empty partition."""
+    """Return the first rows; None for an empty partition."""
     return rows.X.iloc[:ROWS_OF_FIRST] if len(rows.X) else None
