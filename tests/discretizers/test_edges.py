@@ -15,7 +15,7 @@ from fcca.constraints import Fillable
 from fcca.discretizers import Rows
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
-from fcca.report._material import model_name
+from fcca.report._report_input import model_name
 from fcca.selection import OptimalSelection, _selection_problem
 from fcca.streaming import ParquetTable, distill
 from fcca.tables import Columns

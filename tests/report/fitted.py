@@ -39,7 +39,7 @@ def weighted():
 
 
 def _rare_class():
-    """Three classes, one of which the black box never answers."""
+    """Three classes; the black box never predicts one of them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.where(X[:, 0] + X[:, 1] > 0, 2, 0)
@@ -54,7 +54,7 @@ CASES = {
         lambda: load_wine(return_X_y=True, as_frame=True),
         FCCAClassifier(FCCADiscretizer(RandomForestClassifier(8, max_depth=2, random_state=0), Q=0.33), fit_to="target"),
     ),
-    "categories and gaps": (loans, FCCAClassifier(FCCADiscretizer(stumps(40), Q=0.5))),
+    "categories and missing values": (loans, FCCAClassifier(FCCADiscretizer(stumps(40), Q=0.5))),
     "weights": (weighted, FCCAClassifier(FCCADiscretizer(stumps(), Q=0.4))),
     "linear": (breast_cancer, FCCAClassifier(FCCADiscretizer(LogisticRegression(max_iter=5000), Q=0.8))),
     "rare class": (_rare_class, FCCAClassifier(FCCADiscretizer(stumps(30)), fit_to="target")),
@@ -88,7 +88,7 @@ def first_level(data):
 
 
 def answered(data, level, rows, at):
-    """What the tree of a level answers a row with, as the page works it out: a position in ``classes``."""
+    """Return the class that the page computes for a row with the tree of a level."""
     tree, node = level["tree"], 0
     while tree["condition"][node] >= 0:
         asked = data["conditions"][tree["condition"][node]]

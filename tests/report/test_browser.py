@@ -1,4 +1,4 @@
-"""The page in a browser: the slider, the charts, the map and the table show the level that is asked for."""
+"""The page in a browser: all parts show the selected level."""
 
 import re
 
@@ -169,7 +169,7 @@ def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed
     held_out, training = level["held_out"], level["training"]
     assert reader.level()["figures"][0][0] == percent(held_out["accuracy"])
     assert reader.level()["figures"][0][2] == percent(held_out["baseline"])
-    assert reader.page.locator("#worth-title").inner_text() == "What the tree is worth on held-out rows"
+    assert reader.page.locator("#worth-title").inner_text() == "How good the tree is on held-out rows"
     tiles = reader.text("tiles")
     assert f"of {held_out['rows']}\xa0held-out rows" in tiles
     assert f"on training rows: {percent(training['fidelity'])}" in tiles
@@ -179,7 +179,7 @@ def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed
     reader = opened(mixed.path)
     tiles = reader.text("tiles")
     assert tiles.count("of 500\xa0training rows") == tiles.count("no rows were held out") == 1
-    assert reader.page.locator("#worth-title").inner_text() == "What the tree is worth on training rows"
+    assert reader.page.locator("#worth-title").inner_text() == "How good the tree is on training rows"
     assert "No rows were held out" in reader.text("worth-caption")
 
 

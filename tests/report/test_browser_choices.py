@@ -1,4 +1,4 @@
-"""The second slider in a browser: what it chooses, what is said of it, and that one of the two holds."""
+"""The slider of the number of thresholds in a browser: choices, texts, and one active slider."""
 
 import json
 
@@ -19,7 +19,7 @@ LEVELS = (0, 3, 8, -1)
 
 
 def standing(reader):
-    """Where both sliders stand, and which of them holds, for the eye and for a screen reader."""
+    """Return the positions of both sliders, and which one is active, visibly and for screen readers."""
     return reader.page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-way]")].map((way) => [way.dataset.way, {
           at: Number(way.querySelector("[type=range]").value),
@@ -138,7 +138,7 @@ def test_a_granularity_is_compared_with_the_best_of_as_many(opened, cancer):
             assert percent(level["training"]["inconsistency"]) == percent(best[n]["frequency"])
             assert f"the best {n} have {percent(best[n]['inconsistency'])}, {best[n]['claim']}." in text
         else:
-            assert text.endswith("; there is no choice of as many here.")
+            assert text.endswith("; no optimal choice of this number was computed.")
     assert sides == {True, False}
 
 
@@ -227,7 +227,7 @@ def test_without_granularity_there_is_one_slider_and_no_choice_of_ways(opened, t
     assert reader.page.locator("input[type=radio]").count() == 0
     assert reader.level("k")["said"].startswith(f"k\xa0=\xa0{n}: {n} of {n}\xa0thresholds")
     least = percent(axis_of(reader.data(), "k")["least"])
-    assert reader.text("choice") == f"{n}\xa0thresholds: inconsistency {least}, with all that there are."
+    assert reader.text("choice") == f"{n}\xa0thresholds: inconsistency {least}, with all thresholds."
     reader.set_level(0, "k")
     assert reader.fragment == "#k=1"
     assert axe(reader) == []

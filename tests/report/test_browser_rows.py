@@ -1,4 +1,4 @@
-"""The row look-up says of a row what the Python API says of it."""
+"""The row look-up shows the same as the Python API."""
 
 import math
 
@@ -12,7 +12,7 @@ LEVELS = (0, 5, 10)
 
 
 def values_agree(shown, X, at):
-    """The shown values are the row's, and missing ones are said to be."""
+    """Check that the shown values are those of the row, with missing values marked."""
     for column, (text, exact) in shown.items():
         value = X[column].iloc[at]
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -50,15 +50,15 @@ def test_fifty_random_rows_are_as_in_python(opened, request, name):
             assert shown["lit"] == [*path, leaves[at]]
             assert len(shown["steps"]) == len(path)
             if at in sentences:
-                assert shown["sentence"] == f"The black box would say {sentences[at]}."
+                assert shown["sentence"] == f"The black box would predict {sentences[at]}."
                 assert statuses[at] == "optimal"
-                assert shown["status"].startswith("Proven: no smaller change does it (size ")
+                assert shown["status"].startswith("Proven: no smaller change flips the prediction (size ")
                 crosses = {texts[i] for i in crossed[crossing_rows == at]}
                 assert {said_path(data["conditions"][int(i)]["text"]) for i in shown["crossed"]} == crosses
                 for i, marked in shown["crossed"].items():
                     assert marked == ("kept" if said_path(data["conditions"][int(i)]["text"]) in kept else "dropped")
             else:
-                assert shown["sentence"].startswith("No counterfactual was asked for this row")
+                assert shown["sentence"].startswith("No counterfactual was computed for this row")
                 assert ("gets it wrong" in shown["sentence"]) == (answers[at] != report.y[at])
             values_agree(shown["values"], X, at)
         assert reader.fragment == f"#q={level['value']:g}&row={first + step * int(part[-1])}"
@@ -79,7 +79,7 @@ def test_every_row_ends_in_the_same_leaf_as_in_python(opened, request, name):
         assert leaves == report.classifier.at_granularity(level["value"]).apply(report.X).tolist()
 
 
-def test_of_equal_weights_the_first_class_answers(opened, mixed):
+def test_a_tie_goes_to_the_first_class(opened, mixed):
     reader = opened(mixed.path)
     assert reader.page.evaluate("[[1, 3, 3], [2, 2], [0, 0, 5]].map(fcca.heaviest)") == [1, 0, 2]
 
@@ -132,7 +132,7 @@ def test_rows_are_listed_by_the_class_that_the_black_box_or_the_tree_says(opened
     for who, said in (("black box", answers), ("tree", mixed.classifier.predict(mixed.X))):
         for name in np.unique(mixed.y).tolist():
             rows = np.flatnonzero(said == name)
-            reader.part("filter").select_option(f"rows where the {who} says “{name}”")
+            reader.part("filter").select_option(f"rows where the {who} predicts “{name}”")
             reader.part("clear").click()
             assert reader.text("row-message").startswith(f"{len(rows)} of 500\xa0rows")
             reader.part("next").click()
@@ -157,13 +157,13 @@ def test_what_is_said_to_change_the_trees_answer_does(opened, mixed):
     )
     assert wrong == []
     reader.look_up(1021)
-    assert reader.row()["other"].startswith("The tree would say ")
+    assert reader.row()["other"].startswith("The tree would predict ")
 
 
 def test_a_change_is_said_to_be_no_advice_and_what_it_may_do(opened, cancer):
     reader = opened(cancer.path, "#row=5")
     text = reader.text("caveat")
-    assert "it is no advice" in text
+    assert "It is not advice" in text
     assert "No rules were given: every column was allowed to change" in text
     assert f"Size of a change: {reader.data()['change']['size']}." in text
 
@@ -171,7 +171,7 @@ def test_a_change_is_said_to_be_no_advice_and_what_it_may_do(opened, cancer):
 def test_a_row_that_is_not_here_may_have_been_held_out(opened, cancer):
     reader = opened(cancer.path)
     reader.look_up(500)
-    assert "It holds the 400\xa0training rows only. The row may have been held out." in reader.text("row-message")
+    assert "The page has only the 400\xa0training rows. The row may have been held out." in reader.text("row-message")
     assert reader.page.locator("label[for=row]").inner_text() == "Row (0 to 399)"
     reader.look_up(9999)
     assert "There is no row 9999" in reader.text("row-message")

@@ -1,4 +1,4 @@
-"""The second slider: for every number of thresholds those of least inconsistency, as anybody can count again."""
+"""The slider of the number of thresholds has choices of least inconsistency, counted independently."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeCl
 from fcca.exceptions import InvalidInputError
 from fcca.report import _levels, _page
 from fcca.report._choices import ALL, _proof, check_numbers
-from fcca.report._material import gathered
+from fcca.report._report_input import checked_input
 from fcca.selection import OptimalSelection
 
 from .fitted import CASES, answered, axis_of, first_level, fitted, levels_of, stumps
@@ -22,7 +22,7 @@ NUMBERS = (1, 2, 3, 5, 8)
 
 
 def counted(B, y, weight):
-    """The inconsistency, row by row: what is left of every group of equal rows beside its heaviest label."""
+    """Count the inconsistency: in every group of equal rows, the weight beside the heaviest label."""
     groups = defaultdict(Counter)
     for row, label, w in zip(B.tolist(), y.tolist(), weight.tolist(), strict=True):
         groups[tuple(row)][label] += w
@@ -31,11 +31,11 @@ def counted(B, y, weight):
 
 
 def learned_from(classifier):
-    """All conditions as 0/1 columns, what the tree learned, and the weights."""
-    material = gathered(classifier, None, None, None, None, None, None)
-    B = material.conditions.binarize(material.training.table)
-    y = material.training.y if classifier.fit_to == "labels" else material.training.answers
-    return B, y, material.weight, material.conditions
+    """Return the binary columns of all conditions, the target of the tree, and the weights."""
+    inputs = checked_input(classifier, None, None, None, None, None, None)
+    B = inputs.conditions.binarize(inputs.training.table)
+    y = inputs.training.y if classifier.fit_to == "labels" else inputs.training.predictions
+    return B, y, inputs.weight, inputs.conditions
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -80,8 +80,8 @@ def test_no_other_pair_of_thresholds_has_less(case):
 def test_the_tree_of_a_choice_is_the_one_that_a_fresh_fit_grows(case):
     classifier, data, rows = case
     B, y, weight, _ = learned_from(classifier)
-    material = gathered(classifier, None, None, None, None, None, None)
-    labels, answers = material.training.y.tolist(), material.training.answers.tolist()
+    inputs = checked_input(classifier, None, None, None, None, None, None)
+    labels, answers = inputs.training.y.tolist(), inputs.training.predictions.tolist()
     for level in levels_of(data, "k"):
         tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight)
         predicted = tree.predict(B[:, level["kept"]]).tolist()
@@ -197,7 +197,7 @@ def found(k, inconsistency, bound, optimal=False, n=52):
         (found(5, 0.1031, 0.1), "not proven the least of any 5 of the 52: within 3.1 % of optimal"),
         (found(5, 0.3, 0.1), "not proven the least of any 5 of the 52: at most 3 times the optimum"),
         (found(5, 0.18, 0.0), "not proven the least of any 5 of the 52"),
-        (found(52, 0.02, 0.02, optimal=True), "with all that there are"),
+        (found(52, 0.02, 0.02, optimal=True), "with all thresholds"),
     ],
 )
 def test_what_is_proven_is_said_and_no_more(chosen, claim):
@@ -207,7 +207,7 @@ def test_what_is_proven_is_said_and_no_more(chosen, claim):
 
 
 def test_without_time_nothing_is_said_to_be_proven():
-    classifier, _ = fitted("categories and gaps")
+    classifier, _ = fitted("categories and missing values")
     data, _ = documents(classifier, n_thresholds=[6], time_limit=0.0)
     (level,) = levels_of(data, "k")
     assert not level["proof"]["is_optimal"]
@@ -244,11 +244,11 @@ def test_the_numbers_are_those_asked_for_that_there_are(given, n, numbers):
         (True, "got True"),
         ("12", "got '12'"),
         ([True], "got True"),
-        ([700], "asks for at least 700 of"),
+        ([700], r"must be at most \d+, the number of thresholds found, got 700"),
     ],
 )
 def test_other_numbers_are_refused_before_any_work(given, message, tmp_path, monkeypatch):
-    monkeypatch.setattr(_page, "grown_axes", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(_page, "make_sliders", lambda *_: pytest.fail("work was done"))
     with pytest.raises(InvalidInputError, match=message):
         report.write(fitted("array")[0], tmp_path / "report.html", n_thresholds=given)
     assert not list(tmp_path.iterdir())

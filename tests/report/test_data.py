@@ -1,4 +1,4 @@
-"""The data of a report say of the classifier what the classifier says of itself."""
+"""The data of a report agree with the classifier."""
 
 import math
 import re
@@ -14,10 +14,10 @@ from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, Optim
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report import _levels
-from fcca.report._axes import check_granularities, grown_axes
-from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._sliders import check_granularities, make_sliders
+from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._levels import certificate, numbers, shown_text
-from fcca.report._material import gathered
+from fcca.report._report_input import checked_input
 from mixed_tables import loans
 
 from .fitted import CASES, answered, first_level, fitted, levels_of, stumps
@@ -25,12 +25,12 @@ from .fitted import CASES, answered, first_level, fitted, levels_of, stumps
 
 def documents(classifier, given=(None, None, None), held_out=(None, None), Q=(0.0, 0.6, 0.9), time_limit=10.0, **more):
     X, y, weight = (*given, None)[:3]
-    material = gathered(classifier, X, y, weight, *held_out, more.pop("row_numbers", None))
-    axes, first, notes = grown_axes(material, check_granularities(Q), more.pop("n_thresholds", ()), time_limit)
-    listed = listed_conditions(material, axes, more.pop("most", None))
-    data = data_document(material, axes, first, listed, notes=notes, **more)
-    chosen = np.arange(len(material.training))
-    return data, rows_document(material, data, chosen, listed)
+    inputs = checked_input(classifier, X, y, weight, *held_out, more.pop("row_numbers", None))
+    axes, first, notes = make_sliders(inputs, check_granularities(Q), more.pop("n_thresholds", ()), time_limit)
+    listed = listed_conditions(inputs, axes, more.pop("most", None))
+    data = data_document(inputs, axes, first, listed, notes=notes, **more)
+    chosen = np.arange(len(inputs.training))
+    return data, rows_document(inputs, data, chosen, listed)
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -55,7 +55,7 @@ def counted(given_rows):
 # --- levels -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_answers_every_row_as_the_classifier_at_that_granularity_does(case_with_levels):
+def test_the_page_predicts_every_row_as_the_classifier_at_that_granularity_does(case_with_levels):
     classifier, given_rows, data, rows = case_with_levels
     X, *_ = counted(given_rows)
     classes = sorted({*classifier.classes_.tolist(), *np.unique(given_rows[1]).tolist()})
@@ -98,7 +98,7 @@ def baseline(y, weight=None):
     return {"baseline": pytest.approx(share[most]), "commonest": str(most)}
 
 
-def test_the_baseline_always_answers_the_commonest_label_of_the_training_rows():
+def test_the_baseline_always_predicts_the_commonest_label_of_the_training_rows():
     X, y = fitted("breast cancer")[1]
     train = np.arange(300)
     test = np.concatenate([np.flatnonzero(y == "malignant")[:30], np.flatnonzero(y == "benign")[:10]])
@@ -151,7 +151,7 @@ def test_branches_are_worded_as_the_rules_are_where_nothing_is_missing():
 
 
 def test_a_gap_is_said_to_be_among_the_rest_until_only_present_values_are_left():
-    classifier, _ = fitted("categories and gaps")
+    classifier, _ = fitted("categories and missing values")
     data, _ = documents(classifier, Q=[0.0])
     said = {text for level in levels_of(data) for text in level["tree"]["said_left"] if text}
     assert any(text.startswith("income ≤") and text.endswith("or missing") for text in said)
@@ -242,7 +242,7 @@ def test_what_is_proven_is_told_in_full():
     assert found["claim"] == "Proven: no tree of depth at most 3 on these thresholds is better on the training rows"
     assert found["detail"] == (
         "Wrong on 3 % of the training rows, plus 1 % for each of 2 leaves: 5 %. "
-        "No tree of depth at most 3 on these thresholds has a smaller sum; equally good ones may exist."
+        "No tree of depth at most 3 on these thresholds has a smaller sum. Other trees may be equally good."
     )
     assert certificate(tree_with(0.05, 0.05, optimal=True), "target")["detail"].startswith("Unlike the black box on 3 %")
     gap = certificate(tree_with(0.1031, 0.1))
@@ -295,14 +295,14 @@ def test_a_row_is_told_what_the_explainer_tells_it(case_with_levels):
 
 
 def test_the_probability_is_the_black_boxs_own_of_its_answer():
-    classifier, (X, _) = fitted("categories and gaps")
+    classifier, (X, _) = fitted("categories and missing values")
     rows = documents(classifier)[1]
     share = classifier.discretizer_.estimator_.predict_proba(X).max(axis=1)
     np.testing.assert_allclose(rows["probability"], share, atol=6e-5)
 
 
 def test_values_are_exact_and_categories_are_codes():
-    classifier, (X, _) = fitted("categories and gaps")
+    classifier, (X, _) = fitted("categories and missing values")
     data, rows = documents(classifier, Q=[0.0])
     for position, values in zip(rows["columns"], rows["values"], strict=True):
         column = data["columns"][position]
@@ -328,7 +328,7 @@ def test_rows_are_called_as_they_are_asked_to_be():
 
 
 def test_rows_given_again_are_the_rows_in_memory():
-    for name in ("weights", "categories and gaps"):
+    for name in ("weights", "categories and missing values"):
         classifier, given_rows = fitted(name)
         assert documents(classifier, given_rows) == documents(classifier)
 
@@ -385,7 +385,7 @@ def test_where_nothing_leads_to_another_class_no_class_is_reached():
 # --- what else there is -------------------------------------------------------------------------------------------------
 
 
-def test_a_discretizer_without_counterfactuals_has_one_level_and_no_answers():
+def test_a_discretizer_without_counterfactuals_has_one_level_and_no_counterfactuals():
     classifier, (X, _) = fitted("GTRE")
     data, rows = documents(classifier)
     assert len(levels_of(data)) == 1
@@ -422,7 +422,7 @@ def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(ki
         X_test.iloc[7, 2] = np.nan
     kept = np.setdiff1d(np.arange(100), [3, 5] if kind == "array" else [3, 5, 7])
     data, _ = documents(classifier, held_out=(form(X_test), y_test))
-    assert f"{100 - len(kept)} held-out rows have categories or gaps that no training row has in its column, and count" in (
+    assert f"{100 - len(kept)} held-out rows have categories or missing values that the training rows of this column" in (
         " ".join(data["notes"])
     )
     X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
@@ -450,13 +450,13 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     assert (change["lambda0"], change["lambda1"], change["lambda2"]) == (0.25, 2.0, 0.0)
     assert change["size"] == (
         "0.25 for each column changed + 2 × the distance moved, as a share of the column’s range; "
-        "some columns count more or less, by the rules given"
+        "some columns count more or less, by the given rules"
     )
     assert (change["rules"], change["fixed"], change["band"]) == (2, names[:2], (0.5, 0.9))
     found = discretizer.fit(X, y).counterfactuals_
     assert (change["asked"], change["proven"]) == (len(found), found.is_status("optimal").sum())
     assert documents(fitted("GTRE")[0])[0]["change"] is None
-    classifier = fitted("categories and gaps")[0]
+    classifier = fitted("categories and missing values")[0]
     free = documents(classifier)[0]["change"]
     assert (free["rules"], free["band"]) == (0, None)
     assert free["size"].endswith(f"another category is a distance of {classifier.discretizer_.category_distance_:g}")

@@ -1,4 +1,4 @@
-"""The page is one safe file that is there complete or not at all, and never too large."""
+"""The page is one safe file, written atomically and limited in size."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ from .fitted import CASES, HOSTILE, first_level, fitted, levels_of, stumps
 
 
 class Elements(HTMLParser):
-    """Names, attributes and texts of a page's elements, as a browser takes them apart."""
+    """Parse the names, attributes and texts of a page's elements like a browser."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -46,7 +46,7 @@ class Elements(HTMLParser):
 
 
 def read(text):
-    """The two documents of a page."""
+    """Return the two documents of a page."""
     parts = {attributes.get("id"): body for attributes, body in Elements(text).all_script}
     packed = base64.b64decode(parts["rows"].strip().strip('"'))
     return json.loads(parts["data"]), json.loads(zlib.decompress(packed, -zlib.MAX_WBITS))
@@ -133,7 +133,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
         assert name in text
     assert "Proven: no tree of depth at most" in text
     own = read(report.page(classifier))[0]
-    assert "What the tree is worth on training rows" in text
+    assert "How good the tree is on training rows" in text
     assert "No rows were held out" in text
     figures = first_level(own)["quality"]["tree"], first_level(own)["quality"]["cart"], own["quality"]["commonest"]
     said = " ".join(f"{100 * each['accuracy']:.1f} %" for each in (*figures, own["quality"]["black_box"]))
@@ -143,7 +143,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
 
 
 @pytest.mark.parametrize(
-    ("name", "learned"), [("breast cancer", "the labels."), ("three classes", "to answer as the black box does.")]
+    ("name", "learned"), [("breast cancer", "the labels."), ("three classes", "the predictions of the black box.")]
 )
 def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned):
     classifier, (_, y) = fitted(name)
@@ -185,7 +185,7 @@ def test_above_max_rows_some_are_drawn_and_the_page_says_so():
 
 
 def test_a_page_without_rows_is_a_page():
-    data, rows = read(report.page(fitted("categories and gaps")[0], max_rows=0))
+    data, rows = read(report.page(fitted("categories and missing values")[0], max_rows=0))
     assert data["rows"] == {"total": 400, "shown": 0, "sampled": True, "named": False}
     assert rows["number"] == rows["answer"] == []
 
@@ -275,17 +275,17 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
         ({"max_rows": 1.5}, "max_rows must be"),
         ({"time_limit": -1}, "time_limit must be"),
         ({"time_limit": "1"}, "time_limit must be"),
-        ({"title": 3}, "title must be a text"),
+        ({"title": 3}, "title must be a string"),
         ({"facts": ["ab"]}, "facts must be pairs"),
         ({"facts": [("a", "b", "c")]}, "facts must be pairs"),
         ({"facts": 5}, "facts must be pairs"),
         ({"facts": [5]}, "facts must be pairs"),
-        ({"notes": "hello"}, "notes must be a list of texts"),
-        ({"notes": None}, "notes must be a list of texts"),
+        ({"notes": "hello"}, "notes must be a list of strings"),
+        ({"notes": None}, "notes must be a list of strings"),
         ({"time_limit": float("inf")}, "time_limit must be"),
         ({"row_numbers": [1, 2]}, r"row_numbers must have one entry per training row \(569\), got 2"),
         ({"row_numbers": range(600)}, r"row_numbers must have one entry per training row \(569\), got 600"),
-        ({"row_numbers": [0] * 569}, "two rows alike"),
+        ({"row_numbers": [0] * 569}, "the same entry for two rows"),
         ({"X": np.zeros((3, 8))}, "X, y and sample_weight belong together"),
         ({"X_test": np.zeros((3, 8))}, "X_test and y_test belong together"),
         ({**GOOD, "X_test": np.zeros((3, 8))}, r"X_test and y_test must have the same number of rows \(3 and 2\)"),
@@ -296,7 +296,7 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
 )
 def test_what_cannot_be_used_is_refused_before_any_work(options, message, tmp_path, monkeypatch):
     classifier, _ = fitted("array")
-    monkeypatch.setattr(_page, "grown_axes", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(_page, "make_sliders", lambda *_: pytest.fail("work was done"))
     path = tmp_path / "report.html"
     path.write_text("old")
     with pytest.raises(ValueError, match=message):
@@ -322,7 +322,7 @@ def test_long_texts_do_not_break_the_limit():
 
 @pytest.mark.parametrize("name", ["a\0b.html", "x" * 250 + ".html"])
 def test_names_that_no_file_can_have_are_refused(name, tmp_path):
-    with pytest.raises(InvalidInputError, match="one that a file can have"):
+    with pytest.raises(InvalidInputError, match="must be a valid file name of at most 240 bytes"):
         report.write(fitted("array")[0], tmp_path / name)
 
 
@@ -352,8 +352,8 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path):
     for path, message in (
         (tmp_path, "is a directory"),
         (tmp_path / "none" / "a.html", "there is no directory"),
-        (None, "path must name the file"),
-        ("", "path must name the file"),
+        (None, "path must be the path of the file"),
+        ("", "path must be the path of the file"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             report.write(classifier, path)

@@ -1,4 +1,4 @@
-"""The page begins with what the tree is worth, and says plainly where that is nothing."""
+"""The page begins with the quality of the tree, and warns if the tree is useless."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_advice_is_tried_unless_it_is_given():
     assert any(line.startswith("regularization=0.1 gives ") for line in found["advice"])
     given = read(report.page(classifier, Q=[0.7], advice=["Try <b>this</b>."]))[0]
     assert given["advice"] == ["Try <b>this</b>."]
-    with pytest.raises(InvalidInputError, match="advice must be a list of texts"):
+    with pytest.raises(InvalidInputError, match="advice must be a list of strings"):
         report.page(classifier, advice="this")
 
 

@@ -1,4 +1,4 @@
-"""A fitted classifier as one page of HTML that can be sent to anybody."""
+"""Report of a fitted classifier: one HTML file without external resources."""
 
 from fcca.report._page import page, write
 

@@ -1,4 +1,4 @@
-"""For every number of thresholds, those chosen to have the least inconsistency, and what is proven of them."""
+"""Optimal choices of thresholds by number, with their proofs."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from sklearn.base import clone
 
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
-from fcca.report._material import Material, Positions
+from fcca.report._report_input import Positions, ReportInput
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, Selection
 from fcca.thresholds import ThresholdTable
 from fcca.utils import is_whole, proof_in_words
 
-# What all choices together get of the seconds for one tree: a page that is made by default stays one of a few seconds.
+# Time for all choices together, as a share of the time for one tree. By default, a page takes a few seconds.
 SHARE_OF_TIME = 0.2
-ALL = "with all that there are"
+ALL = "with all thresholds"
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Inconsistency of a choice of thresholds, with its proof; shares of the training rows.
+    """Inconsistency of a choice of thresholds, with its proof.
+
+    All rates are shares of the training rows.
 
     Attributes
     ----------
     inconsistency : float
     lower_bound : float
-        Proven: no other choice of as many is below.
+        Proven bound: no choice of the same size is below.
     is_optimal : bool
     frequency, greedy : float
-        What as many of the most frequent ones have, and as many that are chosen one after the other.
+        Inconsistency of the most frequent thresholds and of the greedy choice of the same size.
     words, claim : str
-        What is proven, in short and in full.
+        The proof as a short and as a long text.
     """
 
     inconsistency: float
@@ -48,17 +50,17 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of a slider.
+class SliderStep:
+    """A position of a slider.
 
     Attributes
     ----------
     value : float
         The granularity, or the number of thresholds.
     kept : ndarray of int
-        Positions among all conditions.
+        Positions of the kept conditions among all conditions.
     proof : Proof or None
-        Where they were chosen to have the least inconsistency, what is known of that.
+        Proof of an optimal choice; None for a choice by frequency.
     """
 
     value: float
@@ -68,28 +70,31 @@ class Step:
 
 @dataclass(frozen=True)
 class Choices:
-    """The best choices of some numbers of thresholds.
+    """Optimal choices of several numbers of thresholds.
 
     Attributes
     ----------
-    steps : tuple of Step
+    steps : tuple of SliderStep
         Ascending.
     fit_to : {"labels", "target"}
-        What the thresholds have to tell apart: the rows' labels, or the black box's answers.
+        What the thresholds separate: the labels, or the predictions of the black box.
     among : str
-        Description of the set that they were chosen from.
+        Description of the candidates.
     least : float
-        The inconsistency of all conditions: no choice has less.
+        The inconsistency of all conditions, a lower bound for every choice.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[SliderStep, ...]
     fit_to: str
     among: str
     least: float
 
 
 def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
-    """The numbers of thresholds asked for that there are, without repetition; the default ones for None, none for False."""
+    """Check the numbers of thresholds and return those that are possible.
+
+    None gives the default numbers, False gives no numbers.
+    """
     if n_thresholds is False:
         return ()
     given = NUMBERS_OF_THRESHOLDS if n_thresholds is None else n_thresholds
@@ -99,57 +104,60 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
     for number in numbers:
         if not is_whole(number, at_least=1):
             raise InvalidInputError(
-                f"n_thresholds must be False, or hold whole numbers of at least 1, such as range(1, 9); got {number!r}."
+                f"n_thresholds must be False or whole numbers of at least 1, such as range(1, 9), got {number!r}."
             )
     found = sorted({int(number) for number in numbers if number <= n_conditions})
     if numbers and not found and n_thresholds is not None:
         raise InvalidInputError(
-            f"n_thresholds asks for at least {min(numbers)} of {n_conditions} thresholds. Expected a number that there is."
+            f"n_thresholds must be at most {n_conditions}, the number of thresholds found, got {min(numbers)}."
         )
     return tuple(found)
 
 
-def best_choices(material: Material, n_thresholds: Sequence[int], time_limit: float | None) -> Choices | None:
-    """Choose so many thresholds, under the rules of the classifier's own choice where it has one.
+def best_choices(inputs: ReportInput, n_thresholds: Sequence[int], time_limit: float | None) -> Choices | None:
+    """Choose thresholds optimally, for each of several numbers.
 
-    The classifier's own thresholds are always among them, unless granularity chose them. None where nothing is to be chosen.
+    The rules of the classifier's selection apply. A selection of the classifier is always included. Returns None if there is
+    nothing to choose.
 
     Parameters
     ----------
-    material : Material
+    inputs : ReportInput
     n_thresholds : sequence of int
     time_limit : float or None
-        Seconds for all of them together.
+        Seconds for all choices together.
     """
-    conditions, training = material.conditions, material.training
-    own: Selection | None = getattr(material.discretizer, "selection_", None)
-    numbers = {*n_thresholds} if own is None else {*n_thresholds, own.n_thresholds}
+    conditions, training = inputs.conditions, inputs.training
+    fitted: Selection | None = getattr(inputs.discretizer, "selection_", None)
+    numbers = {*n_thresholds} if fitted is None else {*n_thresholds, fitted.n_thresholds}
     if len(conditions) == 0 or not numbers:
         return None
-    selection = OptimalSelection(fit_to=material.classifier.fit_to) if own is None else clone(material.discretizer.selection)
-    # What is proven of the own choice is known already.
+    selection = (
+        OptimalSelection(fit_to=inputs.classifier.fit_to) if fitted is None else clone(inputs.discretizer.selection)
+    )
+    # The proof of the classifier's selection is already known.
     selection.set_params(n_thresholds=None, max_inconsistency=None, time_limit=time_limit if n_thresholds else 0, verbose=0)
-    table = conditions if own is None else own.candidates
-    y = training.y if selection.fit_to == "labels" else training.answers
+    table = conditions if fitted is None else fitted.candidates
+    y = training.y if selection.fit_to == "labels" else training.predictions
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnfinishedSearchWarning)  # every choice says what is proven of it
+        warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the page shows the proof of every choice
         frontier = selection.frontier(table, training.table, y, k=sorted(numbers), sample_weight=training.weight)
     least = inconsistency_rate(conditions.binarize(training.table), y, training.weight)
-    among = _among(material, table, selection)
+    among = _among(inputs, table, selection)
     position = np.flatnonzero(np.isin(conditions.names(), table.names()))
     found = []
     for best, frequency, greedy in zip(frontier.selections, frontier.frequency, frontier.greedy, strict=True):
-        chosen = own if own is not None and best.n_thresholds == own.n_thresholds else best
+        chosen = fitted if fitted is not None and best.n_thresholds == fitted.n_thresholds else best
         kept = position[chosen.kept]
-        found.append(Step(len(kept), kept, _proof(chosen, frequency, greedy, among)))
-    if own is None and not material.has_granularity and found[-1].value < len(conditions):
-        found.append(Step(len(conditions), position, Proof(least, least, True, least, least, "proven optimal", ALL)))
+        found.append(SliderStep(len(kept), kept, _proof(chosen, frequency, greedy, among)))
+    if fitted is None and not inputs.has_granularity and found[-1].value < len(conditions):
+        found.append(SliderStep(len(conditions), position, Proof(least, least, True, least, least, "proven optimal", ALL)))
     return Choices(tuple(found), selection.fit_to, among, least)
 
 
-def _among(material: Material, table: ThresholdTable, selection: OptimalSelection) -> str:
-    is_some = len(table) < len(material.conditions)
-    kept_by = f" that Q = {material.discretizer.Q:g} keeps" if is_some and hasattr(material.discretizer, "Q") else ""
+def _among(inputs: ReportInput, table: ThresholdTable, selection: OptimalSelection) -> str:
+    is_some = len(table) < len(inputs.conditions)
+    kept_by = f" that Q = {inputs.discretizer.Q:g} keeps" if is_some and hasattr(inputs.discretizer, "Q") else ""
     rules = any(getattr(selection, name) is not None for name in ("max_features", "keep", "forbid", "per_feature"))
     return f"the {len(table):,}{kept_by}{' under the given rules' if rules else ''}"
 

@@ -1,4 +1,4 @@
-"""A report as one page of HTML: nothing is loaded from elsewhere, and only the scripts that fcca wrote can run in it."""
+"""Make the report: one HTML page that loads nothing and runs only the scripts of fcca."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from numpy.typing import ArrayLike
 
 from fcca.classifier import FCCAClassifier
 from fcca.exceptions import InvalidInputError
-from fcca.report._axes import Axis, Progress, check_granularities, grown_axes
 from fcca.report._choices import check_numbers
-from fcca.report._data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._levels import tried_settings
-from fcca.report._material import Material, Positions, all_conditions, check_classifier, gathered
+from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
+from fcca.report._report_input import Positions, ReportInput, all_conditions, check_classifier, checked_input
+from fcca.report._sliders import Progress, Slider, check_granularities, make_sliders
 from fcca.utils import atomic_outputs, is_number, whole_number
 
 TEMPLATE = "page.html.j2"
 MOST_BYTES = 1_000_000
-LONGEST_NAME = 240  # bytes; file systems hold 255, and the file has a longer name while it is written
-# What the page may hold beside the rows before rare conditions are left out of it.
+LONGEST_NAME = 240  # bytes; file systems allow 255, and the temporary file has a longer name
+# A larger page without rows leaves out rare conditions.
 MOST_BYTES_WITHOUT_ROWS = 700_000
-# In JSON all of these can be written as escapes, and none of them then ends or opens anything in HTML or in a script.
+# Escaped in JSON, these characters cannot end or open anything in HTML or in a script.
 ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
@@ -56,69 +56,67 @@ def page(
     time_limit: float | None = 10.0,
     progress: Progress | None = None,
 ) -> str:
-    """Make the report of a fitted classifier, as a page of HTML.
+    """Make the report of a fitted classifier as HTML.
 
-    Its sliders show the classifier with more and with fewer thresholds.
+    The page has sliders for more and fewer thresholds.
 
     Parameters
     ----------
     classifier : FCCAClassifier
         Fitted.
     X, y, sample_weight : as in fit, optional
-        The training rows; only needed where the classifier was loaded or copied
-        (see :meth:`FCCAClassifier.training_data`).
+        The training rows. Required if the classifier was loaded or copied (see :meth:`FCCAClassifier.training_data`).
     X_test, y_test : as in fit, optional
-        Held-out rows, for rates on rows that nothing was fitted on. Rows with categories or missing values that no
-        training row has in their column are left out, and the page says so.
+        Held-out rows, for rates on unseen rows. Rows with unknown categories or unexpected missing values are left out, with
+        a note on the page.
     Q : sequence of float, optional
-        Levels of the slider that keeps thresholds by their frequency; default is 0, 0.1, …, 0.9 and 0.95. The classifier's
-        own is always among them.
+        Levels of the frequency slider, by default 0, 0.1, …, 0.9 and 0.95. The classifier's ``Q`` is always included.
     n_thresholds : sequence of int or False, optional
-        Steps of the slider of a number of thresholds, for each of which those of least inconsistency are chosen
-        (:class:`fcca.selection.OptimalSelection`); default is 1, 2, …, 16. Numbers above that of all thresholds are left
-        out. A classifier's own choice is always among them, and where it has rules, these hold for all. False chooses none.
+        Steps of the slider for the number of thresholds, by default 1, 2, …, 16. For each number, the thresholds of least
+        inconsistency are chosen (:class:`fcca.selection.OptimalSelection`). Numbers above the number of thresholds are left
+        out. A selection of the classifier is always included, and its rules apply to all steps. False omits the slider.
     title : str, optional
         Title of the page.
     max_rows : int, default=5000
-        How many training rows can be looked up in the page. Of more than these, or of more than fit into it, some are drawn
-        at random, of every class in its share. Counts, rates and trees are of all rows.
+        Maximum number of training rows to look up on the page. A larger table, or one that exceeds the size limit, is
+        sampled at random, stratified by class. Counts, rates and trees always use all rows.
     row_numbers : array-like of shape (n_rows,), optional
-        What the training rows are called, such as their lines in a file; default is their positions in X.
+        Names of the training rows, such as line numbers of a file. By default, positions in X.
     facts : sequence of (title, text), optional
-        Shown on top, before what the report knows itself; one of the same title takes its place.
+        Shown before the facts of the report. A fact with the same title replaces that of the report.
     notes : sequence of str, optional
-        Shown below the facts.
+        Shown at the top of the page.
     advice : sequence of str, optional
-        What to try where the tree is no better than the commonest class. Default is other settings of the tree that were
-        tried and are better.
+        Shown if the tree is no better than the commonest class. By default, other settings are tried, and better ones are
+        listed.
     time_limit : float or None, default=10.0
-        Seconds for the tree of each level other than the classifier's own; a fifth of it is for choosing thresholds, all
-        numbers of them together. What is not proven by then says so.
+        Seconds for the tree of each level, except the tree of the classifier. All choices of thresholds together take a fifth
+        of it. The page marks results that are not proven.
     progress : callable, optional
         Called with the number of levels done and the number of levels.
 
     Returns
     -------
     str
-        The page, of less than 1 MB.
+        The page, smaller than 1 MB.
     """
     check_classifier(classifier)
     granularities, numbers = check_granularities(Q), check_numbers(n_thresholds, len(all_conditions(classifier)))
     _check_options(title, max_rows, time_limit)
     given_facts, given_notes = _checked_facts(facts), _checked_texts("notes", notes)
     given_advice = None if advice is None else _checked_texts("advice", advice)
-    material = gathered(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
-    axes, first, level_notes = grown_axes(material, granularities, numbers, time_limit, progress)
+    inputs = checked_input(classifier, X, y, sample_weight, X_test, y_test, row_numbers)
+    sliders, first, level_notes = make_sliders(inputs, granularities, numbers, time_limit, progress)
     if given_advice is None:
-        given_advice = tried_settings(material)
-    draft = Draft(material, axes, first, title, given_facts, [*given_notes, *level_notes], given_advice)
+        given_advice = tried_settings(inputs)
+    draft = Draft(inputs, sliders, first, title, given_facts, [*given_notes, *level_notes], given_advice)
     return draft.fitting(int(max_rows))
 
 
 def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool = False, **options: Any) -> Path:
     """Write the report of a fitted classifier to an HTML file.
 
-    The file appears complete or not at all, and stays under 1 MB.
+    The file is written atomically and is smaller than 1 MB.
 
     Parameters
     ----------
@@ -127,7 +125,7 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     path : str or Path
         The file to write, in an existing directory.
     open_in_browser : bool, default=False
-        Whether to show the file at once.
+        If True, open the file in the web browser.
     **options
         Further parameters of :func:`page`: held-out rows, levels of the sliders, texts, limits.
 
@@ -149,7 +147,7 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     True
     """
     path = _checked_path(path)
-    with atomic_outputs(path.parent) as out:  # a directory that cannot be written to is refused before any work
+    with atomic_outputs(path.parent) as out:  # checks write permission before any work
         text = page(classifier, **options)
         out.path(path.name).write_text(text, encoding="utf-8", newline="\n")
     if open_in_browser:
@@ -157,25 +155,25 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     return path
 
 
-# --- what is given ------------------------------------------------------------------------------------------------------
+# --- checks of parameters -----------------------------------------------------------------------------------------------
 
 
 def _checked_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InvalidInputError(f"path must name the file to write, got {path!r}.")
+        raise InvalidInputError(f"path must be the path of the file to write, got {path!r}.")
     file = Path(path)
     if "\0" in str(file) or len(os.fsencode(file.name)) > LONGEST_NAME:
-        raise InvalidInputError(f"path must be one that a file can have, got {str(file)[:80]!r}.")
+        raise InvalidInputError(f"path must be a valid file name of at most {LONGEST_NAME} bytes, got {str(file)[:80]!r}.")
     if file.is_dir():
         raise InvalidInputError(f"{file} is a directory. Name the file to write, such as {file / 'report.html'}.")
     if not file.parent.is_dir():
-        raise InvalidInputError(f"Cannot write {file}: there is no directory {file.parent}. Make it first.")
+        raise InvalidInputError(f"Cannot write {file}: there is no directory {file.parent}. Create it first.")
     return file
 
 
 def _check_options(title: Any, max_rows: Any, time_limit: Any) -> None:
     if title is not None and not isinstance(title, str):
-        raise InvalidInputError(f"title must be a text, got {title!r}.")
+        raise InvalidInputError(f"title must be a string, got {title!r}.")
     whole_number("max_rows", max_rows, least=0)
     if time_limit is not None and (not is_number(time_limit, at_least=0) or time_limit == math.inf):
         raise InvalidInputError(f"time_limit must be None or a number of seconds of at least 0, got {time_limit!r}.")
@@ -194,19 +192,19 @@ def _checked_facts(facts: Iterable[Any]) -> list[tuple[str, str]]:
 
 def _checked_texts(name: str, texts: Iterable[Any]) -> list[str]:
     if not isinstance(texts, Iterable) or isinstance(texts, str):
-        raise InvalidInputError(f"{name} must be a list of texts, got {texts!r}.")
+        raise InvalidInputError(f"{name} must be a list of strings, got {texts!r}.")
     return [str(text) for text in texts]
 
 
-# --- making it fit ------------------------------------------------------------------------------------------------------
+# --- fitting the size limit ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Draft:
-    """All that a page says, before it is known how much of it fits."""
+    """Contents of a page before it is cut to the size limit."""
 
-    material: Material
-    axes: Sequence[Axis]
+    inputs: ReportInput
+    sliders: Sequence[Slider]
     first: int
     title: str | None
     facts: Sequence[tuple[str, str]]
@@ -214,18 +212,18 @@ class Draft:
     advice: Sequence[str]
 
     def fitting(self, max_rows: int) -> str:
-        """The page, with as many rows, and for very wide tables as many conditions, as fit into it."""
-        material, most = self.material, None
+        """Return the page with as many rows as fit; very wide tables also lose rare conditions."""
+        inputs, most = self.inputs, None
         data, listed = self.data(most)
-        nothing = rows_document(material, data, np.arange(0), listed)
+        nothing = rows_document(inputs, data, np.arange(0), listed)
         while (alone := len(self.rendered(data, nothing).encode())) > MOST_BYTES_WITHOUT_ROWS and most != 0:
             most = len(listed) // 2 if most is None else most // 2
             data, listed = self.data(most)
-        codes = material.class_codes(material.training.y)
+        codes = inputs.class_codes(inputs.training.y)
         chosen = sample(codes, max_rows)
-        if all(isinstance(name, int) for name in material.names):  # in the order of their numbers, as they are looked up
-            chosen = chosen[np.argsort([material.names[at] for at in chosen.tolist()], kind="stable")]
-        rows = rows_document(material, data, chosen, listed)
+        if all(isinstance(name, int) for name in inputs.names):  # sort rows by number for the look-up
+            chosen = chosen[np.argsort([inputs.names[at] for at in chosen.tolist()], kind="stable")]
+        rows = rows_document(inputs, data, chosen, listed)
         while (size := len((text := self.rendered(data, rows)).encode())) > MOST_BYTES and len(chosen):
             share = min(0.97 * max(0, MOST_BYTES - alone) / (size - alone), 0.95)
             kept = sample(codes[chosen], int(share * len(chosen)))
@@ -233,18 +231,18 @@ class Draft:
         return text
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
-        """Everything but the rows with at most so many conditions that no tree asks, and which conditions are listed."""
-        material = self.material
-        listed = listed_conditions(material, self.axes, most_conditions)
+        """Return the document of the page without rows, and the positions of its conditions."""
+        inputs = self.inputs
+        listed = listed_conditions(inputs, self.sliders, most_conditions)
         notes = [*self.notes]
-        if len(listed) < len(material.conditions):
+        if len(listed) < len(inputs.conditions):
             notes.append(
-                f"The page lists {len(listed):,} of the {len(material.conditions):,} thresholds found: the most crossed, "
-                "and all that a small choice holds or a tree asks."
+                f"The page lists {len(listed):,} of the {len(inputs.conditions):,} thresholds found: the most crossed "
+                "ones, and those of trees and small choices."
             )
         document = data_document(
-            material,
-            self.axes,
+            inputs,
+            self.sliders,
             self.first,
             listed,
             title=self.title,
@@ -255,14 +253,14 @@ class Draft:
         return document, listed
 
     def rendered(self, data: dict[str, Any], rows: dict[str, Any]) -> str:
-        """The page with these rows."""
-        shown, total = len(rows["number"]), len(self.material.training)
+        """Return the page with these rows."""
+        shown, total = len(rows["number"]), len(self.inputs.training)
         notes = data["notes"]
         if shown < total:
-            how = ", drawn at random, of every class in its share" if shown else ""
+            how = ", a random sample stratified by class" if shown else ""
             looked_up = f"{shown:,} of the {total:,} training rows can be looked up here{how}."
-            notes = [*notes, f"{looked_up} Counts, rates and trees are of all rows."]
-        lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.material.are_named}
+            notes = [*notes, f"{looked_up} Counts, rates and trees use all rows."]
+        lookup = {"total": total, "shown": shown, "sampled": shown < total, "named": self.inputs.are_named}
         return rendered(data | {"notes": notes, "rows": lookup}, rows)
 
 
@@ -270,7 +268,7 @@ class Draft:
 
 
 def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
-    """The page of some data."""
+    """Render the page."""
     from markupsafe import Markup
 
     template, styles, scripts = _template()
@@ -288,7 +286,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
-    """The template, and the texts of all styles and scripts."""
+    """Return the template and the texts of all styles and scripts."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = files("fcca.report").joinpath("templates")
@@ -301,7 +299,7 @@ def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
 
 
 def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Only these styles and scripts, by their hashes, and pictures that stand in the page itself."""
+    """Return a policy that allows only these styles and scripts, by hash, and embedded images."""
 
     def hashes(texts: Sequence[str]) -> str:
         found = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]
@@ -314,12 +312,12 @@ def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> st
 
 
 def safe_json(document: Any) -> str:
-    """JSON that can stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     return _json(document).translate(ESCAPES)
 
 
 def compressed(document: Any) -> str:
-    """JSON, deflated without a header, in base64."""
+    """Return JSON, compressed by raw deflate, in base64."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return base64.b64encode(packer.compress(_json(document).encode()) + packer.flush()).decode()
 

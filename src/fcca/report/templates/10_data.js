@@ -1,6 +1,6 @@
 "use strict";
-// The page's data, how a tree answers a row, and the few ways in which text, numbers and elements are made. Everything that
-// comes from the data reaches the page as text nodes or attributes, never as markup.
+// The data of the page, predictions of trees, and helpers for text, numbers and elements. Data enters the page only as text
+// nodes or attributes, never as markup.
 const fcca = (() => {
   document.documentElement.classList.add("js");
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -22,13 +22,13 @@ const fcca = (() => {
 
   const tile = (title, test, value, ...extra) => el("div", {}, el("dt", {}, title), el("dd", { "data-test": test }, value),
     extra.filter(Boolean).map((line) => el("dd", { class: "quiet" }, line)));
-  // The start of a long name, for places that have room for a word.
+  // Shorten a long name to its start.
   const shortened = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
 
   // Numbers
   const isThere = (x) => x !== null && x !== undefined;
   const NBSP = "\u00a0";
-  // Of very many thresholds, only the most crossed are on the page.
+  // The page may list only a part of very many thresholds.
   const nFound = data.n_conditions ?? data.conditions.length;
   const nKept = (level) => level.n_kept ?? level.kept.length;
   const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -39,13 +39,13 @@ const fcca = (() => {
     if (size !== 0 && (size < 1e-5 || size >= 1e16)) return String(x);
     return Number.isInteger(x) || size >= 1e6 ? whole.format(x) : digits.format(x);
   }
-  // Counts of changes, or importances where no counterfactuals were computed.
+  // Without counterfactuals, counts are importances.
   const hasChanges = data.n_counterfactuals > 0;
   const count = (x) => number(Number.isInteger(x) ? x : Number(x.toPrecision(3)));
-  // A share that is not 0 or 1 is never shown as if it were.
+  // Never rounds to 0 % or 100 %.
   function percent(x) {
     if (!isThere(x)) return "–";
-    // Halves go to the even digit, as in Python, so that other outputs say the same.
+    // Round half to even, as Python does in other outputs.
     const hundred = 100 * x, isHalf = Number.isInteger(4 * hundred) && (10 * hundred) % 1 === 0.5;
     const text = (isHalf ? (2 * Math.round(5 * hundred)) / 10 : hundred).toFixed(1);
     if (x < 1 && text === "100.0") return `>${NBSP}99.9${NBSP}%`;
@@ -54,21 +54,21 @@ const fcca = (() => {
   }
   const counted = (n, one, many) => `${number(n)}${NBSP}${n === 1 ? one : many || one + "s"}`;
 
-  // Conditions and trees. A missing value makes every condition false but "is missing".
+  // Conditions and trees. For a missing value, only the condition "is missing" holds.
   function holds(condition, value) {
     if (condition.kind === "missing") return value === null;
     if (value === null) return false;
     return condition.kind === "cut" ? value > condition.threshold : condition.codes.includes(value);
   }
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
-  // Of equals the first, as in Python.
+  // The first one in a tie, as in Python.
   const heaviest = (weight) => weight.indexOf(Math.max(...weight));
   const isLeaf = (tree, node) => tree.condition[node] < 0;
   function share(tree, node) {
     const weight = tree.weight[node], total = sum(weight);
     return total > 0 ? Math.max(...weight) / total : null;
   }
-  // How much of a leaf is its class: in rows where they have no weights. A share of few rows is unsure, and says so.
+  // The share of a leaf's class: in rows, if they have no weights. A share of few rows is marked.
   const FEW = 20, OR_MISSING = " or missing";
   const isFew = (tree, node) => tree.rows[node] < FEW;
   function inRows(tree, node) {
@@ -79,7 +79,7 @@ const fcca = (() => {
     const part = percent(share(tree, node)), rows = inRows(tree, node);
     return `${rows.includes(" of ") ? `${rows}, ${part}` : `${part} of ${rows}`}${isFew(tree, node) ? "; few rows" : ""}`;
   }
-  // The nodes that a row passes: [{node, right}], and the leaf where it ends.
+  // The path of a row: its steps [{node, right}] and its leaf.
   function walk(tree, valueOf) {
     const steps = [];
     let node = 0;
@@ -96,7 +96,7 @@ const fcca = (() => {
     if (step.right) return tree.said_right[step.node] || condition.text;
     return tree.said_left[step.node] || condition.negation;
   }
-  // Of several cuts of a column on one side, only the tightest says something.
+  // Nodes whose cut is implied by a tighter cut of the same column and side.
   function impliedBy(tree, steps) {
     const tightest = new Map(), implied = new Set();
     for (const { node, right } of steps) {
@@ -109,7 +109,7 @@ const fcca = (() => {
     }
     return implied;
   }
-  // A path in words, each thing once.
+  // A path as text, without redundant conditions.
   function sayPath(tree, steps) {
     const implied = impliedBy(tree, steps), present = new Set(), missing = new Set(), compared = new Set();
     for (const step of steps) {
@@ -129,7 +129,7 @@ const fcca = (() => {
     if (!words.length) return ["always"];
     return words.map((text) => (text.endsWith(OR_MISSING) && words.length > 1 ? `(${text})` : text));
   }
-  // All leaves from left to right, each with the steps that lead there.
+  // All leaves from left to right, with their paths.
   function leaves(tree, node = 0, steps = []) {
     if (isLeaf(tree, node)) return [{ leaf: node, steps }];
     return [false, true].flatMap((right) =>

@@ -1,11 +1,10 @@
 "use strict";
-// What is shown: a level of an axis (a list of levels with a slider of its own) and a row. Whoever draws something listens.
+// The state of the page: the level of a slider ("axis") and a row. Drawing functions register as listeners.
 fcca.state = (() => {
   const { data, nFound, nKept, number, counted, NBSP } = fcca;
   const listeners = { level: [], row: [] };
 
-  // A way to choose thresholds is an axis: a key for the address, a name, its levels, and at which of them it stands. One axis
-  // holds; the others stay where they are.
+  // An axis has a key for the address, a name, its levels and its position. One axis is active.
   const NAMES = { q: "Q", k: "k" };
   const axes = data.axes.map((axis) => ({ ...axis, name: NAMES[axis.key], index: axis.start }));
   const state = { axis: axes[data.axis], row: null };
@@ -27,14 +26,14 @@ fcca.state = (() => {
   }
   const tell = (what) => listeners[what].forEach((listener) => listener());
 
-  // Whoever sets a level of an axis makes it the one that holds.
+  // Setting a level activates its axis.
   function setLevel(index, axis = state.axis, write = true) {
     axis.index = Math.min(axis.levels.length - 1, Math.max(0, index));
     state.axis = axis;
     tell("level");
     if (write) writeAddress();
   }
-  // A row by its name, a text; null for none.
+  // The name of a row, a string; null for no row.
   function setRow(name, write = true) {
     state.row = name;
     tell("row");

@@ -1,11 +1,11 @@
 "use strict";
-// A slider for every axis. Where there are several, the one that was moved last holds, and the others show that they do not.
+// A slider for every axis. The one moved last is active; the others are dimmed.
 fcca.sliders = (() => {
   const { el, number, state } = fcca;
 
   function ticks(axis, box) {
     const names = axis.levels.map((each) => number(each.value)), last = names.length - 1;
-    // As many numbers as a phone has room for.
+    // As many labels as fit on a phone.
     const every = Math.ceil(fcca.sum(names.map((name) => 6 + 7 * name.length)) / 300);
     names.forEach((name, i) => {
       const tick = el("span", { class: i === last || (i % every === 0 && i <= last - every) ? "tick" : "tick bare" }, name);

@@ -1,7 +1,7 @@
 "use strict";
-// Where the cards of a tree stand. Three ways, the first that fits the width: from the top down, from left to right, and as an
-// indented list, which fits everywhere. A card has a place for the words of the branch that leads to it above its top edge, and
-// is as high as its title has lines: linesOf(node, width of the card).
+// Positions of the cards of a tree. Three layouts, the first that fits the width: top-down, left-right, and an indented list,
+// which always fits. The label of a branch is above the top edge of its card. The height of a card depends on the lines of its
+// title: linesOf(node, width of the card).
 fcca.layout = (() => {
   const CARD = 68, LINE = 17, LABEL = 18, GAP = 14;
   const height = (lines) => CARD + LINE * (lines - 1);
@@ -59,7 +59,7 @@ fcca.layout = (() => {
     if (w < 140) return null;
     const boxes = [], highs = order.map((node) => height(linesOf(node, w)));
     const leaf = Math.max(...order.map((node, i) => (fcca.isLeaf(tree, node) ? highs[i] : CARD))), pitch = leaf + LABEL + 8;
-    // The root of a high tree stands at its top, where it is seen first.
+    // The root of a tall tree is at the top, where it is visible first.
     const isHigh = leaves > 8, middle = (box) => box.y + (isHigh ? CARD : box.h) / 2;
     order.forEach((node, i) => {
       const y = isHigh ? first[node] * pitch : slot[node] * pitch + (leaf - highs[i]) / 2;

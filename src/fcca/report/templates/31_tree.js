@@ -1,5 +1,5 @@
 "use strict";
-// The tree as a diagram, its rules as text, the path of the chosen row in both.
+// The tree as a diagram and as rules, with the path of the selected row.
 fcca.tree = (() => {
   const { data, el, svg, put, place, number, percent, counted, sum, heaviest, share, isFew, inRows, purity, isLeaf,
     said, sayPath, leaves, state } = fcca;
@@ -7,7 +7,7 @@ fcca.tree = (() => {
   const pen = document.createElement("canvas").getContext("2d");
   const FAMILY = getComputedStyle(document.body).fontFamily;
 
-  // A text cut to a width. A condition keeps its end, the threshold, and loses the middle of the column's name.
+  // Shorten a text to a width. A condition keeps its end, the threshold; the column name is shortened.
   function cut(text, width, font, kept = "") {
     pen.font = `${font} ${FAMILY}`;
     if (pen.measureText(text).width <= width) return text;
@@ -23,8 +23,8 @@ fcca.tree = (() => {
   }
   const tail = (condition) => condition.text.slice(data.columns[condition.column].name.length);
 
-  // A text in lines of a width, broken where words end. The end that is kept stays in one piece where it can; where the lines
-  // do not suffice, the last one is cut.
+  // Break a text into lines between words. The kept end stays in one piece if possible. With too many lines, the last one is
+  // shortened.
   function wrap(text, width, font, most, kept = "") {
     pen.font = `${font} ${FAMILY}`;
     const fits = (piece) => pen.measureText(piece.trim()).width <= width;
@@ -52,7 +52,7 @@ fcca.tree = (() => {
     return wrap(condition.text, width - 24, TITLE, 3, condition.kind === "set" ? "" : tail(condition));
   }
 
-  // A rectangle in a class's colour, with the class's stripes or dots: as in fcca.plots.
+  // A rectangle in the colour and pattern of a class, as in fcca.plots.
   function patch(code, x, y, width, height = width) {
     const shape = { x, y, width, height, rx: 2 }, hatch = (code + Math.floor(code / COLOURS)) % COLOURS;
     const parts = [svg("rect", { ...shape, class: "class" }), hatch > 0 && svg("rect", { ...shape, class: "hatch", fill: `url(#hatch${hatch})` })];
@@ -91,7 +91,7 @@ fcca.tree = (() => {
     const isTight = leaf && pen.measureText(`${rows} ${few ? "few rows" : part}`).width > inside - 6;
     group.append(svg("text", { x, y: y + 18 }, isTight ? rows.replace(/\u00a0rows?$/, "") : rows));
     const room = inside - pen.measureText(rows).width - 24;
-    // The class that most rows have, by its colour, and by its name where there is room.
+    // The commonest class, by colour and, if there is room, by name.
     const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
     const shown = leaf || most.endsWith(part) ? most : part;
     group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
@@ -102,7 +102,7 @@ fcca.tree = (() => {
     return group;
   }
 
-  // The words on a branch: yes or no, and what the card does not say.
+  // The label of a branch: yes or no, and if missing values take it.
   function branch(tree, link, full) {
     if (link.right) return "yes";
     return full.endsWith(" or missing") && data.conditions[tree.condition[link.node]].kind === "cut" ? "no, or missing" : "no";
@@ -114,7 +114,7 @@ fcca.tree = (() => {
     const picture = svg("svg", {
       class: `tree ${plan.shape}${path ? " with-path" : ""}`, role: "img", width: Math.ceil(plan.width), height: Math.ceil(plan.height),
       viewBox: `0 0 ${Math.ceil(plan.width)} ${Math.ceil(plan.height)}`, "aria-label":
-        `Decision tree with ${counted(plan.boxes.length, "node")}; the rules below say the same in words`,
+        `Decision tree with ${counted(plan.boxes.length, "node")}; the rules below are the same tree as text`,
     });
     picture.append(svg("defs", {},
       svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 3, markerHeight: 3, orient: "auto" },
@@ -146,7 +146,7 @@ fcca.tree = (() => {
       path && path.leaf === leaf && el("span", { class: "chip" }, `row ${state.row}`))));
   }
 
-  // Where the diagram is larger than its box, which is so on phones, the box says so.
+  // Show a hint if the diagram is larger than its box, as on phones.
   function sayMore(box) {
     const more = box.scrollHeight > box.clientHeight + 2 || box.scrollWidth > box.clientWidth + 2;
     place("tree-more").hidden = !more;
@@ -161,11 +161,11 @@ fcca.tree = (() => {
     rules(tree, path);
     sayMore(box);
     put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
-      tree.condition[0] < 0 ? "No split is worth the price of a leaf at this level: every row gets the same answer. "
-        : "A card asks for its condition; rows for which it holds go to “yes”. Counts are of training rows. ",
-      path && `The path of row ${state.row} is drawn bold.`);
+      tree.condition[0] < 0 ? "No split is worth the price of a leaf at this level: every row gets the same prediction. "
+        : "Rows for which the condition on a card holds go to “yes”. Counts are of training rows. ",
+      path && `The path of row ${state.row} is highlighted.`);
   }
-  // For paper, the diagram is laid out anew for its width.
+  // Set a fixed width for printing.
   const force = (width) => { forced = width; };
 
   return { draw, legend, force };

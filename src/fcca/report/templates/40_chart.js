@@ -1,5 +1,5 @@
 "use strict";
-// A small chart: lines over the steps of a slider, levels across, their names at the right, the current step marked.
+// A small chart: lines over the steps of a slider, labels at the right, the current step marked.
 fcca.chart = (() => {
   const { el, svg, isThere, number } = fcca;
   const HEIGHT = 190, TOP = 12, BOTTOM = 34, LEFT = 46, WIDE = 440;
@@ -14,7 +14,7 @@ fcca.chart = (() => {
     return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
   }
 
-  // Labels at the ends of lines, pushed apart where they would overlap.
+  // Move the labels at the ends of lines apart if they overlap.
   function spread(labels, low, high) {
     labels.sort((a, b) => a.y - b.y);
     for (let i = 0; i < labels.length; i++) labels[i].at = Math.max(labels[i].y, i ? labels[i - 1].at + 15 : low);
@@ -28,9 +28,9 @@ fcca.chart = (() => {
     return svg("rect", { class: `dot ${kind}`, x: x - size, y: y - size, width: 2 * size, height: 2 * size });
   }
 
-  // What is drawn: key and name of the chart, what it says of the current step (said) and below itself (note); places on the
-  // axis (at) and their names; lines of {kind, sign, text, values, bounds} and references of {kind, sign, text, y, title}; the
-  // current step (now, or null); what a step is called (tip) and what a click on it does (pick).
+  // Options: key and name of the chart, text on the current step (said) and below the chart (note); positions on the axis (at)
+  // and their labels (steps); lines of {kind, sign, text, values, bounds} and references of {kind, sign, text, y, title}; the
+  // current step (now, or null); the tooltip of a step (tip) and the click handler (pick).
   function draw({ key, name, said, note, width, at, steps, axis, now, lines, references, tip, pick, zero, label, narrow = 112 }) {
     const RIGHT = isWide(width) ? 146 : narrow;
     const values = [...lines.flatMap((line) => [...line.values, ...(line.bounds || [])]), ...references.map((each) => each.y)].filter(isThere);
@@ -50,7 +50,7 @@ fcca.chart = (() => {
       picture.append(svg("text", { class: "scale", x: LEFT - 8, y: Y(tick) + 4, "text-anchor": "end" }, inPercent(tick)));
     }
     if (low > 0) words.append(` The axis starts at ${inPercent(low)}.`);
-    // The current step, both ends, and as many of the others as there is room for.
+    // Label the current step, both ends, and others if there is room.
     const taken = [], rank = (i) => (i === now ? 0 : i === 0 || i === at.length - 1 ? 1 : 2);
     for (const i of at.map((_, k) => k).sort((a, b) => rank(a) - rank(b) || a - b)) {
       if (taken.some((other) => Math.abs(other - X(i)) < 25)) continue;

@@ -1,12 +1,12 @@
 "use strict";
-// The rates over the levels of the axis that holds: one small chart each, the current level marked in all of them.
+// Charts of the rates over the levels of the active axis, with the current level marked.
 fcca.rates = (() => {
   const { data, chart, nKept, el, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
-    { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "How often the tree gives the row’s label." },
-    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "How often the tree answers as the black box does." },
+    { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the label." },
+    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where tree and black box agree." },
     { key: "compression", name: "Compression",
-      says: () => "Share of rows saved if rows that are equal on the kept thresholds are written once." },
+      says: () => "Share of rows that are equal to an earlier row on the kept thresholds." },
     { key: "inconsistency", name: "Inconsistency",
       says: ({ training }) => "Share of rows whose label is not the commonest among the rows equal to them. "
         + `No tree on these thresholds is right on more than ${percent(1 - training.inconsistency)} of the training rows.` },
@@ -18,7 +18,7 @@ fcca.rates = (() => {
   const GAP = 28;
   const rate = (level, side, key) => (level[side] ? level[side][key] : null);
 
-  // The black box and the commonest label, which every accuracy is to be compared with.
+  // Reference lines of the accuracy: black box and commonest class.
   function references(level, sides, wide) {
     const box = data.black_box, guess = level.held_out || level.training, word = guess === level.held_out ? "held out" : "training";
     const found = sides.filter((side) => isThere(box[side.key])).map((side) => ({

@@ -1,23 +1,23 @@
 "use strict";
-// The best choices of one threshold, of two, of three: their inconsistency beside that of simpler choices, and what is proven.
+// The optimal choices of 1, 2, 3, … thresholds: inconsistency, simpler choices of the same size, and proof.
 fcca.frontier = (() => {
   const { chart, hasChanges, put, place, number, nFound, nKept, percent, counted, state } = fcca;
   const axis = state.axes.find((each) => each.key === "k");
   const MOST = hasChanges ? "most frequent" : "most important", WIDEST = 720;
   const isShown = axis !== undefined && axis.levels.length > 1;
 
-  // Of a level that was chosen, in words: its own number, and that of as many of the most frequent.
+  // The inconsistency of an optimal choice, and of the most frequent thresholds of the same number.
   const least = ({ proof }) => `inconsistency ${percent(proof.inconsistency)}, ${proof.claim}`;
   const frequent = ({ value, proof }) => `the ${value === 1 ? `${MOST} one has` : `${number(value)} ${MOST} have`} ${percent(proof.frequency)}`;
   const said = (level) => [least(level), ...(level.value < nFound ? [frequent(level)] : [])];
-  // The level of as many thresholds as are kept now; null where none was chosen.
+  // The optimal choice with the current number of thresholds; null if there is none.
   const now = () => { const at = axis.levels.findIndex((level) => level.value === nKept(state.level())); return at < 0 ? null : at; };
 
   function sentence() {
     const level = axis.levels[now() ?? 0];
     if (state.axis === axis) return `${counted(level.value, "threshold")}: ${said(level).join("; ")}.`;
     const kept = `${state.called()} keeps the ${number(nKept(state.level()))} ${MOST}`;
-    if (now() === null) return `${kept}; there is no choice of as many here.`;
+    if (now() === null) return `${kept}; no optimal choice of this number was computed.`;
     return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${number(level.value)} have ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
   }
 
@@ -33,10 +33,10 @@ fcca.frontier = (() => {
     put("frontier", chart.draw({
       key: "frontier", name: "Inconsistency", width, axis: "k", now: now(), zero: true, narrow: 128,
       said: level === null ? "" : `${percent(level.proof.inconsistency)} chosen, ${percent(level.proof.frequency)} ${MOST}`,
-      note: `On the training rows.${isOpen ? " A line below a dot goes down to what is proven: no choice has less." : ""}`,
+      note: `On the training rows.${isOpen ? " A line below a dot ends at the proven lower bound." : ""}`,
       at: levels.map((_, i) => i), steps: levels.map((each) => number(each.value)),
       lines: [
-        { kind: "greedy", sign: "◆", text: "one by one", values: of("greedy") },
+        { kind: "greedy", sign: "◆", text: "greedy", values: of("greedy") },
         { kind: "held_out", sign: "■", text: MOST, values: of("frequency") },
         { kind: "training", sign: "●", text: "chosen", values: of("inconsistency"), bounds: of("lower_bound") },
       ],

@@ -1,9 +1,9 @@
 "use strict";
-// What the tree of the level is worth: its figures beside those of its rivals, its confusion matrix, and a warning.
+// The quality of the tree of the level: summary, figures beside CART and black box, confusion matrix, warning.
 fcca.worth = (() => {
-  const { data, el, put, place, isThere, number, percent, counted, shortened, state } = fcca;
+  const { data, el, put, place, tile, isThere, number, percent, counted, shortened, nFound, nKept, state } = fcca;
   const { quality } = data;
-  // Halves go to the even digit, as in Python, so that other outputs say the same.
+  // Round half to even, as Python does in other outputs.
   function fixed(x) {
     if (!isThere(x)) return "–";
     const isHalf = Number.isInteger(16 * x) && (1000 * x) % 1 === 0.5;
@@ -18,15 +18,15 @@ fcca.worth = (() => {
   ].filter(({ key }) => key !== "ks" || quality.classes.length === 2);
 
   function figures({ certificate, quality: own }) {
-    const rivals = [
+    const compared = [
       { name: "Tree", note: counted(certificate.leaves, "leaf", "leaves"), of: own.tree },
       { name: "CART", note: own.cart && counted(own.cart_leaves, "leaf", "leaves"), of: own.cart },
       { name: "Commonest class", note: `“${shortened(quality.commonest_class, 20)}”`, of: quality.commonest },
       { name: "Black box", of: quality.black_box },
     ];
-    const head = el("tr", {}, el("td", {}), rivals.map(({ name, note }) => el("th", { scope: "col" }, name, note && el("small", {}, note))));
+    const head = el("tr", {}, el("td", {}), compared.map(({ name, note }) => el("th", { scope: "col" }, name, note && el("small", {}, note))));
     const body = FIGURES.map(({ key, name, say }) => el("tr", {}, el("th", { scope: "row" }, name),
-      rivals.map(({ of }) => el("td", {}, say(of && of[key])))));
+      compared.map(({ of }) => el("td", {}, say(of && of[key])))));
     put("figures", el("thead", {}, head), el("tbody", {}, body));
   }
 
@@ -45,8 +45,23 @@ fcca.worth = (() => {
     place("advice-title").hidden = !(isOwn && data.advice.length);
   }
 
+  // The first screen: how good, how simple, how sure. The links of the last tile do not change.
+  const links = place("glance").lastElementChild;
+  function glance(level) {
+    const { certificate, quality: own } = level, side = quality.held_out ? "held-out row" : "training row";
+    const sure = tile("How sure", "how-sure", certificate.text, "on the training rows and these thresholds");
+    sure.querySelector("dd").classList.add("text");
+    put("glance",
+      tile("How good", "how-good", percent(own.tree.accuracy), `accuracy on ${counted(quality.rows, side)}`,
+        `black box: ${percent(quality.black_box.accuracy)}; always “${shortened(quality.commonest_class, 20)}”: ${percent(quality.commonest.accuracy)}`),
+      tile("How simple", "how-simple", counted(certificate.leaves, "leaf", "leaves"),
+        `depth ${number(certificate.depth)}; ${number(nKept(level))} of ${counted(nFound, "threshold")} kept`),
+      sure, links);
+  }
+
   function draw() {
     const level = state.level();
+    glance(level);
     figures(level);
     confusion(level);
     verdict(level);

@@ -1,5 +1,5 @@
 "use strict";
-// The heat map of thresholds: a line per column, a mark per condition. Marks are made once; a level only changes which are kept.
+// Heat map of thresholds: a line per column, a mark per condition. A new level only changes which marks are kept.
 fcca.map = (() => {
   const { data, el, svg, put, place, number, hasChanges, percent, counted, NBSP, state } = fcca;
   const FIRST = 20, HEIGHT = 44, EDGE = 8, GAPS = 56, NEAR = 16, NAMED = 3;
@@ -25,7 +25,7 @@ fcca.map = (() => {
       ? `crossed by ${counted(count, "change")} (${percent(count / data.n_counterfactuals)})` : `importance ${fcca.count(count)}`;
     return `${text}: ${weight}; ${kept ? "kept" : "left out"} at ${state.called()}`;
   }
-  // Said below the map for everybody, and shown at the mark for those who look at it.
+  // Show the text below the map, for screen readers, and at the mark.
   function say(bar) {
     const id = Number(bar.dataset.id), text = words(id), strip = bar.closest(".map-strip");
     place("map-said").textContent = text;
@@ -41,7 +41,7 @@ fcca.map = (() => {
     tip.remove();
     marks.flat().forEach((bar) => bar.classList.remove("read"));
   }
-  // The mark next to where somebody points, within a finger's width.
+  // The mark closest to the pointer, within a finger's width.
   function pointed(event) {
     const strip = event.target.closest(".strip");
     if (!strip) return;
@@ -84,9 +84,9 @@ fcca.map = (() => {
       bar.style.setProperty("--heat", `${Math.round(100 * strength(count))}%`);
       return bar;
     });
-    // Rare ones last, so that they are not hidden behind frequent ones.
+    // Draw rare marks last, so that frequent ones do not hide them.
     strip.append(...[...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count));
-    // The values of the most crossed cuts stand above them, as many as do not touch.
+    // Label the most crossed cuts with their values, as far as labels do not overlap.
     const named = [], byCount = [...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count);
     for (const bar of byCount) {
       const { kind: what, threshold, count } = data.conditions[bar.dataset.id], text = what === "cut" ? number(threshold) : "";
@@ -138,7 +138,7 @@ fcca.map = (() => {
         el("span", { class: "pair" }, el("span", { class: "sample" }), "left out")),
       el("div", { class: "map-lines", on: { pointermove: pointed, pointerdown: pointed, pointerleave: unsay, focusin: focused, focusout: unsay, keydown: key } }, made.map((each) => each.row)),
       el("p", { class: "map-said", "aria-live": "polite", "data-live": "map-said", "data-test": "map-said" },
-        `Point at or tap a mark, or go to one with the tab key and use the arrow keys, to read it.`),
+        `To read a mark, point at it or tap it, or use the tab key and the arrow keys.`),
       lines.length > FIRST && el("button", { type: "button", class: "needs-js", "aria-expanded": String(showAll), "data-test": "map-all",
         on: { click: () => { showAll = !showAll; draw(); place("map").querySelector("button").focus(); } } },
       showAll ? `Show the first ${FIRST} columns` : `Show all ${number(lines.length)} columns`),

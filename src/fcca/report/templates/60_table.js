@@ -1,8 +1,8 @@
 "use strict";
-// The kept thresholds as a table that can be sorted.
+// Sortable table of the kept thresholds.
 fcca.table = (() => {
   const { data, nFound, nKept, el, svg, put, number, hasChanges, percent, counted, state } = fcca;
-  const FIRST = 40, ASKED = "asked by the tree";
+  const FIRST = 40, ASKED = "used by the tree";
   const collator = new Intl.Collator("en", { numeric: true });
   const order = { key: "count", up: false };
   let showAll = false;
@@ -32,10 +32,10 @@ fcca.table = (() => {
     const { kept, tree } = state.level(), most = Math.max(1e-300, ...data.conditions.map((condition) => condition.count));
     const asked = new Set(tree.condition.filter((id) => id >= 0)), ids = sorted(kept), shown = showAll ? ids : ids.slice(0, FIRST);
     fcca.put("kept-caption", `${number(nKept(state.level()))} of ${counted(nFound, "threshold")} are kept at `,
-      `${state.called()}; the tree asks for `,
+      `${state.called()}; the tree uses `,
       asked.size ? `${number(asked.size)} of them (●). ` : "none of them. ", hasChanges
-        && `A count is the number of proven changes that cross it, a share is of all ${number(data.n_counterfactuals)} of them. The longest bar is the largest count of all levels.`,
-      kept.length < nKept(state.level()) ? ` The table holds the ${number(kept.length)} most crossed.` : "");
+        && `The count is the number of proven changes that cross the threshold. The share is of all ${number(data.n_counterfactuals)} proven changes. The longest bar is the largest count of all levels.`,
+      kept.length < nKept(state.level()) ? ` The table lists the ${number(kept.length)} most crossed.` : "");
     put("kept",
       el("table", { class: "kept" },
         el("thead", {}, el("tr", {}, header("condition", "Condition"), header("count", hasChanges ? "Count" : "Importance", "number"),
@@ -57,7 +57,7 @@ fcca.table = (() => {
         on: { click: () => { showAll = !showAll; draw(); fcca.place("kept").querySelector("[data-test=kept-all]").focus(); } } },
       showAll ? `Show the first ${FIRST}` : `Show all ${number(ids.length)}`));
   }
-  // All of them, for paper; false gives back what was shown before.
+  // Show all rows for printing; returns the previous state.
   function unfold(all) {
     const before = showAll;
     showAll = all;

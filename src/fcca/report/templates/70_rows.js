@@ -4,26 +4,26 @@ fcca.rows = (() => {
   const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, inRows, isFew, share, said, sayPath,
     leaves, saidValue, shortened, state } = fcca;
   const STATUS = {
-    optimal: "Proven: no smaller change does it", feasible: "Found, but not proven to be the smallest",
-    infeasible: "Proven: no change does it",
-    unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search ended without an answer",
+    optimal: "Proven: no smaller change flips the prediction", feasible: "Found, but not proven to be the smallest",
+    infeasible: "Proven: no change flips the prediction",
+    unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search ended without a result",
   };
   const MOST_CLASSES = 8;
   const short = (name) => shortened(name, 40);
   const FILTERS = [
     { name: "all rows", of: () => true },
-    { name: "rows that the tree gets wrong", of: (i) => treeAnswer(i) !== rows.label[i] },
-    { name: "rows where tree and black box disagree", of: (i) => treeAnswer(i) !== rows.target[i] },
+    { name: "rows that the tree gets wrong", of: (i) => treePrediction(i) !== rows.label[i] },
+    { name: "rows where tree and black box disagree", of: (i) => treePrediction(i) !== rows.target[i] },
     { name: "rows that the black box gets wrong", of: (i) => rows.target[i] !== rows.label[i] },
     { name: "rows with a computed change", of: (i) => rows.answer[i] !== null },
     ...(data.classes.length > MOST_CLASSES ? [] : data.classes.flatMap((name, code) => [
-      { name: `rows where the black box says “${short(name)}”`, of: (i) => rows.target[i] === code },
-      { name: `rows where the tree says “${short(name)}”`, of: (i) => treeAnswer(i) === code },
+      { name: `rows where the black box predicts “${short(name)}”`, of: (i) => rows.target[i] === code },
+      { name: `rows where the tree predicts “${short(name)}”`, of: (i) => treePrediction(i) === code },
     ])),
   ];
   let rows = null, matching = [];
   const input = document.getElementById("row"), filter = document.getElementById("filter");
-  const treeAnswer = (i) => { const { tree } = state.level(); return heaviest(tree.weight[rows.walk(tree, i).leaf]); };
+  const treePrediction = (i) => { const { tree } = state.level(); return heaviest(tree.weight[rows.walk(tree, i).leaf]); };
   const named = (code) => (isThere(code) ? data.classes[code] : "–");
   const chosen = () => (rows && state.row !== null ? rows.index.get(state.row) ?? null : null);
   const message = (...parts) => put("row-message", ...parts);
@@ -46,7 +46,7 @@ fcca.rows = (() => {
   function step(by) {
     if (!rows) return;
     if (by === "clear") { state.setRow(null); input.focus(); return; }
-    if (!matching.length) { message("No row is like this at this level."); return; }
+    if (!matching.length) { message("No row matches at this level."); return; }
     const now = chosen();
     let next;
     if (by === "0") {
@@ -71,20 +71,20 @@ fcca.rows = (() => {
     const near = nearest(name), { shown, total, sampled } = data.rows, heldOut = state.level().held_out;
     const mayBeHeldOut = heldOut && Number(name) >= 0 && Number(name) < total + heldOut.rows;
     message(`There is no row ${name.slice(0, 40)} on this page. `,
-      sampled ? `It holds a sample of ${number(shown)} of the ${counted(total, "training row")}. ` : `It holds the ${counted(shown, "training row")} only. `,
+      sampled ? `The page has a sample of ${number(shown)} of the ${counted(total, "training row")}. ` : `The page has only the ${counted(shown, "training row")}. `,
       mayBeHeldOut ? "The row may have been held out. " : "",
-      near.length > 0 && ["Near it: ", near.map((i, k) => [k ? ", " : "", rowButton(i)]), "."]);
+      near.length > 0 && ["Similar rows: ", near.map((i, k) => [k ? ", " : "", rowButton(i)]), "."]);
   }
 
-  const judged = (answer, i) => (answer === rows.label[i] ? "✓ right" : "✗ wrong");
+  const judged = (prediction, i) => (prediction === rows.label[i] ? "✓ right" : "✗ wrong");
   function verdict(i, leaf) {
-    const { tree } = state.level(), answer = heaviest(tree.weight[leaf]), probability = rows.probability[i];
+    const { tree } = state.level(), prediction = heaviest(tree.weight[leaf]), probability = rows.probability[i];
     return el("dl", { class: "tiles" },
       tile("Label", "row-label", named(rows.label[i]), "in the training data"),
-      tile("Black box says", "row-black-box", named(rows.target[i]),
+      tile("Black box predicts", "row-black-box", named(rows.target[i]),
         `${judged(rows.target[i], i)}${isThere(probability) ? `, probability ${percent(probability)}` : ""}`),
-      tile("Tree says", "row-tree", named(answer),
-        `${judged(answer, i)}, ${answer === rows.target[i] ? "as the black box" : "unlike the black box"}`));
+      tile("Tree predicts", "row-tree", named(prediction),
+        `${judged(prediction, i)}, ${prediction === rows.target[i] ? "like the black box" : "unlike the black box"}`));
   }
   function way(i, { steps, leaf }) {
     const { tree } = state.level(), name = named(heaviest(tree.weight[leaf]));
@@ -96,78 +96,78 @@ fcca.rows = (() => {
       const { column } = data.conditions[tree.condition[each.node]];
       return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)), el("span", { class: "quiet" }, ` it is ${value(column)}`));
     });
-    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "labels" ? "are" : "get the answer";
+    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "labels" ? "are" : "get the prediction";
     const most = inRows(tree, leaf).split(" of ");
-    return el("section", { class: "part" }, el("h3", {}, `Its path at ${state.called()}`),
-      lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: it gives every row the same answer."),
-      el("p", { class: "so" }, "The tree says ", el("strong", {}, name), `: ${most.length > 1 ? most[0] : percent(share(tree, leaf))} of the ${all} `,
-        `that end here ${what} ${name}.`, isFew(tree, leaf) && " These are few rows: the share is unsure."));
+    return el("section", { class: "part" }, el("h3", {}, `Path at ${state.called()}`),
+      lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: every row gets the same prediction."),
+      el("p", { class: "so" }, "The tree predicts ", el("strong", {}, name), `: ${most.length > 1 ? most[0] : percent(share(tree, leaf))} of the ${all} `,
+        `in this leaf ${what} ${name}.`, isFew(tree, leaf) && " These are few rows: the share is uncertain."));
   }
-  // The leaf of another answer for which the fewest conditions have to change, of equals the first.
+  // The leaf of another class for which the fewest conditions have to change; the first one in a tie.
   function nearestOther(tree, table, i) {
-    const own = heaviest(tree.weight[table.walk(tree, i).leaf]), fails = (step) => {
+    const predicted = heaviest(tree.weight[table.walk(tree, i).leaf]), fails = (step) => {
       const condition = data.conditions[tree.condition[step.node]];
       return fcca.holds(condition, table.value(i, condition.column)) !== step.right;
     };
-    return leaves(tree).filter((each) => heaviest(tree.weight[each.leaf]) !== own)
+    return leaves(tree).filter((each) => heaviest(tree.weight[each.leaf]) !== predicted)
       .map((each) => ({ ...each, broken: each.steps.filter(fails) })).sort((a, b) => a.broken.length - b.broken.length)[0];
   }
   function other(i) {
     const { tree } = state.level(), found = nearestOther(tree, rows, i);
-    if (!found) return el("p", { class: "quiet" }, "Nothing changes the tree’s answer: all of its leaves say the same.");
+    if (!found) return el("p", { class: "quiet" }, "No change flips the tree’s prediction: all leaves predict the same class.");
     const columnOf = (step) => data.conditions[tree.condition[step.node]].column, moved = new Set(found.broken.map(columnOf));
-    return el("p", { "data-test": "row-other" }, "The tree would say ", el("strong", {}, named(heaviest(tree.weight[found.leaf]))),
+    return el("p", { "data-test": "row-other" }, "The tree would predict ", el("strong", {}, named(heaviest(tree.weight[found.leaf]))),
       ` if ${sayPath(tree, found.steps.filter((step) => moved.has(columnOf(step)))).join(" and ")}, all else being equal. `,
-      el("span", { class: "quiet" }, `Of the leaves with another answer, this is one where the fewest conditions change (${number(found.broken.length)}).`));
+      el("span", { class: "quiet" }, `Of the leaves with another class, this one needs the fewest changed conditions (${number(found.broken.length)}).`));
   }
   function values(i) {
-    const { tree } = state.level(), asked = new Set(tree.condition.filter((id) => id >= 0).map((id) => data.conditions[id].column));
+    const { tree } = state.level(), used = new Set(tree.condition.filter((id) => id >= 0).map((id) => data.conditions[id].column));
     const exact = (column) => (data.columns[column].kind === "number" ? rows.value(i, column) : null);
     const list = (columns) => el("table", { class: "values" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Column"), el("th", { scope: "col", class: "number" }, "Value"))),
       el("tbody", {}, columns.map((column) => el("tr", { "data-test": "row-value" },
         el("th", { scope: "row" }, data.columns[column].name),
         el("td", { class: "number", title: exact(column) }, saidValue(column, rows.value(i, column)))))));
-    const here = rows.columns.filter((column) => asked.has(column)), elsewhere = rows.columns.filter((column) => !asked.has(column));
-    return el("section", { class: "part" }, el("h3", {}, "Its values"),
-      here.length ? list(here) : el("p", { class: "quiet" }, "The tree at this level asks for no column."),
+    const here = rows.columns.filter((column) => used.has(column)), elsewhere = rows.columns.filter((column) => !used.has(column));
+    return el("section", { class: "part" }, el("h3", {}, "Values"),
+      here.length ? list(here) : el("p", { class: "quiet" }, "The tree at this level uses no column."),
       elsewhere.length > 0 && el("details", {},
-        el("summary", {}, `${counted(elsewhere.length, "column")} asked at other levels`), list(elsewhere)));
+        el("summary", {}, `${counted(elsewhere.length, "column")} used at other levels`), list(elsewhere)));
   }
-  // What kind of statement a change is, and what it may do.
+  // The meaning and the rules of a change.
   function caveat() {
     const { rules, fixed } = data.change;
-    const free = !rules ? "No rules were given: every column was allowed to change, also ones that nobody can change. "
-      : `Changes keep to ${counted(rules, "given rule")}${fixed.length ? `; these columns stay as they are: ${fixed.join(", ")}` : ""}. `;
-    return el("p", { class: "caveat", "data-test": "caveat" }, "This describes the black box; it is no advice. ", free,
+    const free = !rules ? "No rules were given: every column was allowed to change, even columns that nobody can change. "
+      : `Changes follow ${counted(rules, "given rule")}${fixed.length ? `; these columns do not change: ${fixed.join(", ")}` : ""}. `;
+    return el("p", { class: "caveat", "data-test": "caveat" }, "This describes the black box. It is not advice. ", free,
       `Size of a change: ${data.change.size}.`);
   }
   function change(i, found) {
-    const answer = rows.answer[i], part = el("section", { class: "part wide" }, el("h3", {}, "What would change the black box’s answer"));
-    const { tree } = state.level(), treeSays = heaviest(tree.weight[found.leaf]);
-    if (answer === null) {
-      const why = !hasChanges ? "none was computed for these thresholds."
-        : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are asked."
-          : "its probability lies outside of the band of rows that are asked.";
-      part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was asked for this row: ", why));
+    const change = rows.answer[i], part = el("section", { class: "part wide" }, el("h3", {}, "What flips the black box’s prediction"));
+    const { tree } = state.level(), ofTree = heaviest(tree.weight[found.leaf]);
+    if (change === null) {
+      const why = !hasChanges ? "these thresholds come without counterfactuals."
+        : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are used."
+          : "its probability is outside the chosen range.";
+      part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was computed for this row: ", why));
     } else {
-      const to = named(answer.to), isPlain = answer.sentence.startsWith(`${to} if `);
+      const to = named(change.to), isPlain = change.sentence.startsWith(`${to} if `);
       part.append(el("p", { class: "sentence", "data-test": "row-sentence" },
-        isPlain ? ["The black box would say ", el("strong", {}, to), `${answer.sentence.slice(to.length)}.`] : answer.sentence),
-        el("p", { class: "quiet", "data-test": "row-status", "data-status": answer.status }, STATUS[answer.status] || answer.status,
-          isThere(answer.cost) && ` (size ${size(answer.cost)})`,
-          answer.status !== "optimal" && isThere(answer.bound) && `; none is smaller than ${size(answer.bound)}`, ".",
-          answer.to === treeSays && treeSays !== rows.target[i] && ` The tree itself says ${to} already.`), caveat());
+        isPlain ? ["The black box would predict ", el("strong", {}, to), `${change.sentence.slice(to.length)}.`] : change.sentence),
+        el("p", { class: "quiet", "data-test": "row-status", "data-status": change.status }, STATUS[change.status] || change.status,
+          isThere(change.cost) && ` (size ${size(change.cost)})`,
+          change.status !== "optimal" && isThere(change.bound) && `; none is smaller than ${size(change.bound)}`, ".",
+          change.to === ofTree && ofTree !== rows.target[i] && ` The tree already predicts ${to}.`), caveat());
       const kept = new Set(state.level().kept);
-      if (answer.crossed.length) {
-        part.append(el("h4", {}, "Thresholds it crosses"),
-          el("p", { class: "quiet" }, "The row is on one side of each, its changed copy on the other."),
-          el("ul", { class: "crossed" }, answer.crossed.map((id) =>
+      if (change.crossed.length) {
+        part.append(el("h4", {}, "Crossed thresholds"),
+          el("p", { class: "quiet" }, "The row and its changed copy are on different sides of each threshold."),
+          el("ul", { class: "crossed" }, change.crossed.map((id) =>
             el("li", { class: kept.has(id) ? "kept" : "dropped", "data-test": "row-crossed", "data-id": id },
               el("span", {}, data.conditions[id].text), el("span", { class: "chip" }, kept.has(id) ? "kept" : "left out")))));
-      } else part.append(el("p", { class: "quiet" }, "It crosses none of the thresholds."));
+      } else part.append(el("p", { class: "quiet" }, "The change crosses no threshold."));
     }
-    part.append(el("h3", {}, "What would change the tree’s answer"), other(i));
+    part.append(el("h3", {}, "What flips the tree’s prediction"), other(i));
     return part;
   }
 
@@ -181,7 +181,7 @@ fcca.rows = (() => {
     if (i === null) { message(`${many} to choose from. Type a row’s number, or step through them.`); return; }
     const found = rows.walk(state.level().tree, i), position = matching.indexOf(i);
     message(`Row ${rows.number[i]} (${position >= 0 ? `number ${number(position + 1)}` : "not one"} of the ${number(matching.length)} `,
-      filter.value === "0" ? "rows here" : FILTERS[Number(filter.value)].name, "): the tree says ",
+      filter.value === "0" ? "rows here" : FILTERS[Number(filter.value)].name, "): the tree predicts ",
       `${named(heaviest(state.level().tree.weight[found.leaf]))}, the black box ${named(rows.target[i])}.`);
     put("row", verdict(i, found.leaf), el("div", { class: "parts" }, way(i, found), values(i), change(i, found)));
   }

@@ -1,10 +1,10 @@
 "use strict";
-// Puts it together: what is drawn anew when, the address, the width, paper.
+// Connects all parts: drawing after changes, the address, the width, printing.
 (() => {
   const { data, put, place, tile, number, percent, counted, hasChanges, NBSP, nFound, nKept, state, sliders, worth, tree, rates, frontier,
     map, table, rows } = fcca;
 
-  // How a level's thresholds were chosen.
+  // How the thresholds of a level were chosen.
   function how(level) {
     if (level.proof) return frontier.said(level);
     const quantile = number(Number((100 * level.value).toFixed(2)));
@@ -12,7 +12,7 @@
   }
   function tiles() {
     const level = state.level(), { training, held_out: heldOut, certificate, quality } = level, side = heldOut || training, box = data.black_box;
-    // What is said large is said of rows that nothing was fitted on, where there are any.
+    // The large figures are of held-out rows, if there are any.
     const on = (rate) => (heldOut ? [`of ${counted(heldOut.rows, "held-out row")}`, `on training rows: ${percent(rate)}`]
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
@@ -51,7 +51,7 @@
   map.draw();
   state.setLevel(state.index, state.axis, false);
   rows.read().then(drawTree).catch((problem) => {
-    put("row-message", "The rows on this page cannot be read by this browser. A newer one can.");
+    put("row-message", "This browser cannot read the rows of this page. Use a newer browser.");
     console.warn(problem);
   });
 
@@ -68,7 +68,7 @@
     waiting = requestAnimationFrame(redraw);
   });
 
-  // Paper: laid out for its width, with everything that is folded opened.
+  // Printing: lay out for the width of paper, and open all folded parts.
   const PAPER = 680, SCREEN = 1100;
   let folded = null, unfolded = false;
   function toPaper(isPaper) {
@@ -83,7 +83,7 @@
       table.unfold(unfolded);
     }
     for (const part of [rates, frontier, map]) part.force(isPaper ? PAPER : null);
-    // A large diagram is laid out as on a screen and scaled to the paper, so that it is not cut in two.
+    // A large diagram is laid out for a screen and scaled to the paper, so that it stays in one piece.
     tree.force(isPaper ? (state.level().certificate.leaves > 4 ? SCREEN : PAPER) : null);
     redraw();
     table.draw();

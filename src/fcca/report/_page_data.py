@@ -1,4 +1,4 @@
-"""A report's data as plain dictionaries: what the page shows, and the rows that can be looked up in it."""
+"""Data of the page as JSON documents: one for the page, one for its rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from fcca.conditions import negation_in_words
 from fcca.discretizers import problem_of
 from fcca.metrics import fidelity
-from fcca.report._axes import Axis
 from fcca.report._levels import (
     Level,
     certificate,
@@ -24,7 +23,8 @@ from fcca.report._levels import (
     shown_text,
     tree_document,
 )
-from fcca.report._material import Material, Positions, Rows, model_name
+from fcca.report._report_input import Positions, PredictedRows, ReportInput, model_name
+from fcca.report._sliders import Slider
 from fcca.selection import NUMBERS_OF_THRESHOLDS
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable
@@ -35,15 +35,15 @@ LONGEST_EXAMPLE = 60
 STATUS_WORDS = {
     "optimal": "proven smallest",
     "feasible": "not proven in time",
-    "infeasible": "proven that there is none",
+    "infeasible": "proven impossible",
     "unknown": "none found in time",
-    "unverified": "not confirmed by the classifier itself",
+    "unverified": "not confirmed by the black box",
 }
 
 
 def data_document(
-    material: Material,
-    axes: Sequence[Axis],
+    inputs: ReportInput,
+    sliders: Sequence[Slider],
     first: int,
     listed: Positions,
     *,
@@ -52,62 +52,62 @@ def data_document(
     notes: Sequence[str] = (),
     advice: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Everything on the page but the rows.
+    """Return the document of the page, without the rows.
 
-    ``conditions`` holds the listed ones, and ``columns`` those that carry one of them: whatever names a condition or a
-    column in the document does so by its position there.
+    ``conditions`` has the listed conditions, and ``columns`` has their columns. All other entries refer to conditions and
+    columns by their positions in these two lists.
     """
     from fcca import __version__
 
-    conditions = material.conditions
-    name = model_name(material.discretizer.estimator_)
+    conditions = inputs.conditions
+    name = model_name(inputs.discretizer.estimator_)
     given = [(safe_text(title), safe_text(text)) for title, text in facts]
     titles = {title for title, _ in given}
     return {
         "version": VERSION,
         "title": safe_text(title) if title is not None else f"A small tree on the thresholds of {printable(name)}",
         "made": {"fcca": __version__, "date": date.today().isoformat()},
-        "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(material, name) if fact[0] not in titles))],
-        "notes": [safe_text(note) for note in (*notes, *material.notes, *_notes(material))],
-        "columns": [_column(material, int(j)) for j in columns_of(conditions, listed)],
-        "classes": [safe_text(label) for label in material.classes],
+        "facts": [list(fact) for fact in (*given, *(fact for fact in _facts(inputs, name) if fact[0] not in titles))],
+        "notes": [safe_text(note) for note in (*notes, *inputs.notes, *_notes(inputs))],
+        "columns": [_column(inputs, int(j)) for j in columns_of(conditions, listed)],
+        "classes": [safe_text(label) for label in inputs.classes],
         "conditions": _conditions(conditions, listed),
         "n_conditions": len(conditions),
-        "n_counterfactuals": numbers([_n_proven(material)])[0],
-        "fit_to": material.classifier.fit_to,
-        "cost": cost_in_words(material.classifier.tree_, material.classifier.fit_to),
+        "n_counterfactuals": numbers([_n_proven(inputs)])[0],
+        "fit_to": inputs.classifier.fit_to,
+        "cost": cost_in_words(inputs.classifier.tree_, inputs.classifier.fit_to),
         "black_box": {
             "name": dict(given).get("Black box", printable(name)),
-            "training": _accuracy(material.training),
-            "held_out": None if material.held_out is None else _accuracy(material.held_out),
+            "training": _accuracy(inputs.training),
+            "held_out": None if inputs.held_out is None else _accuracy(inputs.held_out),
         },
-        "quality": _quality(material),
+        "quality": _quality(inputs),
         "advice": [safe_text(line) for line in advice],
-        "change": _change(material),
-        "axes": [_axis(material, axis, listed) for axis in axes],
+        "change": _change(inputs),
+        "axes": [_slider(inputs, slider, listed) for slider in sliders],
         "axis": first,
     }
 
 
-def _axis(material: Material, axis: Axis, listed: Positions) -> dict[str, Any]:
-    """A slider; where thresholds were chosen for it, also from what, against what, and the least that there can be."""
-    levels = [_level(material, level, listed) for level in axis.levels]
-    proofs = [None if step.proof is None else asdict(step.proof) for step in axis.steps]
+def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
+    """Return the document of a slider; for optimal choices, with candidates, target and least inconsistency."""
+    levels = [_level(inputs, level, listed) for level in slider.levels]
+    proofs = [None if step.proof is None else asdict(step.proof) for step in slider.steps]
     document = {
-        "key": axis.key,
+        "key": slider.key,
         "levels": [
             {"value": numbers([step.value])[0], **level, "proof": proof}
-            for step, level, proof in zip(axis.steps, levels, proofs, strict=True)
+            for step, level, proof in zip(slider.steps, levels, proofs, strict=True)
         ],
-        "start": axis.start,
+        "start": slider.start,
     }
-    if axis.choices is None:
+    if slider.choices is None:
         return document
-    return document | {"among": axis.choices.among, "fit_to": axis.choices.fit_to, "least": axis.choices.least}
+    return document | {"among": slider.choices.among, "fit_to": slider.choices.fit_to, "least": slider.choices.least}
 
 
-def _level(material: Material, level: Level, listed: Positions) -> dict[str, Any]:
-    codes = material.class_codes(level.tree.classes_)
+def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, Any]:
+    codes = inputs.class_codes(level.tree.classes_)
     return {
         "kept": _positions_in(listed, level.kept).tolist(),
         "n_kept": len(level.kept),
@@ -115,14 +115,14 @@ def _level(material: Material, level: Level, listed: Positions) -> dict[str, Any
         "held_out": level.held_out,
         "quality": quality_document(level.quality),
         "is_own": level.is_own,
-        "tree": tree_document(level, material.conditions, listed, codes, len(material.classes)),
-        "certificate": certificate(level.tree, material.classifier.fit_to),
+        "tree": tree_document(level, inputs.conditions, listed, codes, len(inputs.classes)),
+        "certificate": certificate(level.tree, inputs.classifier.fit_to),
     }
 
 
-def _quality(material: Material) -> dict[str, Any]:
+def _quality(inputs: ReportInput) -> dict[str, Any]:
     """Figures that are the same for every tree."""
-    compared = material.comparison
+    compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,
         "rows": numbers([compared.rows.masses.sum()])[0],
@@ -133,49 +133,52 @@ def _quality(material: Material) -> dict[str, Any]:
     }
 
 
-def listed_conditions(material: Material, axes: Sequence[Axis], most: int | None = None) -> Positions:
-    """Positions of the conditions that a page lists: all, or the most crossed, those of small levels and all a tree asks."""
-    count = material.conditions.count
+def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int | None = None) -> Positions:
+    """Return the positions of the conditions that the page lists.
+
+    These are all conditions or, with ``most``, the most crossed ones, those of small levels and those of the trees.
+    """
+    count = inputs.conditions.count
     if most is None or most >= len(count):
         return np.arange(len(count))
-    levels = [level for axis in axes for level in axis.levels]
-    asked = [level.kept[level.tree.tree_.feature[level.tree.tree_.feature >= 0]] for level in levels]
+    levels = [level for slider in sliders for level in slider.levels]
+    in_trees = [level.kept[level.tree.tree_.feature[level.tree.tree_.feature >= 0]] for level in levels]
     small = [level.kept for level in levels if len(level.kept) <= min(most, NUMBERS_OF_THRESHOLDS[-1])]
-    return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *asked, *small]))
+    return np.unique(np.concatenate([np.argsort(-count, kind="stable")[:most], *in_trees, *small]))
 
 
 def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int32]:
-    """The columns that carry a listed condition."""
+    """Return the columns of the listed conditions."""
     columns: NDArray[np.int32] = np.unique(conditions.feature[listed])
     return columns
 
 
 def _positions_in(listed: Positions, conditions: Positions) -> Positions:
-    """Positions of conditions among the listed ones, without those that are not listed."""
+    """Return the positions of conditions among the listed ones; others are dropped."""
     return np.searchsorted(listed, conditions[np.isin(conditions, listed)])
 
 
-def _accuracy(rows: Rows) -> float:
-    return fidelity(rows.answers, rows.y, rows.weight)
+def _accuracy(rows: PredictedRows) -> float:
+    return fidelity(rows.predictions, rows.y, rows.weight)
 
 
-def _n_proven(material: Material) -> float:
-    found = material.counterfactuals
+def _n_proven(inputs: ReportInput) -> float:
+    found = inputs.counterfactuals
     if found is None:
         return 0.0
     proven = found.rows[found.is_status("optimal")]
-    return float(material.weight[np.searchsorted(material.numbers, proven)].sum())
+    return float(inputs.weight[np.searchsorted(inputs.numbers, proven)].sum())
 
 
-def _column(material: Material, j: int) -> dict[str, Any]:
-    column = None if material.columns is None else material.columns[j]
-    values = material.training.table[:, j]
+def _column(inputs: ReportInput, j: int) -> dict[str, Any]:
+    column = None if inputs.columns is None else inputs.columns[j]
+    values = inputs.training.table[:, j]
     categories = None if column is None else column.categories
     is_number = categories is None
     present = values[~np.isnan(values)] if is_number else values[:0]
     low, high = numbers([present.min(), present.max()]) if len(present) else (None, None)
     return {
-        "name": safe_text(material.conditions.feature_names[j]),
+        "name": safe_text(inputs.conditions.feature_names[j]),
         "kind": "number" if is_number else "category",
         "categories": None if categories is None else [printable(label) for label in categories],
         "missing": column is not None and column.missing,
@@ -208,9 +211,9 @@ def _conditions(table: ThresholdTable, listed: Positions) -> list[dict[str, Any]
     return lines
 
 
-def _change(material: Material) -> dict[str, Any] | None:
-    """Description of the changes: their number, the measure of their size, their rules."""
-    found, discretizer, conditions = material.counterfactuals, material.discretizer, material.conditions
+def _change(inputs: ReportInput) -> dict[str, Any] | None:
+    """Describe the counterfactuals: number, cost and rules."""
+    found, discretizer, conditions = inputs.counterfactuals, inputs.discretizer, inputs.conditions
     if found is None:
         return None
     rules = getattr(discretizer, "constraints", None) or ()
@@ -224,7 +227,7 @@ def _change(material: Material) -> dict[str, Any] | None:
         "lambda0": float(discretizer.lambda0),
         "lambda1": float(discretizer.lambda1),
         "lambda2": float(discretizer.lambda2),
-        "size": _size_of_a_change(material),
+        "size": _size_of_a_change(inputs),
         "rules": len(rules),
         "fixed": [printable(name) for rule in rules for name in rule.fixed_columns],
         "example": next((text for text in texts if len(text) <= LONGEST_EXAMPLE), None),
@@ -233,36 +236,36 @@ def _change(material: Material) -> dict[str, Any] | None:
 
 # --- facts and notes ----------------------------------------------------------------------------------------------------
 
-GIVEN_UNITS = "in the units given, else as a share of the column’s range"
+GIVEN_UNITS = "in the given units, or as a share of the column’s range"
 DISTANCES = {
     "range": "as a share of the column’s range",
-    "rank": "as a share of the way from the column’s lowest to its highest rank",
+    "rank": "as a share of the column’s ranks",
     "mad": "in median absolute deviations of the column",
 }
 
 
-def _facts(material: Material, name: str) -> list[tuple[str, str]]:
-    training, found = material.training, material.counterfactuals
-    held_out = "none" if material.held_out is None else f"{len(material.held_out):,}"
+def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
+    training, found = inputs.training, inputs.counterfactuals
+    held_out = "none" if inputs.held_out is None else f"{len(inputs.held_out):,}"
     facts = [
         ("Data", f"{len(training):,} training rows × {training.table.shape[1]:,} columns; {held_out} held out"),
-        ("Classes", _classes(material)),
+        ("Classes", _classes(inputs)),
         ("Black box", printable(name)),
     ]
     if found is not None:
         counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
-        facts.append(("Counterfactuals", f"{len(found):,} rows asked: {counts}"))
+        facts.append(("Counterfactuals", f"{len(found):,} rows: {counts}"))
         proven = found.cost[found.is_status("optimal")]
-        facts.append(("Size of a change", _size_of_a_change(material)))
+        facts.append(("Size of a change", _size_of_a_change(inputs)))
         facts.append(("Median size of a change", f"{np.median(proven):.3g}"))
-    learned = "the labels" if material.classifier.fit_to == "labels" else "the answers of the black box"
+    learned = "the labels" if inputs.classifier.fit_to == "labels" else "the predictions of the black box"
     facts.append(("The tree learned", learned))
     return facts
 
 
-def _size_of_a_change(material: Material) -> str:
-    """The cost of a change as a formula in words."""
-    discretizer = material.discretizer
+def _size_of_a_change(inputs: ReportInput) -> str:
+    """Describe the cost of a change as a formula."""
+    discretizer = inputs.discretizer
     parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
     scale = problem_of(discretizer).scale
     distance = f"the distance moved, {DISTANCES[scale] if isinstance(scale, str) else GIVEN_UNITS}"
@@ -270,28 +273,28 @@ def _size_of_a_change(material: Material) -> str:
         if factor:
             parts.append(what if factor == 1 else f"{factor:g} × {what}")
     text = " + ".join(parts) or "0"
-    if any(column.categories is not None for column in material.columns or ()):
+    if any(column.categories is not None for column in inputs.columns or ()):
         text += f"; another category is a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
-        text += "; some columns count more or less, by the rules given"
+        text += "; some columns count more or less, by the given rules"
     return text
 
 
-def _classes(material: Material) -> str:
-    codes = material.class_codes(material.training.y)
-    counts = np.bincount(codes, minlength=len(material.classes))
-    texts = [f"{printable(label)} ({n:,})" for label, n in zip(material.classes, counts.tolist(), strict=True)]
+def _classes(inputs: ReportInput) -> str:
+    codes = inputs.class_codes(inputs.training.y)
+    counts = np.bincount(codes, minlength=len(inputs.classes))
+    texts = [f"{printable(label)} ({n:,})" for label, n in zip(inputs.classes, counts.tolist(), strict=True)]
     shown = ", ".join(texts[:CLASSES_SHOWN])
     return shown if len(texts) <= CLASSES_SHOWN else f"{shown}, … ({len(texts)} classes)"
 
 
-def _notes(material: Material) -> list[str]:
+def _notes(inputs: ReportInput) -> list[str]:
     notes = []
-    if material.training.weight is not None:
-        notes.append("The rows have weights: rates, counts and the shares at the nodes are shares of the weight.")
-    if material.counterfactuals is None:
-        name = type(material.discretizer).__name__
-        notes.append(f"{name} computes no counterfactuals and has one granularity; its counts are importances.")
+    if inputs.training.weight is not None:
+        notes.append("The rows have weights. Rates, counts and shares at the nodes are shares of the total weight.")
+    if inputs.counterfactuals is None:
+        name = type(inputs.discretizer).__name__
+        notes.append(f"{name} computes no counterfactuals and has one granularity. Its counts are importances.")
     return notes
 
 
@@ -299,7 +302,7 @@ def _notes(material: Material) -> list[str]:
 
 
 def sample(codes: Positions, n: int) -> Positions:
-    """Positions of at most n rows, the same ones every time, of every class in its share.
+    """Draw the positions of at most n rows, stratified by class; always the same ones.
 
     Parameters
     ----------
@@ -311,7 +314,7 @@ def sample(codes: Positions, n: int) -> Positions:
         return np.arange(len(codes))
     exact = n * np.bincount(codes) / len(codes)
     share = np.floor(exact).astype(np.int64)
-    # What the whole parts leave goes to the largest fractions.
+    # The remaining rows go to the classes with the largest fractions.
     share[np.argsort(share - exact, kind="stable")[: n - share.sum()]] += 1
     random = np.random.default_rng(0)
     chosen = [
@@ -321,7 +324,7 @@ def sample(codes: Positions, n: int) -> Positions:
 
 
 def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
-    """Some of the rows of a document."""
+    """Return the document of some of its rows."""
 
     def some(values: list[Any]) -> list[Any]:
         return [values[at] for at in which.tolist()]
@@ -332,9 +335,9 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
     }
 
 
-def rows_document(material: Material, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
-    """Some training rows: values of the columns that a tree asks, and counterfactuals as sentences."""
-    asked = sorted(
+def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
+    """Return the document of some training rows: values of the tree's columns, and counterfactuals."""
+    columns = sorted(
         {
             data["conditions"][condition]["column"]
             for axis in data["axes"]
@@ -343,39 +346,39 @@ def rows_document(material: Material, data: dict[str, Any], rows: Positions, lis
             if condition >= 0
         }
     )
-    feature = columns_of(material.conditions, listed)
-    probability = material.probability(rows)
-    training = material.training
+    feature = columns_of(inputs.conditions, listed)
+    probability = inputs.probability(rows)
+    training = inputs.training
     return {
-        "number": [material.names[row] for row in rows.tolist()],
-        "label": material.class_codes(training.y[rows]).tolist(),
-        "target": material.class_codes(training.answers[rows]).tolist(),
+        "number": [inputs.names[row] for row in rows.tolist()],
+        "label": inputs.class_codes(training.y[rows]).tolist(),
+        "target": inputs.class_codes(training.predictions[rows]).tolist(),
         "probability": [None] * len(rows) if probability is None else [round(p, 4) for p in probability.tolist()],
-        "columns": asked,
-        "values": [numbers(training.table[rows, feature[j]]) for j in asked],
-        "answer": _answers(material, rows, listed),
+        "columns": columns,
+        "values": [numbers(training.table[rows, feature[j]]) for j in columns],
+        "answer": _counterfactuals(inputs, rows, listed),
     }
 
 
-def _answers(material: Material, rows: Positions, listed: Positions) -> list[dict[str, Any] | None]:
-    found = material.counterfactuals
-    answers: list[dict[str, Any] | None] = [None] * len(rows)
+def _counterfactuals(inputs: ReportInput, rows: Positions, listed: Positions) -> list[dict[str, Any] | None]:
+    found = inputs.counterfactuals
+    documents: list[dict[str, Any] | None] = [None] * len(rows)
     if found is None:
-        return answers
-    points = material.point_of_row[rows]
-    asked = np.flatnonzero(points >= 0)
-    some = found.take(points[asked])
-    crossed = _crossed(material, some.rows, listed)
-    known = material.class_codes(found.classes)
-    # XGBoost answers True with 1: the page has one name for a class.
-    names = {label: str(material.classes[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
+        return documents
+    points = inputs.point_of_row[rows]
+    searched = np.flatnonzero(points >= 0)
+    some = found.take(points[searched])
+    crossed = _crossed(inputs, some.rows, listed)
+    known = inputs.class_codes(found.classes)
+    # XGBoost predicts 1 for True, but the page has one name per class.
+    names = {label: str(inputs.classes[code]) for label, code in zip(found.classes.tolist(), known.tolist(), strict=True)}
     reached = ~some.is_status("infeasible", "unknown")
     to = np.where(reached, known[some.target_code], -1).tolist()
     cost, bound = _short(some.cost), _short(some.bound)
     for i, (at, status, sentence) in enumerate(
-        zip(asked.tolist(), some.status.tolist(), some.sentences(names), strict=True)
+        zip(searched.tolist(), some.status.tolist(), some.sentences(names), strict=True)
     ):
-        answers[at] = {
+        documents[at] = {
             "status": status,
             "to": to[i] if to[i] >= 0 else None,
             "sentence": sentence,
@@ -383,17 +386,17 @@ def _answers(material: Material, rows: Positions, listed: Positions) -> list[dic
             "bound": bound[i],
             "crossed": crossed[i],
         }
-    return answers
+    return documents
 
 
 def _short(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Six digits."""
+    """Round to six significant digits."""
     return numbers([float(f"{x:.6g}") for x in values.tolist()])
 
 
-def _crossed(material: Material, rows: Positions, listed: Positions) -> list[list[int]]:
-    """Per row, the listed conditions that its counterfactual crosses."""
-    row, condition = material.discretizer.crossings()
+def _crossed(inputs: ReportInput, rows: Positions, listed: Positions) -> list[list[int]]:
+    """Return, per row, the listed conditions crossed by its counterfactual."""
+    row, condition = inputs.discretizer.crossings()
     row, condition = row[np.isin(condition, listed)], _positions_in(listed, condition)
     order = np.lexsort((condition, row))
     row, condition = row[order], condition[order]
