@@ -132,7 +132,7 @@ def test_quiet_prints_nothing(people, tmp_path):
 
 
 def test_wrong_arguments_are_named_before_any_work(people, tmp_path, monkeypatch):
-    monkeypatch.setattr("fcca.cli._comparison.target_model", lambda *args: pytest.fail("work has begun"))
+    monkeypatch.setattr("fcca.cli._benchmark_result.target_model", lambda *args: pytest.fail("work has begun"))
     few = table(120).assign(label=["rare"] * 2 + ["often"] * 118)
     few.to_csv(tmp_path / "few.csv", index=False)
     for arguments, mentioned in (

@@ -14,14 +14,14 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 
-import fcca.cli._data
-import fcca.cli._distillation
+import fcca.cli._read_table
+import fcca.cli._distill_steps
 from command_line import FILES, distill, files_in, run, run_process, table
 from fcca import FCCADiscretizer, ThresholdTable
-from fcca.cli._data import read_data
+from fcca.cli._read_table import read_data
 from fcca.cli._models import target_model
 from fcca.cli._options import TargetModel
-from fcca.cli._words import printable
+from fcca.cli._console_text import printable
 from fcca.counterfactuals import STATUSES, CounterfactualEngine
 
 # --- answers ------------------------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ BAD_OPTIONS = [
 
 @pytest.mark.parametrize(("option", "value"), BAD_OPTIONS)
 def test_bad_options_are_refused_before_any_work(tmp_path, monkeypatch, option, value):
-    monkeypatch.setattr(fcca.cli._distillation, "distillation", lambda *args, **kwargs: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._distill_steps, "distillation", lambda *args, **kwargs: pytest.fail("work has begun"))
     _check_refused(tmp_path, distill(option, value, "--out", tmp_path / "out"), [f"{option} is ", "Expected"], [])
 
 
@@ -353,7 +353,7 @@ def test_errors_of_the_library_are_shown(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch, place):
     (tmp_path / "file").write_text("x")
     (tmp_path / "taken" / "thresholds.json").mkdir(parents=True)
-    monkeypatch.setattr(fcca.cli._data, "bundled_data", lambda: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._read_table, "bundled_data", lambda: pytest.fail("work has begun"))
     result = distill("--out", tmp_path / place)
     _check_refused(tmp_path, result, [str(tmp_path / place)], ["file", "taken"])
     assert (tmp_path / "file").read_text() == "x"

@@ -15,7 +15,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.svm import SVC
 
-import fcca.cli._explanation
+import fcca.cli._explain_result
 from command_line import check_refused, columns, distill, explain, files_in, run, run_process, table
 from fcca import CounterfactualExplainer
 from fcca.cli import main
@@ -142,7 +142,7 @@ def test_parquet_comes_in_and_goes_out(tmp_path, model):
     ],
 )
 def test_bad_options_are_refused_before_any_work(model, csv, monkeypatch, option, value):
-    monkeypatch.setattr(fcca.cli._explanation, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._explain_result, "run_explain", lambda *args, **kwargs: pytest.fail("work has begun"))
     check_refused(explain(model, csv, option, value), f"{option} is ", "Expected")
 
 
@@ -200,7 +200,7 @@ def test_a_model_that_is_not_fitted_says_so(tmp_path, csv):
 
 def test_a_directory_is_no_place_for_a_file(model, csv, tmp_path, monkeypatch):
     (tmp_path / "taken.csv").mkdir()
-    monkeypatch.setattr(fcca.cli._explanation, "explanation", lambda *args, **kwargs: pytest.fail("work has begun"))
+    monkeypatch.setattr(fcca.cli._explain_result, "run_explain", lambda *args, **kwargs: pytest.fail("work has begun"))
     check_refused(explain(model, csv, "--out", tmp_path / "taken.csv"), "taken.csv", "directory")
 
 

@@ -94,7 +94,7 @@ def test_rules_that_need_all_rows_are_refused_before_a_pass_with_what_to_do(tmp_
     model = GradientBoostingClassifier(max_depth=1, n_estimators=5).fit(frame.drop(columns="label"), frame["label"])
     imported("skops.io").dump(model, file)
     options = ("--model-file", file) if from_file else ()
-    monkeypatch.setattr("fcca.cli._sources._labels", lambda *args: pytest.fail("a pass has begun"))
+    monkeypatch.setattr("fcca.cli._row_sources._labels", lambda *args: pytest.fail("a pass has begun"))
     refused = distill(tmp_path / "t.parquet", "--stream", "--rules", tmp_path / "rules.yaml", *options)
     check_refused(refused, "needs all rows at once", "read all rows with --no-stream.")
 
@@ -245,7 +245,7 @@ def test_beyond_a_million_rows_the_hold_out_needs_no_labels():
 
 def test_beyond_that_both_ways_of_reading_hold_out_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(fcca.cli._split, "MOST_STRATIFIED", 100)
-    monkeypatch.setattr("fcca.cli._sources.MOST_STRATIFIED", 100)
+    monkeypatch.setattr("fcca.cli._row_sources.MOST_STRATIFIED", 100)
     monkeypatch.setattr(fcca.cli._split, "BLOCK", 64)
     fcca.cli._split._numbers.cache_clear()
     found, _ = both(tmp_path, people(), "--sample", 60)
@@ -277,7 +277,7 @@ def test_the_sample_is_of_the_rows_to_learn_from_each_as_likely(monkeypatch, str
 
 
 def test_the_summary_says_how_the_table_was_read_and_what_the_black_box_was_fitted_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("fcca.cli._sources.LARGEST_SAMPLE", 70)
+    monkeypatch.setattr("fcca.cli._row_sources.LARGEST_SAMPLE", 70)
     path = tmp_path / "t.parquet"
     people().to_parquet(path)
     result = distill(path, "--stream", "--out", tmp_path / "out")
@@ -289,7 +289,7 @@ def test_the_summary_says_how_the_table_was_read_and_what_the_black_box_was_fitt
 
 
 def test_large_parquet_files_are_streamed_unasked(tmp_path, monkeypatch):
-    monkeypatch.setattr("fcca.cli._distill.STREAMED_FROM", 900)
+    monkeypatch.setattr("fcca.cli._distill_command.STREAMED_FROM", 900)
     path, small = tmp_path / "t.parquet", tmp_path / "small.parquet"
     people().to_parquet(path)
     people(149).to_parquet(small)
@@ -353,7 +353,7 @@ def test_the_help_has_a_panel_for_large_tables():
 
 
 def test_a_report_on_a_huge_table_says_that_a_sample_is_enough(tmp_path, monkeypatch):
-    monkeypatch.setattr("fcca.cli._report.STREAMED_FROM", 500)
+    monkeypatch.setattr("fcca.cli._report_command.STREAMED_FROM", 500)
     frame = people(100).astype({"member": float})
     frame.to_parquet(tmp_path / "t.parquet")
     model = GradientBoostingClassifier(max_depth=1, n_estimators=10, random_state=0)

@@ -127,7 +127,7 @@ def test_a_limit_of_time_that_ends_all_searches_is_named_as_the_option_is(tmp_pa
 @pytest.mark.parametrize("stratified", [True, False])
 def test_a_class_of_which_all_rows_are_held_out_is_refused_in_the_same_words(tmp_path, monkeypatch, stratified):
     monkeypatch.setattr(fcca.cli._split, "MOST_STRATIFIED", 1000 if stratified else 100)
-    monkeypatch.setattr("fcca.cli._sources.MOST_STRATIFIED", 1000 if stratified else 100)
+    monkeypatch.setattr("fcca.cli._row_sources.MOST_STRATIFIED", 1000 if stratified else 100)
     monkeypatch.setattr("fcca.cli._black_box.target_model", lambda *args: pytest.fail("work has begun"))
     rare = [3, 90]
     split = Split(150, 0.9, 0)

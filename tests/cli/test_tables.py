@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from command_line import FILES, check_refused, distill, explain, files_in, loans, table
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable
-from fcca.cli._data import read_data
+from fcca.cli._read_table import read_data
 from fcca.tables import Columns, known_rows
 from real_data import data_file, imported
 

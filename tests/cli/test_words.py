@@ -11,7 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from command_line import columns, distill, explain, run, table
-from fcca.cli._words import percent
+from fcca.cli._console_text import percent
 from real_data import imported
 
 COMMANDS = ("distill", "explain", "report", "export", "verify", "benchmark")

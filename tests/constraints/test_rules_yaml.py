@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from fcca.cli._rules import read_rules
+from fcca.cli._rules_option import read_rules
 from fcca.constraints import (
     Allowed,
     Bounds,

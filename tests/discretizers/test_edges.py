@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 
 from fcca import CounterfactualExplainer, FCCADiscretizer, OptimalTreeClassifier, ThresholdTable, read_model
-from fcca.cli._columns import as_known
+from fcca.cli._column_types import as_known
 from fcca.constraints import Fillable
 from fcca.discretizers import Rows
 from fcca.exceptions import InvalidInputError

@@ -60,7 +60,7 @@ def opened(kind: str, path: Path) -> None:
 
         load_rules(path)
     elif kind in ("csv", "parquet"):
-        from fcca.cli._data import n_values, read_data
+        from fcca.cli._read_table import n_values, read_data
 
         n_values(path)
         read_data(path, None).guessed()

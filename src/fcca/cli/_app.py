@@ -8,14 +8,14 @@ import typer
 from typer.core import TyperGroup
 
 from fcca import __version__
-from fcca.cli._benchmark import Benchmark
+from fcca.cli._benchmark_command import Benchmark
 from fcca.cli._command import Command, add_command, flags_without_type
-from fcca.cli._distill import Distill
-from fcca.cli._explain import Explain
-from fcca.cli._export import Export
-from fcca.cli._report import Report
+from fcca.cli._distill_command import Distill
+from fcca.cli._explain_command import Explain
+from fcca.cli._export_command import Export
+from fcca.cli._report_command import Report
 from fcca.cli._running import leave_streams_whole
-from fcca.cli._verify import Verify
+from fcca.cli._verify_command import Verify
 
 #: In the order of the help. A command is a class in a file, and a name here.
 COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Report, Export, Verify, Benchmark)

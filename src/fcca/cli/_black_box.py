@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fcca.cli._columns import guessed
+from fcca.cli._column_types import guessed
 from fcca.cli._models import target_model
 from fcca.cli._notes import collected_notes
 from fcca.cli._options import DistillSettings

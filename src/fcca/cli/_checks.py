@@ -21,7 +21,7 @@ INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 
 
 @dataclass(frozen=True)
-class Check:
+class OptionCheck:
     """A check of an option, beside its declaration; options that are not given are not checked.
 
     Attributes
@@ -33,17 +33,17 @@ class Check:
     of: Callable[[str, Any], object]
 
 
-def expects(expected: str, fits: Callable[[Any], bool]) -> Check:
+def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
     """A check that a value fits; the error says what is expected."""
-    return Check(lambda option, value: check(option, value, fits(value), expected))
+    return OptionCheck(lambda option, value: check(option, value, fits(value), expected))
 
 
-def accepted_by(judge: Callable[[Any], object]) -> Check:
+def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
     """A check by a function of the value alone, such as that of a path."""
-    return Check(lambda option, value: judge(value))
+    return OptionCheck(lambda option, value: judge(value))
 
 
-def expects_name(*suffixes: str) -> Check:
+def expects_name(*suffixes: str) -> OptionCheck:
     """A check that the name of a file ends in one of these."""
     expected = f"a file name that ends in {' or '.join(suffixes)}"
     return expects(expected, lambda path: path.name.lower().endswith(suffixes))
@@ -53,16 +53,16 @@ def expects_name(*suffixes: str) -> Check:
 
 
 def check_file(path: Path, expected: str) -> None:
-    """Check that there is a file with content at a path."""
+    """OptionCheck that there is a file with content at a path."""
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Check the path; it is taken relative to {Path.cwd()}.")
+        raise InvalidInputError(f"There is no file {path}. OptionCheck the path; it is taken relative to {Path.cwd()}.")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:
         raise InvalidInputError(f"{path} is empty. Expected {expected}.")
 
 
-def file_of(expected: str) -> Check:
+def file_of(expected: str) -> OptionCheck:
     """A check that a path is that of a file with content."""
     return accepted_by(lambda path: check_file(path, expected))
 
@@ -78,7 +78,7 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table is a Parquet file; the error says how to make one."""
+    """OptionCheck that a table is a Parquet file; the error says how to make one."""
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
     if table_format(path) != ".parquet":
@@ -161,6 +161,6 @@ def not_installed(library: str) -> UnsupportedModelError:
 
 
 def check_installed(library: str | None) -> None:
-    """Check that an optional library is there; None is always."""
+    """OptionCheck that an optional library is there; None is always."""
     if library is not None and find_spec(library) is None:
         raise not_installed(library)

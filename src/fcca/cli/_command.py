@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from typer.core import TyperCommand
 from typer.models import ParameterInfo
 
-from fcca.cli._checks import Check
+from fcca.cli._checks import OptionCheck
 from fcca.cli._running import Output, run_command
 from fcca.utils import AtomicOutputs, atomic_outputs
 
@@ -57,7 +57,7 @@ class Command:
     """Base class of the commands.
 
     The fields of a command are the parameters of its function, as Typer takes them: ``Annotated`` types with help texts
-    and, where needed, a :class:`Check`. In each panel of the help, its own options come before those of base classes.
+    and, where needed, a :class:`OptionCheck`. In each panel of the help, its own options come before those of base classes.
     Fields that are not initialized are no options. Modules with commands do without postponed annotations: the functions of
     checks are made where the names that they use are known.
     """
@@ -73,12 +73,12 @@ class Command:
         for name, hint in options_of(type(self)).items():
             value = getattr(self, name)
             for check in hint.__metadata__:
-                if isinstance(check, Check) and value is not None:
+                if isinstance(check, OptionCheck) and value is not None:
                     check.of(f"--{name.replace('_', '-')}", value)
         self.check()
 
     def check(self) -> None:
-        """Check what several options say together; each of them has been checked."""
+        """OptionCheck what several options say together; each of them has been checked."""
 
     def targets(self) -> tuple[Path, Sequence[str]]:
         """Directory and names of the files to write."""

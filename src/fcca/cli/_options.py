@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from fcca.cli._checks import (
-    Check,
+    OptionCheck,
     accepted_by,
     check_installed,
     class_weights,
@@ -241,7 +241,7 @@ class Merging(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(Command):
+class SearchLimits(Command):
     """Limits of the searches: threads, times and rules."""
 
     jobs: Jobs = -1
@@ -290,7 +290,7 @@ class _OtherSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistillSettings(_OtherSettings, Costs, Merging, Limits):
+class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     """Options of a distillation, which ``fcca distill`` and ``fcca report`` have."""
 
     preset: Annotated[
@@ -327,7 +327,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
             help="Weights of classes in the tree: balanced gives every class the same weight; yes=5,no=1 counts a row of "
             "class yes five times. Other classes count once.",
         ),
-        Check(class_weights),
+        OptionCheck(class_weights),
     ] = None
     regularization: Annotated[
         float | None,
@@ -373,7 +373,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
         return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Check that the probabilities are in order, and that ranks are asked of trees."""
+        """OptionCheck that the probabilities are in order, and that ranks are asked of trees."""
         if self.scale == "rank" and self.model is not None and self.model.is_linear:
             raise InvalidInputError(
                 f"--scale is rank, and --model is {self.model.value}, a linear model. Expected range, mad or units of "
@@ -386,6 +386,6 @@ class DistillSettings(_OtherSettings, Costs, Merging, Limits):
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:
-    """Check that a label column comes with a table."""
+    """OptionCheck that a label column comes with a table."""
     if data is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected {command} DATA --label {label}.")

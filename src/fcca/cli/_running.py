@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from fcca.cli import EXIT_FAILED, EXIT_INTERRUPTED, SECONDS_OF_A_CALLBACK, is_out_of_memory, out_of_memory
-from fcca.cli._words import printable
+from fcca.cli._console_text import printable
 from fcca.exceptions import FCCAError
 from fcca.utils import PlainDisplay, TerminalDisplay, escaped_json, shown_on
 

@@ -15,13 +15,13 @@ from rich.tree import Tree
 
 from fcca.cli._checks import chosen_levels
 from fcca.cli._command import Result
-from fcca.cli._distill import Distill
+from fcca.cli._distill_command import Distill
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._models import described
 from fcca.cli._options import COUNTERFACTUALS, REPORT
-from fcca.cli._report import Report
+from fcca.cli._report_command import Report
 from fcca.cli._running import EXIT_UNVERIFIED, file_link
-from fcca.cli._words import (
+from fcca.cli._console_text import (
     add_numbers,
     classes_in_words,
     number,
@@ -32,7 +32,7 @@ from fcca.cli._words import (
     seconds,
     status_counts,
 )
-from fcca.cli._worth import AMBER, advice, worth, worth_document
+from fcca.cli._quality_summary import AMBER, advice, quality_document, quality_summary
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
@@ -104,7 +104,7 @@ class DistillResult(_Distilled):
         """Everything that was found, and the files that were written."""
         found = self.found
         parts: list[RenderableType] = [
-            *worth(found, self.settings),
+            *quality_summary(found, self.settings),
             Text(),
             panel("fcca distill", facts(found)),
             _scores_table(found),
@@ -121,7 +121,7 @@ class DistillResult(_Distilled):
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Everything that was found, as JSON has it."""
         files = {path.name: str(path) for path in written}
-        document = {"quality": worth_document(self.found, self.settings)} | _document(self.found)
+        document = {"quality": quality_document(self.found, self.settings)} | _document(self.found)
         return document | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
 
 
@@ -140,7 +140,7 @@ class ReportResult(_Distilled):
         """Data and rates of the report, and its path."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
-        return Group(*worth(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines)
+        return Group(*quality_summary(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines)
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------

@@ -16,15 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from fcca.cli._checks import chosen_rows
-from fcca.cli._columns import listed, one_type_per_column
+from fcca.cli._column_types import listed, one_type_per_column
 from fcca.cli._command import Result
-from fcca.cli._data import read_features
-from fcca.cli._explain import Explain
+from fcca.cli._read_table import read_features
+from fcca.cli._explain_command import Explain
 from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
 from fcca.cli._notes import collected_notes
-from fcca.cli._rules import read_rules
+from fcca.cli._rules_option import read_rules
 from fcca.cli._running import EXIT_UNVERIFIED
-from fcca.cli._words import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
+from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 from fcca.utils import AtomicOutputs, step
@@ -47,7 +47,7 @@ def _rows(text: str | None, n_rows: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Explanation(Result):
+class ExplainResult(Result):
     """The result of ``fcca explain``."""
 
     settings: Explain
@@ -152,7 +152,7 @@ def _json_number(x: float) -> float | None:
     return float(x) if math.isfinite(x) else None
 
 
-def explanation(settings: Explain) -> Explanation:
+def run_explain(settings: Explain) -> ExplainResult:
     """Load, read and explain."""
     model_file = settings.model_file
     with step("Loading the model"):
@@ -184,7 +184,7 @@ def explanation(settings: Explain) -> Explanation:
         found = explainer.explain(X.iloc[rows], target, settings.target_probability, settings.n)
         duration = perf_counter() - began
     every_note = (*notes_on_labels(model, model_file), *notes, *found.notes)
-    return Explanation(settings, explainer.classifier, X.shape, found, duration, every_note)
+    return ExplainResult(settings, explainer.classifier, X.shape, found, duration, every_note)
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:

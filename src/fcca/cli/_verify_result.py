@@ -24,13 +24,13 @@ from fcca.certificates import (
     verify,
 )
 from fcca.cli._black_box import training_table
-from fcca.cli._columns import as_known, listed
+from fcca.cli._column_types import as_known, listed
 from fcca.cli._command import Result
-from fcca.cli._data import Dataset, bundled_data, read_data
+from fcca.cli._read_table import Dataset, bundled_data, read_data
 from fcca.cli._models import described, model_from_file
 from fcca.cli._notes import collected_notes
-from fcca.cli._verify import Verify
-from fcca.cli._words import number, panel, percent, plain_table, printable, seconds, status_counts
+from fcca.cli._verify_command import Verify
+from fcca.cli._console_text import number, panel, percent, plain_table, printable, seconds, status_counts
 from fcca.exceptions import InvalidInputError
 from fcca.export import from_json, to_json
 from fcca.utils import proof_in_words, step
@@ -40,7 +40,7 @@ STYLES = {"passed": "green", "failed": "bold red", "not checked": "yellow"}
 
 
 @dataclass(frozen=True)
-class Verified(Result):
+class VerifyResult(Result):
     """The result of ``fcca verify``."""
 
     settings: Verify
@@ -86,7 +86,7 @@ class Verified(Result):
         return (0 if self.result.accepted else EXIT_REJECTED), ""
 
 
-def verification(settings: Verify) -> Verified:
+def run_verify(settings: Verify) -> VerifyResult:
     """Read, and check all that the certificate says."""
     began = perf_counter()
     try:
@@ -115,7 +115,7 @@ def verification(settings: Verify) -> Verified:
         )
     result = Verification((*_of_file(stated, table), *_of_tree(stated, settings.tree), *result.checks))
     name = table.name if settings.data is None else str(settings.data)
-    return Verified(settings, name, described(black_box), stated, result, perf_counter() - began, tuple(notes))
+    return VerifyResult(settings, name, described(black_box), stated, result, perf_counter() - began, tuple(notes))
 
 
 def _table(stated: CertificateDocument, path: Path | None, label: str | None) -> Dataset:

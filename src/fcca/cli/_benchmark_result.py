@@ -18,15 +18,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from fcca.cli._benchmark import Benchmark, chosen_methods
+from fcca.cli._benchmark_command import Benchmark, chosen_methods
 from fcca.cli._black_box import check_range, training_table
 from fcca.cli._checks import chosen_levels
 from fcca.cli._command import Result
-from fcca.cli._data import Dataset
+from fcca.cli._read_table import Dataset
 from fcca.cli._models import described, target_model
 from fcca.cli._notes import collected_notes
 from fcca.cli._options import TargetModel
-from fcca.cli._words import (
+from fcca.cli._console_text import (
     add_numbers,
     classes_in_words,
     number,
@@ -58,7 +58,7 @@ HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
 
 
 @dataclass(frozen=True)
-class Fold:
+class BenchmarkFold:
     """Rows to fit on, rows to judge on, and the black box between them."""
 
     X: pd.DataFrame
@@ -76,7 +76,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Comparison(Result):
+class BenchmarkResult(Result):
     """The result of ``fcca benchmark``.
 
     Attributes
@@ -145,7 +145,7 @@ class Comparison(Result):
         }
 
 
-def comparison(data: Dataset, settings: Benchmark) -> Comparison:
+def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     """Fit and judge every method on every fold."""
     data = data.guessed(settings.categorical)
     check_range(data.X)
@@ -180,7 +180,7 @@ def comparison(data: Dataset, settings: Benchmark) -> Comparison:
             f"{n_unknown:,} held-out row{'s have categories or gaps' if several else ' has a category or a gap'} that no "
             f"training row of its fold has in the column, and count{'' if several else 's'} for no method."
         )
-    return Comparison(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
+    return BenchmarkResult(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 
 
 def _check_folds(data: Dataset, folds: int) -> None:
@@ -193,7 +193,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
         )
 
 
-def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> tuple[Fold, int]:
+def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> tuple[BenchmarkFold, int]:
     """A fold with its fitted black box, and the number of rows that the black box cannot predict."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
@@ -205,13 +205,13 @@ def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], sett
         black_box = target_model(settings.model, settings.random_state, X).fit(X, y)
         seconds = perf_counter() - began
     predictions = np.asarray(black_box.predict(X_test)).ravel()
-    return Fold(X, y, X_test, y_test, black_box, predictions, seconds), int((~known).sum())
+    return BenchmarkFold(X, y, X_test, y_test, black_box, predictions, seconds), int((~known).sum())
 
 
 # --- methods ------------------------------------------------------------------------------------------------------------
 
 
-def _references(fold: Fold) -> Iterator[Line]:
+def _references(fold: BenchmarkFold) -> Iterator[Line]:
     """The black box, and the commonest class of the rows to fit on as the prediction for every row."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
@@ -220,7 +220,7 @@ def _references(fold: Fold) -> Iterator[Line]:
 
 
 def _with_best_tree(
-    method: str, discretizer: Any, fold: Fold, settings: Benchmark, seconds: float, **measures: float
+    method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
     """The best tree on the binary columns of a discretizer."""
     began = perf_counter()
@@ -241,7 +241,7 @@ def _with_best_tree(
     )
 
 
-def _fcca(fold: Fold, settings: Benchmark) -> Iterator[Line]:
+def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     """The counterfactuals are computed once, and count for every level."""
     began = perf_counter()
     black_box = FrozenEstimator(fold.black_box)
@@ -251,7 +251,7 @@ def _fcca(fold: Fold, settings: Benchmark) -> Iterator[Line]:
         yield _with_best_tree(f"FCCA Q={Q:g}", discretizer.set_granularity(Q), fold, settings, seconds, Q=Q)
 
 
-def _gtre(fold: Fold, settings: Benchmark) -> Iterator[Line]:
+def _gtre(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     relearns = settings.model not in (TargetModel.xgb, TargetModel.catboost)
     if not relearns and Columns.of_table(fold.X).has_categories:
         raise UnsupportedModelError(
@@ -262,7 +262,7 @@ def _gtre(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     yield _with_best_tree("GTRE", discretizer, fold, settings, perf_counter() - began)
 
 
-def _cart(fold: Fold, settings: Benchmark) -> Iterator[Line]:
+def _cart(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     began = perf_counter()
     tree = DecisionTreeClassifier(max_depth=settings.max_depth, random_state=settings.random_state)
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
@@ -274,7 +274,7 @@ def _cart(fold: Fold, settings: Benchmark) -> Iterator[Line]:
     yield fold.line("CART", predicted, columns=n_columns, leaves=n_leaves, seconds=seconds)
 
 
-METHOD: dict[str, Callable[[Fold, Benchmark], Iterator[Line]]] = {"fcca": _fcca, "gtre": _gtre, "cart": _cart}
+METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca": _fcca, "gtre": _gtre, "cart": _cart}
 
 
 # --- printed -------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer
 
 from fcca.cli import check_memory, memory_is_scarce
 from fcca.cli._checks import INPUT_FORMATS, table_format
-from fcca.cli._columns import as_known, guessed, listed
+from fcca.cli._column_types import as_known, guessed, listed
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import decimals_as_numbers, names_in
 from fcca.tables import Columns, check_columns

@@ -16,7 +16,7 @@ from fcca.cli._running import Output
 from fcca.utils import AtomicOutputs
 
 if TYPE_CHECKING:
-    from fcca.cli._verification import Verified
+    from fcca.cli._verify_result import VerifyResult
 
 CERTIFICATE = "the certificate.json that fcca distill writes, or a text of fcca.certificates.certificate"
 TREE = "the tree.json that fcca distill writes, or a text of fcca.export.to_json"
@@ -113,9 +113,9 @@ class Verify(Command):
         int, proof_option(help="Threads, -1 for all cores; the result does not depend on it."), options.IS_THREADS
     ] = -1
 
-    def compute(self, output: Output, outputs: AtomicOutputs) -> "Verified":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "VerifyResult":
         """Read, and check all that the certificate says."""
         with interrupts_deferred():
-            from fcca.cli._verification import verification
+            from fcca.cli._verify_result import run_verify
 
-        return verification(self)
+        return run_verify(self)

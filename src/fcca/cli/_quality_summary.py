@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._options import DistillSettings
-from fcca.cli._words import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
+from fcca.cli._console_text import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
 from fcca.quality import Figures, Quality, TriedTree, advice_sentence, verdict_sentence
 
 AMBER = "yellow"
@@ -41,7 +41,7 @@ IN_PIECES = (
 )
 
 
-def worth(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
+def quality_summary(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
     """Tables and texts that a summary begins with."""
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
@@ -133,7 +133,7 @@ def advice(found: Distillation, settings: DistillSettings) -> list[str]:
     return [advice_sentence(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 
-def worth_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
+def quality_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
     """The same as JSON has it."""
     quality = found.quality
     return {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fcca.cli import _options as options, interrupts_deferred
-from fcca.cli._checks import Check, chosen_levels, expects_name
+from fcca.cli._checks import OptionCheck, chosen_levels, expects_name
 from fcca.cli._command import EPILOG
 from fcca.cli._options import STREAMED_FROM, data_option, search_option
 from fcca.cli._running import Output, open_in_browser
@@ -77,16 +77,16 @@ class Report(options.DistillSettings):
             metavar="Q,Q,…",
             help="The steps of the slider of frequency, such as 0,0.5,0.9. Without it: 0, 0.1, … 0.9, 0.95.",
         ),
-        Check(chosen_levels),
+        OptionCheck(chosen_levels),
     ] = None
     random_state: int = field(default=0, init=False)
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "ReportResult":
         """Read the tables and distill."""
         with interrupts_deferred():
-            from fcca.cli._data import n_values, read_data
-            from fcca.cli._distillation import distillation
-            from fcca.cli._sources import MemorySource
+            from fcca.cli._read_table import n_values, read_data
+            from fcca.cli._distill_steps import distillation
+            from fcca.cli._row_sources import MemorySource
             from fcca.cli._summary import ReportResult
 
         if n_values(self.data) >= STREAMED_FROM:

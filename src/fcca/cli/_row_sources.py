@@ -1,6 +1,6 @@
 """Sources of rows for ``fcca distill``: a table in memory, or a Parquet file that is read in pieces.
 
-Both sources have the same methods. The steps of :func:`fcca.cli._distillation.distillation` call them in this order:
+Both sources have the same methods. The steps of :func:`fcca.cli._distill_steps.distillation` call them in this order:
 ``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``,
 ``encoded_rows``, and then ``left_out`` and ``facts``.
 """
@@ -20,9 +20,9 @@ from sklearn.base import clone
 
 from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds
 from fcca.cli._black_box import LARGEST_NUMBER, BlackBox, Rules, check_range, training_table
-from fcca.cli._columns import as_known
+from fcca.cli._column_types import as_known
 from fcca.cli._counterfactual_lines import CounterfactualLines
-from fcca.cli._data import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
+from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._distillation_result import RowsInMemory
 from fcca.cli._models import known_columns
 from fcca.cli._notes import LeftOutRows

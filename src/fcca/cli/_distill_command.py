@@ -205,7 +205,7 @@ class Distill(options.DistillSettings):
         if self.stream is not None or self.data is None:
             return bool(self.stream)
         with interrupts_deferred():
-            from fcca.cli._data import n_values
+            from fcca.cli._read_table import n_values
         return n_values(self.data) >= STREAMED_FROM
 
     def targets(self) -> tuple[Path, list[str]]:
@@ -223,9 +223,9 @@ class Distill(options.DistillSettings):
     def compute(self, output: Output, outputs: AtomicOutputs) -> "DistillResult":
         """Read the table and distill."""
         with interrupts_deferred():
-            from fcca.cli._data import bundled_data, read_data
-            from fcca.cli._distillation import distillation
-            from fcca.cli._sources import MemorySource, ParquetSource
+            from fcca.cli._read_table import bundled_data, read_data
+            from fcca.cli._distill_steps import distillation
+            from fcca.cli._row_sources import MemorySource, ParquetSource
             from fcca.cli._summary import DistillResult
 
         if self.data is None:

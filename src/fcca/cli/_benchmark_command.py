@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fcca.cli import _options as options, interrupts_deferred
-from fcca.cli._checks import Check, chosen_levels, expects, expects_name
+from fcca.cli._checks import OptionCheck, chosen_levels, expects, expects_name
 from fcca.cli._command import Command
 from fcca.cli._options import TargetModel, data_option, model_option, search_option
 from fcca.cli._running import Output
@@ -13,7 +13,7 @@ from fcca.utils import AtomicOutputs
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
-    from fcca.cli._comparison import Comparison
+    from fcca.cli._benchmark_result import BenchmarkResult
 
 METHODS = ("fcca", "gtre", "cart")  # to compare with the black box and each other
 
@@ -79,7 +79,7 @@ class Benchmark(Command):
             metavar="Q,Q,…",
             help="Levels of granularity: thresholds crossed at least as often as this quantile of all counts.",
         ),
-        Check(chosen_levels),
+        OptionCheck(chosen_levels),
     ] = "0,0.7,0.9"
     jobs: options.Jobs = -1
     time_limit: Annotated[
@@ -89,13 +89,13 @@ class Benchmark(Command):
     ] = None
 
     def check(self) -> None:
-        """Check that a label column comes with a table."""
+        """OptionCheck that a label column comes with a table."""
         options.check_label("fcca benchmark", self.data, self.label)
 
-    def compute(self, output: Output, outputs: AtomicOutputs) -> "Comparison":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "BenchmarkResult":
         """Read, fit and compare."""
         with interrupts_deferred():
-            from fcca.cli._comparison import comparison
-            from fcca.cli._data import bundled_data, read_data
+            from fcca.cli._benchmark_result import run_benchmark
+            from fcca.cli._read_table import bundled_data, read_data
 
-        return comparison(bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self)
+        return run_benchmark(bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self)

@@ -16,7 +16,7 @@ from fcca.utils import AtomicOutputs
 
 # What computes is imported once the arguments are known to be good.
 if TYPE_CHECKING:
-    from fcca.cli._explanation import Explanation
+    from fcca.cli._explain_result import ExplainResult
 
 MOST_ANSWERS = 1000
 
@@ -24,7 +24,7 @@ question = partial(typer.Option, rich_help_panel="What to ask")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(options.Costs, options.Limits):
+class Explain(options.Costs, options.SearchLimits):
     """Say what would have to change in a row for a classifier to answer otherwise: the cheapest change, proven.
 
     A change stays inside the range of DATA, or of --reference where it is given. A column that moves goes into
@@ -103,9 +103,9 @@ class Explain(options.Costs, options.Limits):
         options.IS_TIME,
     ] = None
 
-    def compute(self, output: Output, outputs: AtomicOutputs) -> "Explanation":
+    def compute(self, output: Output, outputs: AtomicOutputs) -> "ExplainResult":
         """Load, read and explain."""
         with interrupts_deferred():
-            from fcca.cli._explanation import explanation
+            from fcca.cli._explain_result import run_explain
 
-        return explanation(self)
+        return run_explain(self)
