@@ -20,29 +20,29 @@ XGBOOST_CALLBACKS = ("_next_wrapper", "_reset_wrapper")
 SECONDS_OF_A_CALLBACK = 0.05
 
 OUT_OF_MEMORY = (
-    "There is not enough memory{limit}. Nothing was left half-written. Give it more, or use fewer rows, --jobs 1, or a "
+    "There is not enough memory{limit}. No file was left half-written. Allow more memory, or use fewer rows, --jobs 1, or a "
     "Parquet file with --stream."
 )
-# Messages of the loader of libraries and of new threads, instead of a MemoryError.
-SAID_OUT_OF_MEMORY = ("failed to map segment", "cannot allocate memory", "start new thread")
+# Messages of other errors that mean a lack of memory.
+OUT_OF_MEMORY_MESSAGES = ("failed to map segment", "cannot allocate memory", "start new thread")
 
-# All that computes imports these; each takes less than half a second.
+# Imported by all computations; each import takes less than half a second.
 LIBRARIES = ("numpy", "pandas", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize", "scipy.stats", "sklearn.ensemble")
 
-# Under less, OpenBLAS hangs while it is imported (measured: at 420 MB, and at 500 MB with a second thread).
+# With less memory, importing OpenBLAS hangs (measured: at 420 MB, and at 500 MB with a second thread).
 LEAST_MEMORY, SCARCE_MEMORY = 560 * 2**20, 2 * 2**30
-# Threads of libraries for which there is no memory end the process.
+# Threads of libraries end the process if they find no memory.
 FRUGAL = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
-    "LOKY_MAX_CPU_COUNT": "1",  # what --jobs -1 comes to
+    "LOKY_MAX_CPU_COUNT": "1",  # the meaning of --jobs -1
     "ARROW_IO_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 
 
 def interrupt(signal_number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; soon after, where it comes in a callback of XGBoost, which would crash."""
+    """Raise KeyboardInterrupt; after a delay inside a callback of XGBoost, which would crash."""
     while frame is not None:
         if frame.f_code.co_name in XGBOOST_CALLBACKS and "xgboost" in frame.f_code.co_filename:
             threading.Timer(SECONDS_OF_A_CALLBACK, _thread.interrupt_main).start()
@@ -55,8 +55,8 @@ def interrupt(signal_number: int, frame: FrameType | None) -> None:
 def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
     """Delay Ctrl-C to the end of a block of imports.
 
-    During an import it may get lost, or look like a broken library. The largest libraries are imported first, one by one,
-    and Ctrl-C works between them.
+    During an import, Ctrl-C may get lost or look like a broken library. The largest libraries are imported first, one by
+    one, and Ctrl-C works between them.
     """
     for name in LIBRARIES if libraries else ():
         with interrupts_deferred(libraries=False):
@@ -81,23 +81,23 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """True if an error, or one of its causes, means a lack of memory."""
+    """Return True if an error, or one of its causes, means a lack of memory."""
     while error is not None:
-        said = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
-        if isinstance(error, MemoryError) or any(words in said for words in SAID_OUT_OF_MEMORY):
+        message = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
+        if isinstance(error, MemoryError) or any(words in message for words in OUT_OF_MEMORY_MESSAGES):
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
 def out_of_memory() -> str:
-    """The message about a lack of memory."""
+    """Return the message about a lack of memory."""
     limit = memory_limit()
     return OUT_OF_MEMORY.format(limit="" if limit is None else f": the limit (ulimit -v) is {limit >> 20:,} MB")
 
 
 def memory_limit() -> int | None:
-    """The limit of the process's address space in bytes; None without one."""
+    """Return the limit of the process's address space in bytes; None without a limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -107,15 +107,15 @@ def memory_limit() -> int | None:
 
 
 def memory_is_scarce() -> bool:
-    """True if the limit of memory is low."""
+    """Return True if the memory limit is low."""
     limit = memory_limit()
     return limit is not None and limit < SCARCE_MEMORY
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError if a low limit leaves fewer bytes than needed.
+    """Raise a MemoryError if a low memory limit leaves fewer bytes than needed.
 
-    This comes before the work: libraries whose threads find no memory end the process.
+    Call it before the work: threads of libraries end the process if they find no memory.
     """
     limit, used = memory_limit(), Path("/proc/self/statm")
     if limit is not None and memory_is_scarce() and used.exists():
@@ -143,9 +143,9 @@ def _main() -> None:
             raise MemoryError
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the result is there: the end takes a moment
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # no Ctrl-C while the finished process ends
     try:
-        with interrupts_deferred(libraries=False):  # imported here and not above, so that Ctrl-C ends as quietly as later on
+        with interrupts_deferred(libraries=False):  # imported here, so that Ctrl-C during the import is handled below
             from fcca.cli._app import run
         run()
     except (KeyboardInterrupt, SystemExit) as leaving:

@@ -1,4 +1,4 @@
-"""The commands under one roof."""
+"""The application ``fcca`` with all commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fcca.cli._report_command import Report
 from fcca.cli._running import leave_streams_whole
 from fcca.cli._verify_command import Verify
 
-#: In the order of the help. A command is a class in a file, and a name here.
+#: In the order of the help.
 COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Report, Export, Verify, Benchmark)
 
 
@@ -49,7 +49,7 @@ def _fcca(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Exact counterfactuals of fitted classifiers, and the few thresholds their decisions hang on."""
+    """Exact counterfactuals of fitted classifiers, and small trees on the thresholds that decide."""
 
 
 for command in COMMANDS:
@@ -57,6 +57,6 @@ for command in COMMANDS:
 
 
 def run() -> None:
-    """Run the command that the arguments name."""
+    """Run the command given by the arguments."""
     leave_streams_whole()
     app()

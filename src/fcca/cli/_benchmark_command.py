@@ -1,4 +1,4 @@
-"""``fcca benchmark``."""
+"""The command ``fcca benchmark``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,37 +11,37 @@ from fcca.cli._options import TargetModel, data_option, model_option, search_opt
 from fcca.cli._running import Output
 from fcca.utils import AtomicOutputs
 
-# What computes is imported once the arguments are known to be good.
+# Modules for the computation are imported after the arguments have been checked.
 if TYPE_CHECKING:
     from fcca.cli._benchmark_result import BenchmarkResult
 
-METHODS = ("fcca", "gtre", "cart")  # to compare with the black box and each other
+METHODS = ("fcca", "gtre", "cart")
 
 
 def chosen_methods(text: str) -> tuple[str, ...]:
-    """``fcca,cart`` as names, each once."""
+    """Parse ``fcca,cart`` to distinct names."""
     return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(Command):
-    """Compare trees on your own table: FCCA's thresholds, GTRE's, CART, and the black box itself.
+    """Compare trees on your table: with thresholds of FCCA and GTRE, CART, and the black box.
 
-    Cross-validated: every method is fitted on the same folds and judged on the rows held out. FCCA and GTRE take
-    their thresholds from the black box and get the provably best tree on them; CART is scikit-learn's tree on the
-    columns as they are, of the same depth. A leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs
-    nothing, so that CART's trees are larger. [italic]commonest class[/] is what answering every row alike is worth.
+    Every method is cross-validated on the same folds. FCCA and GTRE take their thresholds from the black box and get
+    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. A leaf of FCCA
+    and GTRE must save ten rows. Leaves of CART have no price, so CART's trees are larger. [italic]commonest class[/]
+    always predicts the commonest class.
 
-    [italic]fidelity[/] is how often a tree answers as the black box does; [italic]thresholds[/] are those that the
-    tree may ask for, [italic]columns[/] those that it asks for; [italic]proven[/] is the share of trees proven
-    optimal; [italic]seconds[/] is what fitting takes, for the trees beyond the black box.
+    [italic]fidelity[/] is the share of rows where tree and black box agree; [italic]thresholds[/] are those available
+    to the tree; [italic]columns[/] are those that it uses; [italic]proven[/] is the share of trees proven optimal;
+    [italic]seconds[/] is the time for fitting, without the black box.
 
     [bold]Examples[/]
 
     [dim]# scikit-learn's breast-cancer data[/]
     [cyan]fcca benchmark[/]
 
-    [dim]# a table of your own, a random forest, trees of depth 4[/]
+    [dim]# your table, a random forest, trees of depth 4[/]
     [cyan]fcca benchmark loans.csv --label default --model rf --max-depth 4 --q 0,0.8[/]
 
     [dim]# for a script, and as a table[/]
@@ -53,7 +53,7 @@ class Benchmark(Command):
     categorical: options.Categorical = ()
     folds: Annotated[
         int,
-        data_option(help="Parts that the rows are split into; each is held out once."),
+        data_option(help="Number of folds; each is held out once."),
         expects("a whole number of at least 2, such as 5", lambda folds: folds >= 2),
     ] = 5
     out: Annotated[
@@ -64,36 +64,36 @@ class Benchmark(Command):
     model: Annotated[TargetModel, options.MODEL_BY_NAME, options.IS_INSTALLED] = TargetModel.gb
     methods: Annotated[
         str,
-        model_option(metavar="NAME,…", help="What to compare, beside the black box."),
+        model_option(metavar="NAME,…", help="Methods to compare with the black box."),
         expects(
-            f"some of {', '.join(METHODS)}, with commas between them",
+            f"some of {', '.join(METHODS)}, separated by commas",
             lambda text: all(name in METHODS for name in chosen_methods(text)),
         ),
     ] = ",".join(METHODS)
-    max_depth: Annotated[int, model_option(metavar="N", help="Depth of the trees, at most."), options.IS_DEPTH] = 3
+    max_depth: Annotated[int, model_option(metavar="N", help="Maximum depth of the trees."), options.IS_DEPTH] = 3
     random_state: options.RandomState = 0
     q: Annotated[
         str,
         search_option(
             "--q",
             metavar="Q,Q,…",
-            help="Levels of granularity: thresholds crossed at least as often as this quantile of all counts.",
+            help="Levels of granularity: keep thresholds whose count is at least this quantile of all counts.",
         ),
         OptionCheck(chosen_levels),
     ] = "0,0.7,0.9"
     jobs: options.Jobs = -1
     time_limit: Annotated[
         float | None,
-        search_option(metavar="SECONDS", help="Time for the searches of a fold, and for each tree."),
+        search_option(metavar="SECONDS", help="Time for the counterfactuals of a fold, and for each tree."),
         options.IS_TIME,
     ] = None
 
     def check(self) -> None:
-        """OptionCheck that a label column comes with a table."""
+        """Check that a label column comes with a table."""
         options.check_label("fcca benchmark", self.data, self.label)
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "BenchmarkResult":
-        """Read, fit and compare."""
+        """Read the table and compare the methods."""
         with interrupts_deferred():
             from fcca.cli._benchmark_result import run_benchmark
             from fcca.cli._read_table import bundled_data, read_data

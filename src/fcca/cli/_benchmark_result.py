@@ -1,4 +1,4 @@
-"""The result of ``fcca benchmark``: black box and trees side by side on the same folds."""
+"""Run ``fcca benchmark``: black box and trees on the same folds, with summary and JSON."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from fcca.trees import OptimalTreeClassifier, TreeStructure
 from fcca.utils import AtomicOutputs, progress_bar, step
 
 Labels = NDArray[np.generic]
-Line = dict[str, Any]  # measures of a method on a fold
+Line = dict[str, Any]  # figures of a method on a fold
 
 BLACK_BOX = "black box"
-BASELINE = "commonest class"  # what a method is worth that looks at no column
+BASELINE = "commonest class"  # always predicted, as a baseline
 TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
-#: The columns of the file, in their order.
+#: Columns of the output file.
 COLUMNS = ("method", "Q", "accuracy", "accuracy_se", "fidelity", "thresholds", "columns", "leaves", "optimal", "seconds")
 HOW_GOOD = ("accuracy", "fidelity", "seconds")
 HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
@@ -59,18 +59,18 @@ HOW_LARGE = ("thresholds", "columns", "leaves", "proven")
 
 @dataclass(frozen=True)
 class BenchmarkFold:
-    """Rows to fit on, rows to judge on, and the black box between them."""
+    """Training rows, held-out rows and the fitted black box of a fold."""
 
     X: pd.DataFrame
     y: Labels
     X_test: pd.DataFrame
     y_test: Labels
     black_box: Any
-    predictions: Labels  # of the black box, on the rows to judge on
-    seconds: float  # to fit the black box
+    predictions: Labels  # of the black box, on the held-out rows
+    seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Measures of a method that predicts these labels on the rows to judge on."""
+        """Return the figures of a method from its predictions of the held-out rows."""
         accuracy = float(np.mean(predicted == self.y_test))
         return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
 
@@ -84,11 +84,11 @@ class BenchmarkResult(Result):
     data : Dataset
     settings : Benchmark
     model : str
-        The black box in words.
+        Description of the black box.
     lines : list of dict
         One per method and fold.
     missing : dict of str to str
-        Methods that do not go with the black box, and why.
+        Methods that do not support the black box, with the reason.
     seconds : float
     notes : tuple of str
     """
@@ -102,7 +102,7 @@ class BenchmarkResult(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """A line per method: means over the folds, and the standard error of the accuracy."""
+        """Return means over the folds, one line per method, with the standard error of the accuracy."""
         groups = pd.DataFrame(self.lines).groupby("method", sort=False)
         means = groups.mean().assign(accuracy_se=groups["accuracy"].sem(ddof=1))
         return means.reset_index().reindex(columns=list(COLUMNS))
@@ -113,15 +113,15 @@ class BenchmarkResult(Result):
         self.frame().to_csv(outputs.path(self.settings.out.name), index=False, lineterminator="\n")
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """A line per method, and the file that they were written to."""
+        """Return the printed summary, with the written file at the end."""
         data, settings = self.data, self.settings
-        leaves = "a leaf of FCCA's and GTRE's has to save ten rows, one of CART's costs nothing"
+        leaves = "a leaf of FCCA and GTRE must save ten rows, leaves of CART have no price"
         facts = [
             ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
             ("Classes", classes_in_words(data.class_counts())),
             ("Black box", self.model),
             ("Trees", f"depth {settings.max_depth}; {leaves}"),
-            ("Folds", f"{settings.folds}; means over them, ± is the standard error"),
+            ("Folds", f"{settings.folds}; figures are means, ± is the standard error"),
             ("Time", seconds(self.seconds)),
         ]
         parts: list[RenderableType] = [panel("fcca benchmark", facts), _Lines(self.frame())]
@@ -130,7 +130,7 @@ class BenchmarkResult(Result):
         return Group(*parts, *written_to(written))
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """The same as JSON has it; what a method does not have is null."""
+        """Return the document for ``--json``; missing figures are null."""
         return {
             "data": {"name": self.data.name, "label": self.data.label, "columns": self.data.X.shape[1]},
             "rows": len(self.data.y),
@@ -146,7 +146,7 @@ class BenchmarkResult(Result):
 
 
 def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
-    """Fit and judge every method on every fold."""
+    """Fit and measure every method on every fold."""
     data = data.guessed(settings.categorical)
     check_range(data.X)
     _check_folds(data, settings.folds)
@@ -156,7 +156,7 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     n_unknown, model = 0, ""
     splits = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.random_state).split(data.X, data.y)
     methods = chosen_methods(settings.methods)
-    n_steps = 1 + len(methods)  # of a fold: the black box comes first
+    n_steps = 1 + len(methods)  # of a fold: the black box and the methods
     with collected_notes() as notes, progress_bar("Folds and methods", settings.folds * n_steps, shown=False) as progress:
         for at, (train, test) in enumerate(splits):
             fold, n_left_out = _fold(data, train, test, settings)
@@ -177,8 +177,9 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
     if n_unknown:
         several = n_unknown > 1
         notes.append(
-            f"{n_unknown:,} held-out row{'s have categories or gaps' if several else ' has a category or a gap'} that no "
-            f"training row of its fold has in the column, and count{'' if several else 's'} for no method."
+            f"{n_unknown:,} held-out "
+            f"{'rows have categories or missing values' if several else 'row has a category or a missing value'} that no "
+            f"training row of the fold has in this column, and {'are' if several else 'is'} left out for all methods."
         )
     return BenchmarkResult(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 
@@ -188,17 +189,20 @@ def _check_folds(data: Dataset, folds: int) -> None:
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < folds:
         raise InvalidInputError(
-            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), too few for {folds} folds with one in each. "
+            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), but {folds} folds need at least one row each. "
             "Use fewer --folds, or remove the class."
         )
 
 
 def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> tuple[BenchmarkFold, int]:
-    """A fold with its fitted black box, and the number of rows that the black box cannot predict."""
+    """Fit the black box of a fold; returns the fold and the number of rows left out."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
-        raise InvalidInputError("A fold has no row whose categories and gaps its training rows have. Use fewer --folds.")
+        raise InvalidInputError(
+            "All held-out rows of a fold have categories or missing values that its training rows do not have. Use fewer "
+            "--folds."
+        )
     X_test, y_test = data.X.iloc[test[known]], data.y[test[known]]
     with step("The black box"):
         began = perf_counter()
@@ -212,7 +216,7 @@ def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], sett
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """The black box, and the commonest class of the rows to fit on as the prediction for every row."""
+    """Yield the figures of the black box, and of always predicting the commonest class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
@@ -222,18 +226,18 @@ def _references(fold: BenchmarkFold) -> Iterator[Line]:
 def _with_best_tree(
     method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
-    """The best tree on the binary columns of a discretizer."""
+    """Return the figures of the optimal tree on the binary columns of a discretizer."""
     began = perf_counter()
     B = discretizer.transform(fold.X)
     tree = OptimalTreeClassifier(max_depth=settings.max_depth, time_limit=settings.time_limit).fit(B, fold.y)
     seconds += perf_counter() - began
     structure: TreeStructure = tree.tree_
-    asked = discretizer.thresholds_.feature[structure.feature[structure.feature >= 0]]
+    used = discretizer.thresholds_.feature[structure.feature[structure.feature >= 0]]
     return fold.line(
         method,
         tree.predict(discretizer.transform(fold.X_test)),
         thresholds=len(discretizer.thresholds_),
-        columns=len(np.unique(asked)),
+        columns=len(np.unique(used)),
         leaves=tree.n_leaves_,
         optimal=float(tree.is_optimal_),
         seconds=seconds,
@@ -242,7 +246,7 @@ def _with_best_tree(
 
 
 def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
-    """The counterfactuals are computed once, and count for every level."""
+    """Yield the figures of every level of granularity; the counterfactuals are computed once."""
     began = perf_counter()
     black_box = FrozenEstimator(fold.black_box)
     discretizer = FCCADiscretizer(black_box, time_limit=settings.time_limit, n_jobs=settings.jobs).fit(fold.X, fold.y)
@@ -255,7 +259,7 @@ def _gtre(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     relearns = settings.model not in (TargetModel.xgb, TargetModel.catboost)
     if not relearns and Columns.of_table(fold.X).has_categories:
         raise UnsupportedModelError(
-            f"GTRE fits the black box again on 0/1 columns, and {settings.model} was told which columns hold categories."
+            f"GTRE refits the black box on binary columns, but {settings.model} has settings for categorical columns."
         )
     began = perf_counter()
     discretizer = GTREDiscretizer(FrozenEstimator(fold.black_box), random_state=settings.random_state).fit(fold.X, fold.y)
@@ -268,8 +272,8 @@ def _cart(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
     fitted = prepared(tree, Columns.of_table(fold.X)).fit(fold.X, fold.y)
     seconds = perf_counter() - began
     model: Any = read_model(fitted)
-    asked = model.feature
-    n_columns, n_leaves = len(np.unique(asked[asked >= 0])), int((asked < 0).sum())
+    feature = model.feature
+    n_columns, n_leaves = len(np.unique(feature[feature >= 0])), int((feature < 0).sum())
     predicted = np.asarray(fitted.predict(fold.X_test)).ravel()
     yield fold.line("CART", predicted, columns=n_columns, leaves=n_leaves, seconds=seconds)
 
@@ -277,12 +281,12 @@ def _cart(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
 METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca": _fcca, "gtre": _gtre, "cart": _cart}
 
 
-# --- printed -------------------------------------------------------------------------------------------------------------
+# --- console -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Lines:
-    """One table where it fits, else two below each other: nothing is cut off."""
+    """One table if it fits the width, otherwise two below each other."""
 
     frame: pd.DataFrame
 

@@ -30,19 +30,19 @@ LARGEST_NUMBER = 1e300
 
 @dataclass(frozen=True)
 class BlackBox:
-    """A fitted classifier, and the columns that it knows.
+    """A fitted classifier and its columns.
 
     Attributes
     ----------
     classifier : fitted classifier
     names : list of str
-        The columns to learn from.
+        The feature columns.
     X : DataFrame or None
-        The rows that it was fitted on; None where it was loaded.
+        The rows for fitting; None for a loaded classifier.
     table : DataFrame or None
-        All rows of the file as numbers and categories, where it was fitted on all training rows.
+        All rows of the file as numbers and categories. None unless the classifier was fitted on all training rows.
     loaded_columns : Columns or None
-        What a loaded classifier knows of its columns.
+        Columns of a loaded classifier.
     notes : tuple of str
     """
 
@@ -55,7 +55,7 @@ class BlackBox:
 
     @cached_property
     def columns(self) -> Columns | None:
-        """Its columns, with the categories of the rows that it was fitted on."""
+        """The columns, with the categories of the rows for fitting."""
         return self.loaded_columns if self.X is None else labelled(read_model(self.classifier), self.X).columns
 
 
@@ -69,25 +69,25 @@ def fitted_black_box(
     from_text: bool,
     stopwatch: Stopwatch,
 ) -> BlackBox:
-    """Fit a black box on rows of a table, which also tell what its columns are.
+    """Infer the column types of a table and fit a black box on its rows.
 
     Parameters
     ----------
     frame : DataFrame
-        Rows as they were read; its index has their numbers in the file.
+        Raw rows of the file; the index is their position in the file.
     y : ndarray
-        Their labels.
+        Labels.
     rows : ndarray or None
-        Which of them to fit on; None is all, which are a sample of the table.
+        Positions of the rows for fitting. None means that ``frame`` is a sample, of which all rows are used.
     settings : DistillSettings
     rules : tuple of Constraint
-        Checked before anything is fitted.
+        Checked before fitting.
     from_text : bool
-        Whether the file has no types.
+        True for file formats without column types.
     stopwatch : Stopwatch
     """
     if rows is None and len(np.unique(y)) == 1:
-        raise InvalidInputError(f"All {len(y):,} rows of the sample are of class {y[0]!s}. Take a larger --sample.")
+        raise InvalidInputError(f"All {len(y):,} rows of the sample are of class {y[0]!s}. Use a larger --sample.")
     table, table_notes = guessed(
         frame, settings.categorical, from_text=from_text, of=" of the sample" if rows is None else ""
     )
@@ -103,7 +103,7 @@ def fitted_black_box(
 
 
 def decided(classifier: Any, settings: DistillSettings) -> Any:
-    """The black box, deciding at ``--decision-threshold``."""
+    """Apply ``--decision-threshold`` to a classifier."""
     return classifier if settings.decision_threshold is None else decide_at(classifier, settings.decision_threshold)
 
 
@@ -111,23 +111,23 @@ def decided(classifier: Any, settings: DistillSettings) -> Any:
 
 
 def training_table(X: pd.DataFrame) -> pd.DataFrame:
-    """Rows to train on, without categories that none of them has."""
+    """Remove unused categories from training rows."""
     listed = {name: X[name].cat.remove_unused_categories() for name in X.columns if X[name].dtype == "category"}
     return X.assign(**listed) if listed else X
 
 
 def check_range(X: pd.DataFrame) -> None:
-    """Check that the difference of two numbers of a column does not overflow."""
+    """Check that differences of numbers in a column do not overflow."""
     largest = X.select_dtypes("float64").abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
-            f"Column {largest.idxmax()!r} holds numbers as large as {largest.max():g}. Expected numbers up to "
-            f"{LARGEST_NUMBER:g}: rescale the column."
+            f"Column {largest.idxmax()!r} has numbers as large as {largest.max():g}. Expected numbers up to "
+            f"{LARGEST_NUMBER:g}. Rescale the column."
         )
 
 
 def check_rules(rules: Rules, X: pd.DataFrame) -> None:
-    """Check that rules name columns of a table and do not contradict each other."""
+    """Check that rules name existing columns and do not contradict each other."""
     if not rules:
         return
     columns = Columns.of_table(X)

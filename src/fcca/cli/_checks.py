@@ -1,7 +1,7 @@
-"""Checks of options and of the paths of files, before any work.
+"""Check options and file paths before any work.
 
-Nothing here imports more than the standard library: a wrong option is reported at once, not after the seconds that
-scikit-learn and pandas take to import.
+This module imports only the standard library. So a wrong option is reported at once, before scikit-learn and pandas are
+imported.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ INPUT_FORMATS = {".csv": None, ".csv.gz": "gzip", ".parquet": None}
 
 @dataclass(frozen=True)
 class OptionCheck:
-    """A check of an option, beside its declaration; options that are not given are not checked.
+    """Check of an option, declared with the option and skipped for None.
 
     Attributes
     ----------
     of : callable
-        Takes the option's name and its value; raises an error if the value cannot be used.
+        Takes the name and the value of the option; raises an error for an invalid value.
     """
 
     of: Callable[[str, Any], object]
 
 
 def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
-    """A check that a value fits; the error says what is expected."""
+    """Return a check by a predicate; the error message states the expected value."""
     return OptionCheck(lambda option, value: check(option, value, fits(value), expected))
 
 
 def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
-    """A check by a function of the value alone, such as that of a path."""
+    """Return a check by a function of the value."""
     return OptionCheck(lambda option, value: judge(value))
 
 
 def expects_name(*suffixes: str) -> OptionCheck:
-    """A check that the name of a file ends in one of these."""
+    """Return a check of the ending of a file name."""
     expected = f"a file name that ends in {' or '.join(suffixes)}"
     return expects(expected, lambda path: path.name.lower().endswith(suffixes))
 
@@ -53,9 +53,9 @@ def expects_name(*suffixes: str) -> OptionCheck:
 
 
 def check_file(path: Path, expected: str) -> None:
-    """OptionCheck that there is a file with content at a path."""
+    """Check that a path is a non-empty file."""
     if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. OptionCheck the path; it is taken relative to {Path.cwd()}.")
+        raise InvalidInputError(f"There is no file {path}. Relative paths start at {Path.cwd()}.")
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file. Expected {expected}.")
     if path.stat().st_size == 0:
@@ -63,29 +63,29 @@ def check_file(path: Path, expected: str) -> None:
 
 
 def file_of(expected: str) -> OptionCheck:
-    """A check that a path is that of a file with content."""
+    """Return a check that a path is a non-empty file."""
     return accepted_by(lambda path: check_file(path, expected))
 
 
 def table_format(path: Path) -> str:
-    """The ending that tells the format of a table, one of INPUT_FORMATS."""
+    """Return the file name ending of a table, one of INPUT_FORMATS."""
     formats = ", ".join(INPUT_FORMATS)
-    check_file(path, f"a table with a header line of column names, and rows: one of {formats}")
+    check_file(path, f"a table with column names and rows: one of {formats}")
     suffix = next((suffix for suffix in INPUT_FORMATS if path.name.lower().endswith(suffix)), None)
     if suffix is None:
-        raise InvalidInputError(f"Cannot tell the format of {path.name}. Expected a name that ends in {formats}.")
+        raise InvalidInputError(f"Unknown table format: {path.name}. Expected a name that ends in {formats}.")
     return suffix
 
 
 def check_streamable(path: Path | None) -> None:
-    """OptionCheck that a table is a Parquet file; the error says how to make one."""
+    """Check that a table is a Parquet file; the error shows how to make one."""
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
     if table_format(path) != ".parquet":
         made = path.name[: path.name.lower().index(".csv")] + ".parquet"
         raise InvalidInputError(
-            f"--stream was given with {path.name}. Only Parquet files are read in pieces. pandas makes one: "
-            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). Where memory is short for that, pyarrow makes "
+            f"--stream was given with {path.name}, but only Parquet files are read in pieces. Convert it with pandas: "
+            f"pandas.read_csv({path.name!r}).to_parquet({made!r}). With little memory, convert it with pyarrow to "
             f"parts/part-0.parquet: from pyarrow.dataset import dataset, write_dataset; write_dataset(dataset({path.name!r}"
             ", format='csv'), 'parts', format='parquet')."
         )
@@ -95,51 +95,51 @@ def check_streamable(path: Path | None) -> None:
 
 
 def check(option: str, value: Any, fits: bool, expected: str) -> None:
-    """Raise an error if a value does not fit."""
+    """Raise an error for an invalid value."""
     if not fits:
         raise InvalidInputError(f"{option} is {value}. Expected {expected}.")
 
 
 def chosen_rows(text: str) -> list[range]:
-    """``0,5,10-20`` as ranges; both ends of a range count."""
+    """Parse ``0,5,10-20`` to ranges; both ends are included."""
     ranges = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
             raise InvalidInputError(
-                f"--rows is {text}. Expected row numbers and ranges, the first row is 0, such as 0,5,10-20."
+                f"--rows is {text}. Expected row numbers and ranges, counted from 0, such as 0,5,10-20."
             )
         ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return ranges
 
 
 def chosen_levels(option: str, text: str) -> tuple[float, ...]:
-    """``0,0.7,0.9`` as numbers from 0 to 1, each once, the smallest first."""
+    """Parse ``0,0.7,0.9`` to distinct numbers from 0 to 1, sorted."""
     try:
         levels = sorted({float(part) for part in text.split(",")})
     except ValueError:
         levels = []
     fits = bool(levels) and all(0 <= level <= 1 for level in levels)
-    check(option, text, fits, "numbers from 0 to 1 with commas between them, such as 0,0.7,0.9")
+    check(option, text, fits, "numbers from 0 to 1, separated by commas, such as 0,0.7,0.9")
     return tuple(levels)
 
 
 def units_of(text: str) -> str | dict[str, float]:
-    """``income=1000,age=10`` as units by column; ``range``, ``rank`` and ``mad`` as they are."""
+    """Parse ``income=1000,age=10`` to units by column; ``range``, ``rank`` and ``mad`` stay."""
     if text in SCALES:
         return text
     return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
 
 
 def class_weights(option: str, text: str) -> str | dict[str, float]:
-    """``yes=5,no=1`` as weights by class; ``balanced`` as it is."""
+    """Parse ``yes=5,no=1`` to weights by class; ``balanced`` stays."""
     if text == "balanced":
         return text
     return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
 
 
 def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
-    """``a=1,b=2`` as numbers above 0, each name once."""
+    """Parse ``a=1,b=2`` to positive numbers by name."""
     parts = [part.rpartition("=") for part in text.split(",")]
     numbers = {name.strip(): number_or_word(number) for name, _, number in parts}
     fits = all(isinstance(number, float) and 0 < number < math.inf for number in numbers.values()) and "" not in numbers
@@ -148,7 +148,7 @@ def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
 
 
 def number_or_word(text: str) -> float | str:
-    """A number, or the text where it is none."""
+    """Parse a number; other texts are returned unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -156,11 +156,11 @@ def number_or_word(text: str) -> float | str:
 
 
 def not_installed(library: str) -> UnsupportedModelError:
-    """The error where an optional library is missing."""
+    """Return the error for a missing optional library."""
     return UnsupportedModelError(f"{library} is not installed. Install it: pip install 'fcca[{library}]'.")
 
 
 def check_installed(library: str | None) -> None:
-    """OptionCheck that an optional library is there; None is always."""
+    """Check that an optional library is installed; None passes."""
     if library is not None and find_spec(library) is None:
         raise not_installed(library)

@@ -1,4 +1,4 @@
-"""Columns of a file as numbers, categories and gaps: guessed from what is in them, or as a model knows them."""
+"""Convert the columns of a file to numbers or categories, by their values or for a model."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NAMES_SHOWN = 12
 TEXTS_SHOWN = 3
 LONGEST_TEXT = 60
 
-MARK = "?"  # of a missing value, wherever it stands alone
-#: Words for a missing value, beside those that pandas knows, where all the rest of a column are numbers.
+MARK = "?"  # alone in a field, it marks a missing value
+#: Further marks of missing values in columns whose other values are all numbers.
 MARKS_AMONG_NUMBERS = frozenset({MARK, "", "-", "--", ".", "na", "n/a", "nan", "nil", "null", "none", "missing", "unknown"})
-FEWEST_LIKE_IDS = 21  # categories that are taken for names of rows where most rows have one of their own
+FEWEST_LIKE_IDS = 21  # distinct texts from which on a column may be an identifier
 
 
 def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
-    """Names in quotes, the first ones of them where there are many."""
+    """List names in quotes; only the first of many."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
@@ -38,30 +38,31 @@ def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
 def guessed(
     frame: pd.DataFrame, categorical: Sequence[str], *, from_text: bool, of: str = ""
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A table whose columns are numbers or categories, and notes on what was taken for what.
+    """Infer the type of every column from its values.
 
     Parameters
     ----------
     frame : DataFrame
-        As it was read.
+        Raw columns.
     categorical : sequence of str
-        Columns that hold categories, whatever they look like.
+        Columns of categories, whatever their values.
     from_text : bool
-        Whether the file has no types, so that a column of texts may be meant as numbers.
+        True for file formats without column types. Texts may then be numbers.
     of : str
-        What notes say of the rows, such as " of the sample".
+        Text after "rows" in notes, such as " of the sample".
 
     Returns
     -------
     DataFrame
-        float64 for numbers, object for texts, pandas' category dtype for columns named in ``categorical``. Columns in which
-        most rows have a text of their own are left out.
+        float64 for numbers, object for texts, category dtype for columns in ``categorical``. Columns of texts that differ in
+        most rows, such as identifiers, are left out.
     tuple of str
+        Notes on inferred types.
     """
     unknown = [name for name in categorical if name not in frame.columns]
     if unknown:
         raise InvalidInputError(
-            f"--categorical names {unknown[0]!r}, but the columns beside the label are {listed(list(frame.columns))}."
+            f"--categorical names {unknown[0]!r}, but the feature columns are {listed(list(frame.columns))}."
         )
     columns: dict[str, Any] = {}
     notes: list[str] = []
@@ -72,20 +73,20 @@ def guessed(
             columns[name] = _categories(column, of)
             continue
         values = _guessed_column(column, from_text, of)
-        gaps = np.flatnonzero(values.isna() & frame[name].notna())
-        if len(gaps):
-            marks = listed(list(dict.fromkeys(str(text) for text in frame[name].iloc[gaps])), TEXTS_SHOWN)
-            notes.append(f"Column {name!r}: {marks} is taken for a missing value, in {_rows(len(gaps))}{of}.")
+        marked = np.flatnonzero(values.isna() & frame[name].notna())
+        if len(marked):
+            marks = listed(list(dict.fromkeys(str(text) for text in frame[name].iloc[marked])), TEXTS_SHOWN)
+            notes.append(f"Column {name!r}: {marks} counts as a missing value, in {_rows(len(marked))}{of}.")
         if values.dtype == object and _is_like_ids(values):
             n_rows = int(values.notna().sum())
             like_ids.append(
-                f"Column {name!r} is left out: {values.nunique():,} different texts in {_rows(n_rows)}{of}, "
-                f"as names of rows have them. To keep it: --categorical {name!r}."
+                f"Column {name!r} is left out: {values.nunique():,} different texts in {_rows(n_rows)}{of} look like "
+                f"identifiers. To keep it: --categorical {name!r}."
             )
             continue
         columns[name] = values
     if not columns:
-        raise InvalidInputError(f"There is no column to learn from. {like_ids[0]}")
+        raise InvalidInputError(f"There are no feature columns. {like_ids[0]}")
     return pd.DataFrame(columns, index=frame.index), (*notes, *like_ids)
 
 
@@ -99,7 +100,7 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
 
 
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
-    """Numbers as float64, texts as objects."""
+    """Return numbers as float64, texts as objects."""
     _check_some_value(column, of)
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
@@ -112,28 +113,28 @@ def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Seri
         return _finite(numbers)
     if 2 * n_numbers > int(column.notna().sum()):
         raise InvalidInputError(
-            f"Column {column.name!r} holds numbers and {is_other.sum():,} other value(s), "
-            f"{_values_and_rows(column, is_other)}. Write numbers there, or nothing for a missing value; or, where all of "
-            f"the column's values are categories, say so with --categorical {column.name!r}."
+            f"Column {column.name!r} has numbers and {is_other.sum():,} other value(s), "
+            f"{_values_and_rows(column, is_other)}. Replace them by numbers, or by empty fields for missing values. If the "
+            f"whole column is categorical, use --categorical {column.name!r}."
         )
     return texts
 
 
 def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The values as texts, missing ones as NaN."""
+    """Convert values to texts, and missing values to NaN."""
     texts = column.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(column.isna(), np.nan, texts), index=column.index, name=column.name, dtype=object)
 
 
 def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
-    """Numbers in texts, and a mask of the texts that mean neither a number nor a missing value."""
+    """Return the numbers in texts, and a mask of texts that are neither number nor missing value."""
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
     return texts.map(numbers).astype(np.float64), texts.isin(others).to_numpy()
 
 
 def _number(text: str) -> float:
-    """The float64 nearest to the number in a text; NaN where it has none."""
+    """Parse a number; NaN for other texts."""
     try:
         return float(text)
     except ValueError:
@@ -141,23 +142,23 @@ def _number(text: str) -> float:
 
 
 def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
-    """The first of the chosen values, and their rows."""
+    """List the first of the chosen values and their rows."""
     texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column[chosen])), TEXTS_SHOWN)
-    return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (the first is 0)"
+    return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (counted from 0)"
 
 
-# --- as a model knows them ----------------------------------------------------------------------------------------------
+# --- for a model --------------------------------------------------------------------------------------------------------
 
 
 def as_known(frame: pd.DataFrame, columns: Columns | None) -> pd.DataFrame:
-    """A table whose columns are what a model knows them as: numbers, or labels spelled as the model spells them.
+    """Convert every column to the type that a model expects.
 
     Parameters
     ----------
     frame : DataFrame
-        As it was read.
+        Raw columns.
     columns : Columns or None
-        Of the model; None for one that knows plain numbers only.
+        Columns of the model. None if all are numeric.
     """
     out: dict[str, Any] = {}
     for j, name in enumerate(frame.columns):
@@ -177,14 +178,14 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     numbers, is_other = _numbers_in(_texts(column.map(lambda x: int(x) if isinstance(x, bool | np.bool_) else x)))
     if is_other.any():
         raise InvalidInputError(
-            f"Column {column.name!r} holds other things than numbers, {_values_and_rows(column, is_other)}, but the model "
-            "was fitted on numbers there."
+            f"Column {column.name!r} has values that are not numbers, {_values_and_rows(column, is_other)}, but the model "
+            "was fitted on numbers in this column."
         )
     return _finite(numbers)
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """The column's own values; numbers as texts where the model knows texts, whole numbers where it knows numbers."""
+    """Convert values to the label type of the model: texts or whole numbers."""
     some_text = any(isinstance(label, str) for label in categories)
     some_number = any(isinstance(label, int | float | np.number) for label in categories)
     texts_only, numbers_only = some_text and not some_number, some_number and not some_text
@@ -207,7 +208,7 @@ def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Ser
 
 
 def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column of numbers or texts, question marks in it missing."""
+    """Replace question marks by missing values."""
     if _is_number(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return column
     _check_kind(column)
@@ -216,13 +217,13 @@ def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
-    """The values as pandas' category dtype, whole numbers without a point."""
+    """Convert values to pandas' category dtype, with integers for whole numbers."""
     _check_some_value(column, of)
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
     labels = [None if pd.isna(value) else _whole(value) for value in column]
     texts = [label for label in labels if isinstance(label, str)]
-    if texts and all(_is_whole(text) for text in texts):  # and not 01, which is another code than 1
+    if texts and all(_is_whole(text) for text in texts):  # False for 01, which is a different code than 1
         labels = [int(label.removesuffix(".0")) if isinstance(label, str) else label for label in labels]
     elif texts:
         labels = [None if label is None else str(label) for label in labels]
@@ -230,7 +231,7 @@ def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
 
 
 def _is_whole(text: str) -> bool:
-    text = text.removesuffix(".0")  # as pandas writes whole numbers beside a gap
+    text = text.removesuffix(".0")  # pandas writes whole numbers this way in columns with missing values
     return text.lstrip("-").isdecimal() and str(int(text)) == text
 
 
@@ -249,46 +250,46 @@ def _all_booleans(column: pd.Series[Any]) -> bool:
 
 def _check_some_value(column: pd.Series[Any], of: str) -> None:
     if column.isna().all():
-        larger = ", or take a larger --sample" if of else ""
-        raise InvalidInputError(f"Column {column.name!r} has no value in any row{of}. Remove the column{larger}.")
+        where, larger = (f" in the rows{of}", ", or use a larger --sample") if of else ("", "")
+        raise InvalidInputError(f"Column {column.name!r} has only missing values{where}. Remove the column{larger}.")
 
 
 def _check_kind(column: pd.Series[Any]) -> None:
-    """Check that no value is a date, a list or anything else than a number or a text."""
+    """Check that all values are numbers or texts, not dates or lists."""
     if isinstance(column.dtype, pd.StringDtype):
         return
     plain = (str, bool, np.bool_, int, float, np.integer, np.floating)
     for row, value in column.dropna().items():
         if not isinstance(value, plain):
             raise InvalidInputError(
-                f"Column {column.name!r} holds values that are neither numbers nor texts, such as "
-                f"{str(value)[:LONGEST_TEXT]!r} in row {row} (the first is 0). Turn them into numbers or texts, or remove "
+                f"Column {column.name!r} has values that are neither numbers nor texts, such as "
+                f"{str(value)[:LONGEST_TEXT]!r} in row {row} (counted from 0). Convert them to numbers or texts, or remove "
                 "the column."
             )
 
 
 def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column as float64, without infinite values."""
+    """Convert a column to float64, and check that it has no infinite values."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise InvalidInputError(
             f"Column {column.name!r} has {len(infinite)} infinite value(s) ({values[infinite[0]]:g}), first in "
-            f"row {column.index[infinite[0]]} (the first is 0). Replace them, or remove the rows."
+            f"row {column.index[infinite[0]]} (counted from 0). Replace them, or remove the rows."
         )
     return pd.Series(values, index=column.index, name=column.name)
 
 
-# --- written --------------------------------------------------------------------------------------------------------------
+# --- for output files -----------------------------------------------------------------------------------------------------
 
 
 def as_json(labels: Any) -> str:
-    """Labels of categories as a JSON list."""
+    """Return the labels of categories as a JSON list."""
     return json.dumps([label.item() if isinstance(label, np.generic) else label for label in labels], ensure_ascii=False)
 
 
 def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table of moves that parquet can hold: where labels stand among numbers, all of them are texts, as in a CSV file."""
+    """Convert mixed columns of a table of moves to texts, because Parquet needs one type."""
     for name in ("from", "to"):
         if frame[name].dtype == object:
             frame[name] = frame[name].map(str, na_action="ignore").astype("string")

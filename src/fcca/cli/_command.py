@@ -1,4 +1,4 @@
-"""Commands: dataclasses whose fields are the arguments and options, and whose docstring is the help."""
+"""Base classes of commands and results. Fields are options, docstrings are help texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST_PANEL = "Counterfactuals and thresholds"
 PLAIN_EPILOG = "Exit codes: 0 done; 1 the file could not be written; 2 data or options cannot be used; 130 interrupted."
 EPILOG = (
     "Exit codes: 0 done; 1 the files could not be written; 2 data or options cannot be used; 3 done, but some "
-    "counterfactuals do not flip the model's own predict; 130 interrupted."
+    "counterfactuals do not flip the model's predict; 130 interrupted."
 )
 
 
@@ -37,10 +37,10 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Tables and texts for people, with the files that were written."""
+        """Return tables and texts for people, with the written files."""
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """The same for ``--json``."""
+        """Return the document for ``--json``."""
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
@@ -48,7 +48,7 @@ class Result(ABC):
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
-        """The exit code, and the error to print, if any."""
+        """Return the exit code and an error message, empty if there is none."""
         return 0, ""
 
 
@@ -56,14 +56,14 @@ class Result(ABC):
 class Command:
     """Base class of the commands.
 
-    The fields of a command are the parameters of its function, as Typer takes them: ``Annotated`` types with help texts
-    and, where needed, a :class:`OptionCheck`. In each panel of the help, its own options come before those of base classes.
-    Fields that are not initialized are no options. Modules with commands do without postponed annotations: the functions of
-    checks are made where the names that they use are known.
+    The fields of a command are its options, in the form that Typer expects: ``Annotated`` types with help texts and,
+    optionally, an :class:`OptionCheck`. In each panel of the help, the options of a class come before those of its base
+    classes. Fields with ``init=False`` are not options. Modules with commands do not use
+    ``from __future__ import annotations``, because Typer evaluates the annotations.
     """
 
     epilog: ClassVar[str] = PLAIN_EPILOG
-    last_file: ClassVar[str | None] = None  # replaced after all others
+    last_file: ClassVar[str | None] = None  # written after all others
 
     out: Any = field(default=None, init=False)
     as_json: bool = field(default=False, init=False)
@@ -78,10 +78,10 @@ class Command:
         self.check()
 
     def check(self) -> None:
-        """OptionCheck what several options say together; each of them has been checked."""
+        """Check combinations of options; single options have been checked before."""
 
     def targets(self) -> tuple[Path, Sequence[str]]:
-        """Directory and names of the files to write."""
+        """Return the directory and the names of the output files."""
         return (Path(), []) if self.out is None else (self.out.parent, [self.out.name])
 
     def run(self, output: Output) -> int:
@@ -97,7 +97,7 @@ class Command:
                 output.progress(),
             ):
                 for name in names:
-                    outputs.path(name)  # checks every target before any work
+                    outputs.path(name)  # checks every output path before any work
                 result = self.compute(output, outputs)
                 if names:
                     result.write(outputs)
@@ -105,8 +105,8 @@ class Command:
             if result is None:
                 if error.errno != errno.ENOSPC:
                     raise
-                return output.cannot_write(self.out, error)  # some results go to their files while they are computed
-            failure = error  # the result is still worth printing
+                return output.cannot_write(self.out, error)  # some results are written while they are computed
+            failure = error  # print the result anyway
         written = [] if failure else [directory / name for name in names]
         output.result(lambda: result.summary(written), lambda: result.document(written), result.notes)
         if failure is not None:
@@ -118,21 +118,21 @@ class Command:
         return code
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
-        """Do the work; for commands that do not override ``run``."""
+        """Compute the result; for commands that do not override ``run``."""
         raise NotImplementedError
 
     def show(self, output: Output) -> None:
-        """Open what was written, where that was asked for."""
+        """Open the output in a browser, if an option asks for it."""
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:
-    """Arguments and options of a command with their types, in the order of the help."""
+    """Return the options of a command with their types, in the order of the help."""
     hints = get_type_hints(command, include_extras=True)
     names: list[str] = []
     for base in filter(is_dataclass, command.__mro__):
         initial = {field.name for field in fields(base) if field.init}
         declared = [name for name in get_annotations(base) if name in initial]
-        names = [name for name in names if name not in declared] + declared  # a repeated one keeps the place of the base
+        names = [name for name in names if name not in declared] + declared  # a repeated option keeps its place in the base
     is_option = {field.name: field.init for field in fields(command)}
     options = {name: hints[name] for name in names if is_option[name]}
     return dict(sorted(options.items(), key=lambda option: _panel(option[1]) == LAST_PANEL))
@@ -143,7 +143,7 @@ def _panel(hint: Any) -> str | None:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """A parameter as Typer takes it: options that may be given several times are lists there, and tuples here."""
+    """Return a parameter for Typer, where options given several times are lists instead of tuples."""
     kind, *others = get_args(hint)
     if get_origin(kind) is tuple:
         kind, default = GenericAlias(list, get_args(kind)[:1]) | None, None
@@ -156,7 +156,7 @@ class _Command(TyperCommand):
 
 
 def flags_without_type(params: list[Any]) -> list[Any]:
-    """The same parameters, the type of flags left out of the help: they take no value."""
+    """Hide the type of flags in the help, because flags take no value."""
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
@@ -176,7 +176,7 @@ def add_command(app: typer.Typer, command: type[Command]) -> None:
 
     parameters = [_parameter(name, hint, defaults[name]) for name, hint in options.items()]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    text = re.sub(r"(?<!\n)\n(?!\n|\[cyan\])", " ", cleandoc(command.__doc__ or ""))  # paragraphs may be wrapped
+    text = re.sub(r"(?<!\n)\n(?!\n|\[cyan\])", " ", cleandoc(command.__doc__ or ""))  # unwrap paragraphs
     app.command(
         command.__name__.lower(), cls=_Command, help=text, short_help=text.partition("\n")[0], epilog=command.epilog
     )(run)

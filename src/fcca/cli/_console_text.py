@@ -1,6 +1,6 @@
-"""Words, numbers and tables that every command prints in the same way.
+"""Format texts, numbers and tables for the console, the same for all commands.
 
-Names of columns and classes come from files, so they are only ever put in a Text.
+Names of columns and classes come from files. They are printed only as rich ``Text``, which does not interpret markup.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CLASSES_SHOWN = 8
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Titles and texts in a frame."""
+    """Return a framed list of titles and texts."""
     grid = titled_grid()
     for name, text in lines:
         grid.add_row(name, Text(text))
@@ -31,7 +31,7 @@ def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
 
 
 def titled_grid() -> Table:
-    """An empty table of titles and texts, without lines."""
+    """Return an empty grid for titles and texts."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -39,7 +39,7 @@ def titled_grid() -> Table:
 
 
 def plain_table(texts: Sequence[str] = (), **options: Any) -> Table:
-    """An empty table with a line below its head; ``texts`` are the heads of columns that may be wrapped."""
+    """Return an empty table with wrapping text columns of these titles."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, **options)
     for name in texts:
         table.add_column(Text(name), overflow="fold")
@@ -53,26 +53,26 @@ def add_numbers(table: Table, *names: str) -> None:
 
 
 def written_to(paths: Sequence[Path]) -> list[Text]:
-    """Lines that name the files that were written, if any."""
+    """Return one line per written file."""
     return [
         line for path in paths for line in (Text(), Text("Written to ", style="bold").append(printable(path), "not bold"))
     ]
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:
-    """Classes with their rows, the first of many."""
+    """List the classes with their numbers of rows; only the first of many."""
     counts = [f"{printable(name)} ({number(count)})" for name, count in class_counts.items()]
     shown = ", ".join(counts[:CLASSES_SHOWN])
     return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
 
 
 def number(n: int) -> str:
-    """A whole number, its thousands apart."""
+    """Format an integer with commas between thousands."""
     return f"{n:,}"
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """``72.9 %``; never rounds to 0 % or 100 %."""
+    """Format a share as ``72.9 %``. Never rounds to 0 % or 100 %."""
     least = 10.0**-digits / 2
     if 0 < 100 * share < least:
         return f"< {2 * least:g} %"
@@ -82,12 +82,12 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def seconds(time: float) -> str:
-    """A time in the unit that suits it."""
+    """Format a time in milliseconds or seconds."""
     return f"{time * 1000:.0f} ms" if time < 1 else f"{time:.1f} s"
 
 
 def status_counts(statuses: Mapping[str, int]) -> str:
-    """Number of counterfactuals by status, in words."""
+    """Format the number of counterfactuals by status."""
     counts = dict(statuses)
     parts = [f"{number(counts.pop('optimal', 0))} proven optimal", f"{number(counts.pop('infeasible', 0))} infeasible"]
     return ", ".join(parts + [f"{number(count)} {status}" for status, count in counts.items()])

@@ -1,4 +1,4 @@
-"""The counterfactuals of a table that comes in pieces: written as they are found, none of them kept."""
+"""Write the counterfactuals of a streamed table to a file, piece by piece."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RowNumbers = NDArray[np.int64]
 
 
 class CounterfactualLines:
-    """A Parquet file with a line per move, and the costs that it tells; a context manager.
+    """Writes a Parquet file with one line per move, and records the costs; a context manager.
 
     Parameters
     ----------
     path : Path or None
-        The file; None writes none.
+        Output file. None records only the costs.
     directory : Path
-        Where the costs are kept, in a file without a name.
+        Directory for a temporary file with the costs.
     """
 
     def __init__(self, path: Path | None, directory: Path) -> None:
@@ -44,13 +44,13 @@ class CounterfactualLines:
         self._open.close()
 
     def add(self, found: Counterfactuals, rows: RowNumbers) -> None:
-        """Take in the counterfactuals of one piece.
+        """Write the counterfactuals of one piece.
 
         Parameters
         ----------
         found : Counterfactuals
         rows : ndarray
-            The rows of the file that they are about the rows of.
+            Positions in the file, for the row numbers of ``found``.
         """
         self._costs.write(found.cost[found.is_status("optimal")].tobytes())
         if self.path is None:
@@ -63,13 +63,13 @@ class CounterfactualLines:
             self._writer.write_table(pa.Table.from_pandas(lines, self._schema, preserve_index=False))
 
     def median_cost(self) -> float:
-        """The median cost of the proven counterfactuals; sorts them in their file."""
+        """Return the median cost of the proven counterfactuals."""
         self._costs.flush()
         return float(np.median(np.memmap(self._costs, dtype=np.float64), overwrite_input=True))
 
 
 def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:
-    """The types of the file's columns, whatever is in the first lines."""
+    """Return the column types of the file, with the target type of all classes."""
     schema = pa.Schema.from_pandas(lines, preserve_index=False)
     at = schema.get_field_index("target")
     label = pa.Schema.from_pandas(pd.DataFrame({"target": classes}), preserve_index=False).field("target")

@@ -1,4 +1,4 @@
-"""``fcca distill``."""
+"""The command ``fcca distill``."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,58 +26,59 @@ from fcca.cli._running import Output, open_in_browser
 from fcca.exceptions import InvalidInputError
 from fcca.utils import AtomicOutputs
 
-# What computes is imported once the arguments are known to be good.
+# Modules for the computation are imported after the arguments have been checked.
 if TYPE_CHECKING:
     from fcca.cli._summary import DistillResult
 
 
 @dataclass(frozen=True, kw_only=True)
 class Distill(options.DistillSettings):
-    """Find the few thresholds that a classifier's decisions hang on, and the provably best small tree on them.
+    """Find the thresholds that decide a classifier's predictions, and the provably best small tree on them.
 
-    A model, the black box, is fitted; for every training row that it gets right, the cheapest change that makes it
-    answer otherwise is computed exactly; the thresholds those changes cross are counted.
+    A model, the black box, is fitted. For every training row that it gets right, the cheapest change that flips its
+    prediction is computed exactly. The thresholds that these changes cross are counted.
 
-    Texts in the table are categories, empty fields are missing values; nothing has to be prepared. Numbers that are
-    codes are named with --categorical.
+    Texts in the table are categories, empty fields are missing values. No preparation is needed. Codes that look like
+    numbers are named with --categorical.
 
     Writes report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which [italic]fcca export[/]
-    turns into code; certificate.json, which [italic]fcca verify[/] checks again; and counterfactuals.parquet, whose
-    column [italic]row[/] is the row of the input table, counted from 0.
+    turns into code; certificate.json, which [italic]fcca verify[/] checks; and counterfactuals.parquet, whose column
+    [italic]row[/] is the row of the input table, counted from 0.
 
-    The summary begins with held-out rows: the tree beside CART with as many leaves, the commonest class and the black
-    box. A tree that is worth nothing says so, with settings that were tried and help.
+    The summary answers in this order: how good, how simple, how sure, where to look next. Its figures are of held-out
+    rows: the tree beside CART with the same number of leaves, the commonest class and the black box. If the tree is no
+    better than the commonest class, the summary lists better settings.
 
-    A leaf has a price, --regularization: it is grown only where it lowers the cost of the tree, --criterion, by more.
-    A lower price gives a larger tree.
+    A leaf has a price, --regularization. A leaf is added only if it lowers the cost, --criterion, by more than its
+    price. A lower price gives a larger tree.
 
     [bold]Examples[/]
 
     [dim]# scikit-learn's breast-cancer data[/]
     [cyan]fcca distill[/]
 
-    [dim]# the same with at most five leaves, and look at the report[/]
+    [dim]# the same with at most five leaves, and open the report[/]
     [cyan]fcca distill --max-leaves 5 --open[/]
 
-    [dim]# a table of your own[/]
+    [dim]# your table[/]
     [cyan]fcca distill loans.csv --label default --out results[/]
 
-    [dim]# the method as the paper has it[/]
+    [dim]# the method as in the paper[/]
     [cyan]fcca distill loans.csv --preset paper[/]
 
     [dim]# another black box, all rows for training[/]
     [cyan]fcca distill loans.parquet --model logistic --test-size 0[/]
 
-    [dim]# a rare class: classes of the same weight[/]
+    [dim]# a rare class: the same weight for all classes[/]
     [cyan]fcca distill loans.csv --class-weight balanced[/]
 
-    [dim]# a code that is a category; rules for the changes, such as immutable: \\[age][/]
+    [dim]# a code as category; rules for the changes, such as immutable: \\[age][/]
     [cyan]fcca distill loans.csv --categorical region --rules rules.yaml[/]
 
-    [dim]# a model that is fitted already[/]
+    [dim]# a fitted model from a file[/]
     [cyan]fcca distill loans.csv --model-file booster.json[/]
 
-    [dim]# a table larger than memory, the model fitted on a sample of it[/]
+    [dim]# a table larger than memory, with the black box fitted on a sample[/]
     [cyan]fcca distill big.parquet --sample 100000 --q 0.9 --no-counterfactuals[/]
 
     [dim]# for a script[/]
@@ -90,12 +91,10 @@ class Distill(options.DistillSettings):
     data: options.Table = None
     label: options.Label = None
     categorical: options.Categorical = ()
-    out: Annotated[Path, data_option(metavar="DIR", help="Where the files go; older ones of their names are replaced.")] = (
-        Path("fcca-out")
-    )
+    out: Annotated[Path, data_option(metavar="DIR", help="Output directory. Existing files are replaced.")] = Path("fcca-out")
     test_size: Annotated[
         float,
-        data_option(help="Share of rows held out; 0 holds out none."),
+        data_option(help="Share of held-out rows; 0 for none."),
         expects("a share from 0 to below 1, such as 0.2", lambda share: 0 <= share < 1),
     ] = 0.2
     no_report: Annotated[bool, data_option("--no-report", help=f"Do not write {REPORT}.")] = False
@@ -107,7 +106,7 @@ class Distill(options.DistillSettings):
         bool | None,
         large_option(
             "--stream/--no-stream",
-            help="Read a .parquet file in pieces, in little memory, or whole; with the same --sample, the results are the "
+            help="Read a .parquet file in pieces, with little memory, or whole. With the same --sample, the results are the "
             f"same. Default: in pieces from {STREAMED_FROM:,} values on (rows × columns).",
         ),
     ] = None
@@ -115,21 +114,21 @@ class Distill(options.DistillSettings):
         int | None,
         large_option(
             metavar="N",
-            help="Fit the black box on so many of the training rows, drawn by --random-state; all of them make thresholds "
-            f"and tree. Default: all rows, or {LARGEST_SAMPLE:,} where the file is read in pieces.",
+            help="Fit the black box on a random sample of this many training rows. Thresholds and tree use all of them. "
+            f"Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in pieces.",
         ),
         expects("a number of rows of at least 2, such as 100000", lambda n: n >= 2),
     ] = None
     no_counterfactuals: Annotated[
         bool,
         large_option(
-            "--no-counterfactuals", help=f"Write neither {COUNTERFACTUALS} nor {CERTIFICATE}, which has them, too."
+            "--no-counterfactuals", help=f"Write neither {COUNTERFACTUALS} nor {CERTIFICATE}, which contains them."
         ),
     ] = False
     model_by_name: Annotated[TargetModel | None, options.MODEL_BY_NAME, options.IS_INSTALLED] = None
     model_file: Annotated[
         Path | None,
-        model_option(metavar="FILE", help=f"A fitted model to distill as it is: {options.MODEL_FILES}."),
+        model_option(metavar="FILE", help=f"A fitted model to distill: {options.MODEL_FILES}."),
         options.IS_MODEL_FILE,
     ] = None
     trust_model_file: Annotated[bool, model_option("--trust-model-file", help=options.TRUSTED)] = False
@@ -137,23 +136,23 @@ class Distill(options.DistillSettings):
         bool,
         model_option(
             "--save-model",
-            help=f"Write the black box to {SAVED_MODEL}, so that fcca verify can be given it. Needs skops.",
+            help=f"Write the black box to {SAVED_MODEL}, for fcca verify. Needs skops.",
         ),
     ] = False
     q: Annotated[
         float,
-        search_option("--q", help="Keep thresholds crossed at least as often as this quantile of all counts."),
+        search_option("--q", help="Keep thresholds whose count is at least this quantile of all counts."),
         options.IS_SHARE,
     ] = 0.0
 
     @property
     def model(self) -> TargetModel | None:
-        """The model to fit; None for the one in ``model_file``."""
+        """The model to fit; None if ``model_file`` is used."""
         return (self.model_by_name or TargetModel.gb) if self.model_file is None else None
 
     @property
     def counterfactuals(self) -> bool:
-        """True if the counterfactuals are to be written."""
+        """True if the counterfactuals are written to a file."""
         return not self.no_counterfactuals
 
     def check(self) -> None:
@@ -161,11 +160,11 @@ class Distill(options.DistillSettings):
         super().check()
         options.check_label("fcca distill", self.data, self.label)
         if self.no_report and self.open_report:
-            raise InvalidInputError("--open was given with --no-report. There would be no report to open.")
+            raise InvalidInputError("--open was given with --no-report. Use only one of them.")
         if self.model_file is not None:
             self._check_goes_with_model_file()
         elif self.trust_model_file:
-            raise InvalidInputError("--trust-model-file was given without --model-file. There is no file to trust.")
+            raise InvalidInputError("--trust-model-file was given without --model-file. Add --model-file FILE.")
         if self.save_model:
             check_installed("skops")
         if self.stream:
@@ -175,28 +174,28 @@ class Distill(options.DistillSettings):
     def _check_goes_with_model_file(self) -> None:
         if self.model_by_name is not None:
             raise InvalidInputError(
-                f"Both --model {self.model_by_name} and --model-file {self.model_file} were given. Expected one of them."
+                f"Both --model {self.model_by_name} and --model-file {self.model_file} were given. Use only one of them."
             )
         for option, given, reason in (
-            ("--categorical", self.categorical, "The model knows what its columns are."),
-            ("--sample", self.sample, "That model is fitted already."),
-            ("--save-model", self.save_model, "That model is in a file already."),
+            ("--categorical", self.categorical, "The model defines the types of its columns."),
+            ("--sample", self.sample, "The model is already fitted."),
+            ("--save-model", self.save_model, "The model is already in a file."),
         ):
             if given:
-                raise InvalidInputError(f"{option} was given with --model-file. {reason}")
+                raise InvalidInputError(f"{option} was given with --model-file. {reason} Omit {option}.")
 
     def _check_streamed(self, reason: str) -> None:
-        """Check that no option needs all rows in memory; ``reason`` tells why the table is streamed."""
+        """Check that no option needs all rows in memory; ``reason`` is why the table is streamed."""
         if self.thresholds == "auto":
             raise InvalidInputError(
-                f"--thresholds auto was given {reason}. It is chosen by cross-validation, which needs all rows in memory: "
-                "give a number, or --no-stream."
+                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, or use "
+                "--no-stream."
             )
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
                 raise InvalidInputError(
-                    f"{option} was given {reason}. A report shows single rows, so a table that is read in pieces gets none: "
-                    f"leave {option} out, or read all rows with --no-stream."
+                    f"{option} was given {reason}. A report shows single rows, so tables read in pieces get no report. "
+                    f"Omit {option}, or read all rows with --no-stream."
                 )
 
     @cached_property
@@ -209,7 +208,7 @@ class Distill(options.DistillSettings):
         return n_values(self.data) >= STREAMED_FROM
 
     def targets(self) -> tuple[Path, list[str]]:
-        """Directory and names of the files to write."""
+        """Return the directory and the names of the output files."""
         if self.streamed and self.stream is None and self.data is not None:
             self._check_streamed(f"for {self.data.name}, which is so large that it is read in pieces")
         wanted = {
@@ -237,25 +236,25 @@ class Distill(options.DistillSettings):
         return DistillResult(found, (*found.notes, *self._notes_on_files()), self)
 
     def _notes_on_files(self) -> list[str]:
-        """Notes on files that are not written."""
+        """Return notes on files that are not written."""
         _, names = self.targets()
         earlier = {name: self.out / name for name in (REPORT, *OUTPUT_NAMES) if (self.out / name).exists()}
         notes = []
         if self.streamed and not self.no_report:
             notes.append(
-                f"A table that is read in pieces gets no {REPORT}, which shows single rows. For one, use --no-stream, or "
-                f"fcca report with a model and some of the rows. Nor does it get a {CERTIFICATE}, which has every "
-                f"counterfactual.{f' {earlier[REPORT]} is of an earlier run.' if REPORT in earlier else ''}"
+                f"A table read in pieces gets no {REPORT}, which shows single rows, and no {CERTIFICATE}, which has every "
+                "counterfactual. For these files, use --no-stream. For a report on some of the rows, use fcca report with a "
+                f"model.{f' {earlier[REPORT]} is of an earlier run.' if REPORT in earlier else ''}"
             )
         elif self.no_report and REPORT in earlier:
-            notes.append(f"{earlier[REPORT]} is of an earlier run: --no-report leaves it as it is.")
+            notes.append(f"{earlier[REPORT]} is of an earlier run: --no-report does not replace it.")
         if COUNTERFACTUALS in earlier and COUNTERFACTUALS not in names:
-            notes.append(f"{earlier[COUNTERFACTUALS]} is of an earlier run: --no-counterfactuals leaves it as it is.")
+            notes.append(f"{earlier[COUNTERFACTUALS]} is of an earlier run: --no-counterfactuals does not replace it.")
         if CERTIFICATE in earlier and CERTIFICATE not in names:
-            notes.append(f"{earlier[CERTIFICATE]} is of an earlier run: this one wrote none.")
+            notes.append(f"{earlier[CERTIFICATE]} is of an earlier run: this run writes no certificate.")
         return notes
 
     def show(self, output: Output) -> None:
-        """Open the report, where that was asked for."""
+        """Open the report if ``--open`` was given."""
         if self.open_report:
             open_in_browser(self.out / REPORT, output)

@@ -1,4 +1,4 @@
-"""The steps of ``fcca distill``: a black box, its thresholds, and a small tree on them."""
+"""The steps of ``fcca distill``: black box, thresholds, tree, figures."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from fcca.utils import step
 
 Source = MemorySource | ParquetSource
 
-SMALL_TREE = 2  # leaves up to which other settings are tried
+SMALL_TREE = 2  # other settings are tried for trees of at most this many leaves
 OPTION_OF_LIMIT = {"time_limit": "--time-limit", "time_limit_per_row": "--time-limit-per-row"}
 
 
 def distillation(source: Source, settings: DistillSettings) -> Distillation:
-    """Fit the black box, find its thresholds and grow the best tree on them.
+    """Fit the black box, find its thresholds and grow the optimal tree.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
         scores = Scores.of(training, classifier, commonest)
         held_out_scores = None if held_out is None else Scores.of(held_out, classifier, commonest)
     is_known = sample is None and loaded is None
-    unknown = "that no training row has in its column" if is_known else "that the black box does not know"
+    unknown = "that no training row has in this column" if is_known else "that the black box does not know"
     return Distillation(
         data=source.facts(labels.counts),
         model_file=settings.model_file,
@@ -98,7 +98,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
 
 
 def _loaded(source: Source, settings: DistillSettings) -> Any:
-    """The black box in a file; None where it is to be fitted."""
+    """Load the black box from a file; None without a file."""
     if settings.model_file is None:
         return None
     with step("Loading the black box"), source.stopwatch.time("target"):
@@ -106,19 +106,19 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
 
 
 def _check_scale(source: Source, settings: DistillSettings) -> None:
-    """Check that the units of --scale are of columns of the table."""
+    """Check that --scale names existing columns."""
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:
-        raise InvalidInputError(f"--scale gives a unit of {unknown[0]!r}, but the columns are {listed(source.names)}.")
+        raise InvalidInputError(f"--scale has a unit for {unknown[0]!r}, but the columns are {listed(source.names)}.")
 
 
 def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Split:
-    """Rows to train on and rows to hold out, checked."""
+    """Split the rows into training and held-out rows, and check both."""
     counts, test_size, random_state = labels.counts, settings.test_size, settings.random_state
     check_classes(counts, source.label)
     if len(counts) > 2 and settings.decision_threshold is not None:
-        raise InvalidInputError(f"There are {len(counts)} classes; --decision-threshold is for two. Leave it out.")
+        raise InvalidInputError(f"--decision-threshold needs two classes, but there are {len(counts)} classes. Omit it.")
     split = Split.of(labels.y, counts, source.label, test_size, random_state)
     learned = labels.learned if labels.y is None else np.unique(labels.y[split.training_rows()]).tolist()
     check_learned(counts, learned, source.label, test_size, random_state)
@@ -126,14 +126,14 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 
 
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
-    """A loaded black box, which knows the columns of the table."""
+    """Return a loaded black box, after checking the columns of the table."""
     assert settings.model_file is not None
     columns = known_columns(source.names, labels.counts, source.label, source.name, loaded, settings.model_file)
     return BlackBox(decided(loaded, settings), source.names, loaded_columns=columns)
 
 
 def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
-    """A tree with the settings that were given and those of the preset, not fitted."""
+    """Return an unfitted tree with the parameters of preset and options."""
     given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
@@ -142,7 +142,7 @@ def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> 
 
 
 def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
-    """Weights of all classes: those that were given, and 1 for others."""
+    """Return the weights of all classes, by default 1."""
     known = {str(name): name for name in counts}
     unknown = [name for name in weights if name not in known]
     if unknown:
@@ -153,7 +153,7 @@ def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label:
 
 
 def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: DistillSettings, rules: Rules) -> FCCAClassifier:
-    """A classifier around a fitted black box, itself not fitted."""
+    """Return an unfitted classifier around a fitted black box."""
     discretizer = FCCADiscretizer(
         FrozenEstimator(black_box),
         preset=None if settings.preset is None else str(settings.preset),
@@ -180,7 +180,7 @@ def _comparison(
     rows: tuple[BinaryRows, BinaryRows | None],
     tables: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
 ) -> Comparison:
-    """The rows that trees are compared on, with tables where they are in memory."""
+    """Return the comparison of trees on the training and held-out rows."""
     training, held_out = (
         None
         if each is None
@@ -194,7 +194,7 @@ def _comparison(
 def _advice(
     comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
 ) -> list[TriedTree] | None:
-    """Settings that were tried and are better, for a tree that is small or worth nothing; None if none could be tried."""
+    """Try other settings for a small or useless tree; None if trees cannot be judged."""
     is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
     if not (is_small or quality.is_useless):
         return []
@@ -204,7 +204,7 @@ def _advice(
 
 @contextmanager
 def _limits_as_options() -> Iterator[None]:
-    """Errors that name the time limits as options."""
+    """Replace parameter names by option names in errors about time limits."""
     try:
         yield
     except OutOfTimeError as error:

@@ -1,4 +1,4 @@
-"""The result of ``fcca distill``, and the files that it writes."""
+"""The result of a distillation and its files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Rates of the black box, the binary columns and the tree on some rows."""
+    """Rates of black box, binary columns and tree on some rows."""
 
     rows: int
     target_accuracy: float
@@ -40,11 +40,11 @@ class Scores:
     inconsistency: float
     tree_accuracy: float
     tree_fidelity: float
-    baseline_accuracy: float  # of predicting the commonest class of the training rows
+    baseline_accuracy: float  # of always predicting the commonest class of the training rows
 
     @classmethod
     def of(cls, rows: BinaryRows, classifier: FCCAClassifier, commonest: Any) -> Scores:
-        """Measure binary rows.
+        """Compute the rates of binary rows.
 
         Parameters
         ----------
@@ -73,13 +73,13 @@ class Scores:
 
 @dataclass(frozen=True)
 class RowsInMemory:
-    """The rows, where they are in memory."""
+    """Rows of a table in memory."""
 
     table: pd.DataFrame  # all rows of the file
     labels: Labels
-    categorical: tuple[str, ...]  # columns that were said to hold categories
-    training_rows: RowNumbers  # rows of the file
-    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # rows held out that the black box can predict
+    categorical: tuple[str, ...]  # columns of --categorical
+    training_rows: RowNumbers  # positions in the file
+    test: tuple[pd.DataFrame, NDArray[np.generic]] | None  # held-out rows without unknown categories
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class Distillation:
 
     data: TableFacts
     model_file: Path | None
-    in_memory: RowsInMemory | None  # None where the table was streamed
-    sample: int | None  # rows that the black box was fitted on; None for all
-    n_to_learn_from: int  # rows that are not held out, whether or not the black box can predict them
+    in_memory: RowsInMemory | None  # None if the table was streamed
+    sample: int | None  # number of rows for fitting the black box; None for all
+    n_to_learn_from: int  # number of training rows, including rows that are left out
     target: Any
     classifier: FCCAClassifier
     median_cost: float  # of the proven counterfactuals
-    quality: Quality  # of the tree, beside its rivals
-    advice: list[TriedTree] | None  # settings that give a better tree, where this one is small; None: nothing was tried
+    quality: Quality
+    advice: list[TriedTree] | None  # better settings for a small tree; None if trees cannot be judged
     training: Scores
     held_out: Scores | None
     stopwatch: Stopwatch  # seconds of each step
@@ -118,18 +118,19 @@ class Distillation:
         return self.discretizer.statuses_
 
     def shown_columns(self) -> Columns | None:
-        """The columns, with missing values only where the file has any: some models allow them everywhere."""
+        """Return the columns; missing values are mentioned only for columns of the file that have them."""
         columns = self.discretizer.thresholds_.columns
         if columns is None:
             return None
         return Columns(
             tuple(
-                replace(column, missing=column.missing and gap) for column, gap in zip(columns, self.data.gaps, strict=True)
+                replace(column, missing=column.missing and has_missing)
+                for column, has_missing in zip(columns, self.data.has_missing, strict=True)
             )
         )
 
     def write(self, outputs: AtomicOutputs, *, counterfactuals: bool, save_model: bool = False) -> None:
-        """Write the files beside the report; the counterfactuals of a streamed table are written already."""
+        """Write all files except the report; streamed counterfactuals are already written."""
         table = self.discretizer.thresholds_
         frame = table.to_frame()
         frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
@@ -141,12 +142,12 @@ class Distillation:
             lines.to_parquet(outputs.path(COUNTERFACTUALS), index=False)
             outputs.path(CERTIFICATE).write_text(self._certificate(self.in_memory), encoding="utf-8", newline="\n")
         if save_model:
-            # Where to decide is in the certificate.
+            # The certificate has the decision threshold.
             target = self.target.estimator if isinstance(self.target, DecidedAt) else self.target
             import_module("skops.io").dump(target, outputs.path(SAVED_MODEL))
 
     def _certificate(self, rows: RowsInMemory) -> str:
-        """The certificate, with rows by their numbers in the file."""
+        """Return the certificate, with row numbers of the file."""
         held_out = np.setdiff1d(np.arange(self.data.n_rows), rows.training_rows)
         categories = positions_of_categories(self.discretizer.all_thresholds_.columns)
         read = {
@@ -162,13 +163,13 @@ class Distillation:
 
 
 def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
-    """One line per move; ``row`` is the row of the file, the first is 0.
+    """Return a table with one line per move; ``row`` is the position in the file, from 0.
 
     Parameters
     ----------
     found : Counterfactuals
     rows : ndarray
-        The rows of the file that they are about the rows of.
+        Positions in the file, for the row numbers of ``found``.
     """
     of_file = replace(found, rows=rows[found.rows])
     return one_type_per_column(of_file.to_frame().sort_values("row", kind="stable", ignore_index=True))

@@ -1,4 +1,4 @@
-"""``fcca explain``."""
+"""The command ``fcca explain``."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,36 +14,36 @@ from fcca.cli._options import data_option
 from fcca.cli._running import Output
 from fcca.utils import AtomicOutputs
 
-# What computes is imported once the arguments are known to be good.
+# Modules for the computation are imported after the arguments have been checked.
 if TYPE_CHECKING:
     from fcca.cli._explain_result import ExplainResult
 
-MOST_ANSWERS = 1000
+MOST_COUNTERFACTUALS = 1000
 
-question = partial(typer.Option, rich_help_panel="What to ask")
+question = partial(typer.Option, rich_help_panel="Rows and target")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(options.Costs, options.SearchLimits):
-    """Say what would have to change in a row for a classifier to answer otherwise: the cheapest change, proven.
+    """Find the cheapest change of a row that flips a classifier's prediction, with proof.
 
-    A change stays inside the range of DATA, or of --reference where it is given. A column that moves goes into
-    another of the cells between the model's cuts and lands there on the value of the data nearest to where it came
-    from, or on the middle of the cell where the data has no value in it; a linear model has no cuts, and a change
-    stops where its answer turns. --scale and --category-distance say how far a change goes.
+    A change stays inside the range of DATA, or of --reference if given. A changed column moves to another cell between
+    the model's cuts. It lands on the nearest value of the data in this cell, or on the middle of the cell if the data
+    has no value there. A linear model has no cuts, and a change stops where the prediction flips. --scale and
+    --category-distance define the distance of a change.
 
     [bold]Examples[/]
 
-    [dim]# what would get these applicants approved, three different ways each[/]
+    [dim]# three different ways to approval for two applicants[/]
     [cyan]fcca explain loans.skops loans.csv --rows 0,5 --target approved --n 3[/]
 
     [dim]# with a probability of at least 80 %, as a table[/]
     [cyan]fcca explain m.json loans.csv --target 1 --target-probability 0.8 --out a.csv[/]
 
-    [dim]# changes that somebody can make: rules.yaml says immutable: \\[age] and so on[/]
+    [dim]# only possible changes, by rules such as immutable: \\[age][/]
     [cyan]fcca explain loans.skops loans.csv --rows 17 --rules rules.yaml[/]
 
-    [dim]# new applicants, whose changes keep to the range of the training data[/]
+    [dim]# new applicants, with changes inside the range of the training data[/]
     [cyan]fcca explain loans.skops new.csv --reference loans.csv --target approved[/]
     """
 
@@ -53,35 +53,36 @@ class Explain(options.Costs, options.SearchLimits):
     data: Annotated[
         Path,
         options.argument(
-            metavar="DATA", help="Table with the columns that the model was fitted on: .csv, .csv.gz or .parquet."
+            metavar="DATA", help="Table with the columns of the model: .csv, .csv.gz or .parquet."
         ),
         options.IS_TABLE,
     ]
     trust_model_file: options.TrustModelFile = False
     rows: Annotated[
         str | None,
-        question(metavar="ROWS", help="Rows of DATA to explain, the first is 0, such as 0,5,10-20. Without it: all."),
+        question(metavar="ROWS", help="Rows of DATA to explain, counted from 0, such as 0,5,10-20. Default: all."),
         accepted_by(chosen_rows),
     ] = None
     target: Annotated[
         str | None,
-        question(metavar="CLASS", help="The class to reach. Without it: any other one, whichever is cheapest."),
+        question(metavar="CLASS", help="The class to reach. Default: the cheapest other class."),
     ] = None
     target_probability: Annotated[
         float | None,
-        question(metavar="P", help="Two classes: the probability that the target must have at least."),
+        question(metavar="P", help="Two classes: minimum probability of the target."),
         expects("a probability between 0 and 1, such as 0.8", lambda p: 0 < p < 1),
     ] = None
     n: Annotated[
         int,
         question(
             "--n",
-            help="Answers per row, the cheapest that change different columns. More than one takes several searches per "
-            "row, each as long as the first.",
+            help="Counterfactuals per row, each with other columns. Each further one takes as long as the first.",
         ),
-        expects(f"a number of answers per row, from 1 to {MOST_ANSWERS}", lambda n: 1 <= n <= MOST_ANSWERS),
+        expects(
+            f"a number of counterfactuals per row, from 1 to {MOST_COUNTERFACTUALS}", lambda n: 1 <= n <= MOST_COUNTERFACTUALS
+        ),
     ] = 1
-    label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is left out.")] = None
+    label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None
     out: Annotated[
         Path | None,
         data_option(metavar="FILE", help="Write every change to a .csv or .parquet file."),
@@ -91,7 +92,7 @@ class Explain(options.Costs, options.SearchLimits):
         Path | None,
         data_option(
             metavar="FILE",
-            help="Table whose range and values the changes keep to, such as the training data. Without it: DATA.",
+            help="Table that defines the range and the values of changes, such as the training data. Default: DATA.",
         ),
         options.IS_TABLE,
     ] = None
@@ -99,12 +100,12 @@ class Explain(options.Costs, options.SearchLimits):
     quiet: options.Quiet = False
     time_limit: Annotated[
         float | None,
-        options.search_option(metavar="SECONDS", help="Time for all searches together."),
+        options.search_option(metavar="SECONDS", help="Time for all counterfactuals together."),
         options.IS_TIME,
     ] = None
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "ExplainResult":
-        """Load, read and explain."""
+        """Load the model, read the table and explain its rows."""
         with interrupts_deferred():
             from fcca.cli._explain_result import run_explain
 

@@ -1,4 +1,4 @@
-"""The result of ``fcca explain``: the cheapest changes of some rows of a file, for a classifier from a file."""
+"""Run ``fcca explain``: counterfactuals of rows of a file, with summary and JSON."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 from fcca.utils import AtomicOutputs, step
 
-ANSWERS_SHOWN = 20
+COUNTERFACTUALS_SHOWN = 20
 STYLES = {"optimal": "green", "feasible": "yellow", "infeasible": "dim", "unknown": "yellow", "unverified": "bold red"}
 
 
 def _rows(text: str | None, n_rows: int) -> list[int]:
-    """The rows that are asked for, each once."""
+    """Return the positions of the rows to explain."""
     if text is None:
         return list(range(n_rows))
     ranges = chosen_rows(text)
     last = max(chosen[-1] for chosen in ranges)
     if last >= n_rows:
         raise InvalidInputError(
-            f"--rows is {text}, but there are {n_rows} rows, counted from 0: the last one is {n_rows - 1}."
+            f"--rows is {text}, but the table has {n_rows} rows. Counted from 0, the last row is {n_rows - 1}."
         )
     return list(dict.fromkeys(row for chosen in ranges for row in chosen))
 
@@ -53,24 +53,24 @@ class ExplainResult(Result):
     settings: Explain
     model: Any
     shape: tuple[int, int]
-    found: Explanations  # its rows are called by their numbers in the file
+    found: Explanations  # rows are named by their positions in the file
     seconds: float
     notes: tuple[str, ...]
 
     @property
     def decision(self) -> str | None:
-        """The model's decision threshold in words; None at even odds."""
+        """Description of the model's decision threshold; None for the default."""
         return decision(self.model)
 
     def verdict(self) -> tuple[int, str]:
-        """An error where the classifier's predict does not confirm an answer."""
+        """Return an error if the classifier does not confirm a counterfactual."""
         n = int(self.found.is_status("unverified").sum())
         if n == 0:
             return 0, ""
-        return EXIT_UNVERIFIED, f"{n} of {len(self.found)} answers are not confirmed by the model's own predict."
+        return EXIT_UNVERIFIED, f"{n} of {len(self.found)} counterfactuals do not flip the model's predict."
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write one line per move, in the format that the name of the file asks for."""
+        """Write one line per move, as CSV or Parquet."""
         out, frame = self.settings.out, one_type_per_column(self.found.to_frame())
         assert out is not None
         if out.name.lower().endswith(".parquet"):
@@ -79,12 +79,12 @@ class ExplainResult(Result):
             frame.to_csv(outputs.path(out.name), index=False, lineterminator="\n")
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """The answers as a table and in words, and the file that they were written to."""
+        """Return the counterfactuals as a table and as sentences, with the written file at the end."""
         return Group(
             panel("fcca explain", self._facts()),
-            _answers_table(self.found),
+            _counterfactuals_table(self.found),
             Text(),
-            _in_words(self.found),
+            _sentences(self.found),
             *written_to(written),
         )
 
@@ -99,7 +99,7 @@ class ExplainResult(Result):
         ]
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Everything as one JSON document; numbers that JSON does not have are null."""
+        """Return the document for ``--json``; NaN and infinity become null."""
         return {
             "model": str(self.settings.model_file),
             "data": str(self.settings.data),
@@ -107,18 +107,18 @@ class ExplainResult(Result):
             "target_probability": self.found.target_probability,
             "decision": self.decision,
             "seconds": self.seconds,
-            "answers": list(self._answers()),
+            "answers": list(self._counterfactuals()),
             "outside_range": self.found.outside_range.to_dict("records"),
             "broken_rules": self.found.broken_rules.to_dict("records"),
             "notes": list(self.notes),
         }
 
-    def _answers(self) -> Iterator[dict[str, Any]]:
+    def _counterfactuals(self) -> Iterator[dict[str, Any]]:
         found = self.found
         begin = np.searchsorted(found.moves.point, np.arange(len(found) + 1))
         numbers = ("cost", "bound", "seconds", "probability_before", "probability_after")
-        per_answer = zip(found.labels[found.rows].tolist(), found.predicted.tolist(), found.target.tolist(), strict=True)
-        for i, ((row, predicted, target), sentence) in enumerate(zip(per_answer, found.sentences(), strict=True)):
+        classes = zip(found.labels[found.rows].tolist(), found.predicted.tolist(), found.target.tolist(), strict=True)
+        for i, ((row, predicted, target), sentence) in enumerate(zip(classes, found.sentences(), strict=True)):
             yield {
                 "row": row,
                 "answer": int(found.answer[i]),
@@ -140,7 +140,7 @@ class ExplainResult(Result):
             }
 
     def _value(self, move: int, code: float) -> Any:
-        """Start or end of a move: a number, a category, or None if missing."""
+        """Return the start or end of a move: a number, a category, or None if missing."""
         columns = self.found.columns
         value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
         if isinstance(value, np.generic):
@@ -153,7 +153,7 @@ def _json_number(x: float) -> float | None:
 
 
 def run_explain(settings: Explain) -> ExplainResult:
-    """Load, read and explain."""
+    """Load the model, read the table and explain its rows."""
     model_file = settings.model_file
     with step("Loading the model"):
         model = model_from_file(model_file, trusted=settings.trust_model_file)
@@ -188,7 +188,7 @@ def run_explain(settings: Explain) -> ExplainResult:
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """The class whose label reads like this."""
+    """Return the class with this label text."""
     if text is None:
         return None
     named = [label for label in classes if str(label) == text]
@@ -197,47 +197,47 @@ def _class_named(text: str | None, classes: list[Any]) -> Any:
     return named[0]
 
 
-# --- printed -------------------------------------------------------------------------------------------------------------
+# --- console -------------------------------------------------------------------------------------------------------------
 
 
-def _is_there(found: Explanations) -> NDArray[np.bool_]:
-    """Answers of rows that need no change."""
+def _is_already_target(found: Explanations) -> NDArray[np.bool_]:
+    """Return a mask of rows that already have the target."""
     is_moved = np.isin(np.arange(len(found)), found.moves.point)
     return found.is_status("optimal") & ~is_moved
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Results that state: no further counterfactual exists."""
+    """Return a mask of results that prove: no further counterfactual exists."""
     return found.is_status("infeasible") & (found.answer > 1)
 
 
 def _counts(found: Explanations) -> str:
-    """Number of rows, and of answers by status."""
-    there, no_other = _is_there(found), _is_no_other(found)
-    n_rows, n_changes = len(np.unique(found.rows)), int((~there & ~no_other).sum())
-    statuses = found.status[~there & ~no_other].tolist()
+    """Describe the number of rows and of counterfactuals by status."""
+    already, no_other = _is_already_target(found), _is_no_other(found)
+    n_rows, n_changes = len(np.unique(found.rows)), int((~already & ~no_other).sum())
+    statuses = found.status[~already & ~no_other].tolist()
     parts = [
         f"{number(statuses.count(status))} {'proven optimal' if status == 'optimal' else status}"
         for status in STYLES
         if status in statuses
     ]
-    if there.any():
-        targets = {printable(target) for target in found.target[there]}
-        parts.append(f"{number(int(there.sum()))} already {targets.pop() if len(targets) == 1 else 'as asked for'}")
+    if already.any():
+        targets = {printable(target) for target in found.target[already]}
+        parts.append(f"{number(int(already.sum()))} already {targets.pop() if len(targets) == 1 else 'in the target class'}")
     rows = f"{number(n_rows)} row{'s' if n_rows != 1 else ''}"
     if bool((found.answer > 1).any()):
-        rows += f", {number(n_changes)} answer{'s' if n_changes != 1 else ''}"
+        rows += f", {number(n_changes)} counterfactual{'s' if n_changes != 1 else ''}"
     end = ""
     if no_other.any():
         which = "" if n_rows == 1 else f" for {number(int(no_other.sum()))} of the rows"
-        end = f", then proven that there is no other{which}"
+        end = f"; proven that no other exists{which}"
     return f"{rows}: {', '.join(parts)}{end}"
 
 
-def _answers_table(found: Explanations) -> Table:
+def _counterfactuals_table(found: Explanations) -> Table:
     several, likely = bool((found.answer > 1).any()), bool(np.isfinite(found.probability_before).any())
     table = plain_table()
-    add_numbers(table, "Row", *(["answer"] if several else []))
+    add_numbers(table, "Row", *(["number"] if several else []))
     table.add_column("now", overflow="fold")
     table.add_column("then", overflow="fold")
     if likely:
@@ -245,24 +245,24 @@ def _answers_table(found: Explanations) -> Table:
     add_numbers(table, "cost")
     table.add_column("proof", no_wrap=True)
     status, target, predicted, labels = found.status, found.target, found.predicted, found.labels[found.rows]
-    words = np.where(_is_there(found), "none needed", np.where(_is_no_other(found), "no other", status))
-    for i in range(min(len(found), ANSWERS_SHOWN)):
+    words = np.where(_is_already_target(found), "none needed", np.where(_is_no_other(found), "no other", status))
+    for i in range(min(len(found), COUNTERFACTUALS_SHOWN)):
         cells: list[RenderableType] = [Text(printable(labels[i]))]
         if several:
             cells.append(str(found.answer[i]))
-        answered = str(status[i]) not in ("infeasible", "unknown")
-        cells += [Text(printable(predicted[i])), Text(printable(target[i]) if answered else "–")]
+        is_found = str(status[i]) not in ("infeasible", "unknown")
+        cells += [Text(printable(predicted[i])), Text(printable(target[i]) if is_found else "–")]
         if likely:
             before, after = found.probability_before[i], found.probability_after[i]
             cells.append(Text(f"{_share(before)} → {_share(after)}", no_wrap=True))
-        cells += [f"{found.cost[i]:.4g}" if answered else "–", Text(str(words[i]), style=STYLES[str(status[i])])]
+        cells += [f"{found.cost[i]:.4g}" if is_found else "–", Text(str(words[i]), style=STYLES[str(status[i])])]
         table.add_row(*cells)
     return table
 
 
 def _whose_probability(found: Explanations) -> str:
-    """``P(approved)`` where all answers are about one class, elsewhere the one in the column ``then``."""
-    codes = np.unique(found.class_code[:ANSWERS_SHOWN])
+    """Return the title ``P(approved)`` if all rows have the same target, otherwise ``P(then)``."""
+    codes = np.unique(found.class_code[:COUNTERFACTUALS_SHOWN])
     return f"P({printable(found.classes[codes[0]])})" if len(codes) == 1 and codes[0] >= 0 else "P(then)"
 
 
@@ -270,15 +270,14 @@ def _share(probability: float) -> str:
     return f"{probability:.3f}" if np.isfinite(probability) else "–"
 
 
-def _in_words(found: Explanations) -> Table:
+def _sentences(found: Explanations) -> Table:
     grid = titled_grid()
     several = bool((found.answer > 1).any())
     labels = found.labels[found.rows]
-    for i, text in enumerate(found.sentences()[:ANSWERS_SHOWN]):
+    for i, text in enumerate(found.sentences()[:COUNTERFACTUALS_SHOWN]):
         name = f"Row {printable(labels[i])}" if found.answer[i] == 1 else ""
         grid.add_row(f"{name} ({found.answer[i]})".strip() if several else name, Text(printable(text)))
-    if len(found) > ANSWERS_SHOWN:
-        grid.add_row(
-            "", Text(f"… {number(len(found) - ANSWERS_SHOWN)} more: --out FILE or --json has them all.", style="dim")
-        )
+    if len(found) > COUNTERFACTUALS_SHOWN:
+        more = number(len(found) - COUNTERFACTUALS_SHOWN)
+        grid.add_row("", Text(f"… {more} more: use --out FILE or --json for all.", style="dim"))
     return grid

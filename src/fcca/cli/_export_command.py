@@ -1,4 +1,4 @@
-"""``fcca export``."""
+"""The command ``fcca export``."""
 
 import sys
 from dataclasses import dataclass
@@ -36,26 +36,26 @@ sql_option = partial(typer.Option, rich_help_panel="SQL")
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Command):
-    """Turn the tree that distill found into text, Markdown, plain Python, SQL, ONNX or JSON.
+    """Convert the tree of fcca distill to text, Markdown, Python, SQL, ONNX or JSON.
 
-    The Python is a module without dependencies whose predict(row) answers as the tree does, to the last bit; a row is
-    a dictionary of columns and values. SQL and ONNX answer alike; rows that the tree refuses get NULL in SQL.
+    The Python code is a module without dependencies. Its predict(row) takes a dictionary of columns and values, and
+    predicts exactly like the tree. So do SQL and ONNX. Rows with unknown categories get NULL in SQL.
 
     [bold]Examples[/]
 
-    [dim]# to read[/]
+    [dim]# text to read[/]
     [cyan]fcca export fcca-out/tree.json[/]
 
-    [dim]# to run elsewhere[/]
+    [dim]# Python code[/]
     [cyan]fcca export fcca-out/tree.json --to python --out tree.py[/]
 
-    [dim]# for a document[/]
+    [dim]# Markdown for a document[/]
     [cyan]fcca export fcca-out/tree.json --to markdown >> model-card.md[/]
 
     [dim]# a query that adds the prediction to the rows of a table[/]
     [cyan]fcca export tree.json --to sql --dialect postgres --table loans[/]
 
-    [dim]# the expression alone, for a view[/]
+    [dim]# only the expression, for a view[/]
     [cyan]fcca export tree.json --to sql --dialect snowflake --form case[/]
 
     [dim]# a model for ONNX Runtime[/]
@@ -64,38 +64,36 @@ class Export(Command):
 
     tree: Annotated[
         Path,
-        argument(metavar="TREE", help="A tree: the tree.json that fcca distill writes."),
-        file_of("the tree.json that fcca distill writes"),
+        argument(metavar="TREE", help="A tree: tree.json of fcca distill."),
+        file_of("tree.json of fcca distill"),
     ]
     to: Annotated[
         Form | None,
-        data_option("--to", help=f"What to write: {FORMS}. Without it: by the ending of --out, or text."),
+        data_option("--to", help=f"Output format: {FORMS}. Default: by the ending of --out, or text."),
     ] = None
-    out: Annotated[Path | None, data_option(metavar="FILE", help="Where to write it. Without it: to standard output.")] = (
-        None
-    )
-    dialect: Annotated[Dialect | None, sql_option(help="Whose SQL. Without it: duckdb.")] = None
+    out: Annotated[Path | None, data_option(metavar="FILE", help="Output file. Default: standard output.")] = None
+    dialect: Annotated[Dialect | None, sql_option(help="SQL dialect. Default: duckdb.")] = None
     table: Annotated[
         tuple[str, ...],
         sql_option(
             metavar="NAME",
-            help="The table that the query reads. Without it: data. A dot is part of a name; for a schema, give it first: "
-            "--table public --table loans. With --form case, it stands before the names of the columns.",
+            help="Table of the query. Default: data. A dot is part of the name. For a schema, give the option twice: "
+            "--table public --table loans. With --form case, the table precedes the column names.",
         ),
     ] = ()
     sql_form: Annotated[
         SQLForm | None,
-        sql_option("--form", help="A whole query (select), or the expression alone, for a view (case). Without it: select."),
+        sql_option("--form", help="A query (select), or only the expression, for a view (case). Default: select."),
     ] = None
     add: Annotated[
         tuple[Addition, ...],
         sql_option(
-            help="What the query adds to the columns of the table; may be given several times. Without it: the prediction."
+            help="Columns that the query adds. May be given several times. Default: prediction."
         ),
     ] = ()
-    prefix: Annotated[str | None, sql_option(metavar="TEXT", help="What the names of the added columns begin with.")] = None
+    prefix: Annotated[str | None, sql_option(metavar="TEXT", help="Prefix of the added columns.")] = None
     numbered: Annotated[
-        bool, sql_option("--numbered", help="Name bins and probabilities by number rather than by condition and class.")
+        bool, sql_option("--numbered", help="Name bins and probabilities by number instead of condition and class.")
     ] = False
 
     def run(self, output: Output) -> int:
@@ -113,7 +111,7 @@ class Export(Command):
         _check_options(form, sql)
         if self.out is None:
             if EXPORTERS[form].binary and sys.stdout.isatty():
-                raise InvalidInputError(f"The form {form} is no text that a terminal could show. Give a file with --out.")
+                raise InvalidInputError(f"{form} is a binary format, which a terminal cannot show. Give a file with --out.")
             typer.echo(_content(self.tree, form, sql), nl=False)
             return 0
         with atomic_outputs(self.out.parent) as outputs:
@@ -123,7 +121,7 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """The exporter that is asked for, by name or by how a file's name ends."""
+    """Return the exporter of a name, or of the ending of a file name."""
     if to is not None:
         return str(to)
     if out is None:
@@ -133,30 +131,28 @@ def _form(to: str | None, out: Path | None) -> str:
             return name
     endings = ", ".join(exporter.suffix for exporter in EXPORTERS.values())
     raise InvalidInputError(
-        f"Cannot tell from {out.name} what to write. Say it with --to, or give a name that ends in {endings}."
+        f"Unknown output format of {out.name}. Choose one with --to, or use a name that ends in {endings}."
     )
 
 
 def _check_options(form: str, options: dict[str, Any]) -> None:
-    """Options of SQL go with SQL, and with the form of it that they say something of."""
+    """Check that SQL options are given for SQL, and suit its form."""
     if options and form != "sql":
         named = " and ".join(f"--{name}" for name in options)
-        raise InvalidInputError(
-            f"{named} can be said of SQL only, and {form} is to be written. Leave out, or give --to sql."
-        )
+        raise InvalidInputError(f"{named} was given for the format {form}, but is for SQL only. Omit it, or use --to sql.")
     if options.get("form") == "case":
         several = set(options.get("add", ())) - {"prediction", "leaf"} or len(set(options.get("add", ()))) > 1
         wrong = [name for name in ("prefix", "numbered") if name in options] + ["add"] * bool(several)
         if wrong:
             named = " and ".join(f"--{name}" for name in wrong)
             raise InvalidInputError(
-                f"--form case is one expression without names of columns, the prediction or the leaf (--add leaf), so "
-                f"{named} cannot go with it. Leave out, or give --form select."
+                f"{named} was given with --form case, which is a single expression: the prediction, or the leaf (--add "
+                "leaf). Omit it, or use --form select."
             )
 
 
 def _content(path: Path, form: str, options: dict[str, Any]) -> bytes:
-    """The exported tree; texts as UTF-8, because they may go into a file."""
+    """Return the exported tree as bytes, texts in UTF-8."""
     with interrupts_deferred():
         from fcca.export import from_json
     try:

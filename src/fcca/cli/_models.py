@@ -1,4 +1,4 @@
-"""The classifiers of the command line: fitted by name, or loaded from a file."""
+"""Classifiers of the command line: made by name, or loaded from a file."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ SMALLEST_RANGE = 1e-20
 
 
 def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset: str | None = None) -> Any:
-    """The classifier of that name, unfitted; the same for the same random_state.
+    """Return the unfitted classifier of a name.
 
     Parameters
     ----------
     model : TargetModel
     random_state : int
     X : DataFrame
-        The rows that it is to be fitted on.
+        Rows for fitting, which determine the preprocessing.
     preset : str, optional
-        Decides the depth of ``gb``.
+        Sets the depth of ``gb``.
     """
     columns = Columns.of_table(X)
     classifier = MAKERS[model](random_state)
@@ -59,12 +59,12 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset:
     if model.is_linear:
         return prepared(make_pipeline(PowerOfTwoScaler(), StandardScaler(), classifier), columns)
     if columns.has_categories and model.takes_categories and _has_usual_ranges(X):
-        return prepared(classifier, columns)  # behind a scaler it could not be told which columns hold categories
+        return prepared(classifier, columns)  # without a scaler, so that the model knows the categorical columns
     return prepared(make_pipeline(PowerOfTwoScaler(), classifier), columns)
 
 
 def _has_usual_ranges(X: pd.DataFrame) -> bool:
-    """True if float32, which the libraries use, separates the values of every column."""
+    """Return True if the ranges of all columns suit the float32 of the libraries."""
     numbers = X.select_dtypes("float64")
     ranges = numbers.max() - numbers.min()
     return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
@@ -120,13 +120,13 @@ def _library(name: str) -> Any:
 
 
 def model_from_file(path: Path, *, trusted: bool) -> Any:
-    """The fitted classifier in a file, one that can be read.
+    """Load a supported, fitted classifier from a file.
 
     Parameters
     ----------
     path : Path
     trusted : bool
-        Whether to skip the trial in a child process.
+        If True, skip the trial in a subprocess.
     """
     classifier = load_model(path, trusted=trusted)
     read_model(classifier)
@@ -134,7 +134,7 @@ def model_from_file(path: Path, *, trusted: bool) -> Any:
 
 
 def columns_of(classifier: Any, source: Path) -> ModelColumns:
-    """The columns that a fitted classifier from a file knows."""
+    """Return the columns of a fitted classifier from a file."""
     names, model = getattr(classifier, "feature_names_in_", None), read_model(classifier)
     return ModelColumns(
         source.name, None if names is None else [str(name) for name in names], model.n_features, model.columns
@@ -144,36 +144,36 @@ def columns_of(classifier: Any, source: Path) -> ModelColumns:
 def known_columns(
     names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """The columns that a classifier from a file knows, checked against a table.
+    """Check a table against a classifier from a file, and return the classifier's columns.
 
     Parameters
     ----------
     names : list of str
         Columns of the table.
     labels : collection
-        Its classes.
+        Classes of the table.
     label, table : str
         Names of the label column and of the table.
     classifier : fitted classifier
     source : Path
-        Its file.
+        File of the classifier.
     """
     known = columns_of(classifier, source)
     known.check(names, table)
     classes = classifier.classes_.tolist()
     if not set(classes) & set(labels):
         raise InvalidInputError(
-            f"The model in {source.name} answers {listed(classes)}, but the label column {label!r} of {table} "
-            f"holds {listed(list(labels))}. Write the labels as the model knows them, or choose another column with --label."
+            f"The model in {source.name} predicts {listed(classes)}, but the label column {label!r} of {table} has "
+            f"{listed(list(labels))}. Use the labels of the model, or choose another column with --label."
         )
     return known.columns
 
 
-# --- words --------------------------------------------------------------------------------------------------------------
+# --- descriptions -------------------------------------------------------------------------------------------------------
 
 
 def described(classifier: Any) -> str:
-    """Name, size and decision threshold of a fitted classifier."""
+    """Describe a fitted classifier: name, size and decision threshold."""
     if isinstance(classifier, DecidedAt):
         return f"{described(classifier.estimator)}, deciding at {classifier.threshold:g}"
     size = _size(classifier)
@@ -184,14 +184,14 @@ def _name(classifier: Any) -> str:
     if isinstance(classifier, FrozenEstimator):
         return _name(classifier.estimator)
     if isinstance(classifier, Pipeline):
-        if isinstance(classifier.steps[0][1], TableCoder):  # one that fcca has made
+        if isinstance(classifier.steps[0][1], TableCoder):  # a pipeline made by fcca
             return _name(classifier.steps[-1][1])
         return " + ".join(_name(step) for _, step in classifier.steps if not isinstance(step, PowerOfTwoScaler))
     return type(classifier).__name__
 
 
 def _size(classifier: Any) -> str:
-    """Number and depth of the trees; empty for linear models and for curves."""
+    """Describe number and depth of the trees; empty for other models."""
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -205,7 +205,7 @@ def _size(classifier: Any) -> str:
 
 
 def decision(classifier: Any) -> str | None:
-    """The decision threshold of a classifier in words; None at even odds."""
+    """Describe the decision threshold of a classifier; None for the default."""
     if isinstance(classifier, DecidedAt):
         return _decision(classifier.classes_[1], "probability", classifier.threshold)
     if isinstance(classifier, FixedThresholdClassifier | TunedThresholdClassifierCV):
@@ -228,15 +228,15 @@ def decision(classifier: Any) -> str | None:
 
 def _decision(label: Any, of: str, threshold: float) -> str | None:
     usual = 0.5 if of == "probability" else 0.0
-    return None if threshold == usual else f"{label} where its {of} is at least {threshold:.4g}, instead of {usual:g}"
+    return None if threshold == usual else f"{label} if its {of} is at least {threshold:.4g}, instead of {usual:g}"
 
 
 def notes_on_labels(classifier: Any, source: Path) -> list[str]:
-    """Notes on a model from a file that does not keep the names of its classes."""
+    """Return notes on a model file that does not store class labels."""
     if not isinstance(classifier, LightGBMBooster):
         return []
     return [
-        f"{source.name} is a file of LightGBM, which keeps no labels: its classes are called "
-        f"{listed(classifier.classes_.tolist())}, in the sorted order of the labels that the model was trained on. Saved as "
-        ".skops, an LGBMClassifier keeps them."
+        f"{source.name} is a LightGBM file, which stores no labels. Its classes are called "
+        f"{listed(classifier.classes_.tolist())}, in the sorted order of the training labels. An LGBMClassifier saved as "
+        ".skops keeps its labels."
     ]

@@ -1,4 +1,4 @@
-"""Notes that are printed beside a result."""
+"""Collect notes that are printed with a result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RowNumbers = NDArray[np.int64]
 
 @contextmanager
 def collected_notes() -> Iterator[list[str]]:
-    """Collect warnings for users as texts; warnings for programmers are passed on."""
+    """Collect warnings as notes; deprecation warnings are passed on."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -26,7 +26,7 @@ def collected_notes() -> Iterator[list[str]]:
     for warning in caught:
         if issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        elif not issubclass(warning.category, UnverifiedCounterfactualWarning):  # an error is printed for these
+        elif not issubclass(warning.category, UnverifiedCounterfactualWarning):  # printed as an error instead
             text = " ".join(str(warning.message).split())
             if text not in notes:
                 notes.append(text)
@@ -37,37 +37,36 @@ def collected_notes() -> Iterator[list[str]]:
 
 @dataclass
 class LeftOutRows:
-    """Rows that are left out: their number, and the first of them."""
+    """Number and first positions of rows that are left out."""
 
     n: int = 0
     first: Sequence[int] = ()
 
     def add(self, rows: RowNumbers) -> None:
-        """Leave out more rows, of a higher number."""
+        """Add rows with higher positions."""
         self.n += len(rows)
         self.first = [*self.first, *rows[:ROWS_SHOWN].tolist()][:ROWS_SHOWN]
 
     def described(self) -> str:
-        """Their numbers."""
+        """List the positions."""
         shown = listed_rows(np.array(self.first), None)
-        return (shown if self.n <= ROWS_SHOWN else f"{shown}, … ({self.n} rows)") + " (the first is 0)"
+        return (shown if self.n <= ROWS_SHOWN else f"{shown}, … ({self.n} rows)") + " (counted from 0)"
 
 
 def notes_on_unknown(training: LeftOutRows, held_out: LeftOutRows, *, by: str) -> tuple[str, ...]:
-    """Notes on rows with categories or missing values that the black box does not know.
+    """Return notes on rows with unknown categories or unexpected missing values.
 
     Parameters
     ----------
     training, held_out : LeftOutRows
     by : str
-        What is wrong with them, such as "that the black box does not know".
+        Reason, such as "that the black box does not know".
     """
     notes = []
-    for left_out, kind, of, ending in (
-        (training, "row", " to learn from", ("is left out", "are left out")),
-        (held_out, "held-out row", "", ("counts for no rate", "count for no rate")),
-    ):
+    for left_out, kind, where in ((training, "training row", ""), (held_out, "held-out row", " of all rates")):
         if left_out.n:
-            have = f"{kind}{of} has a category or a gap" if left_out.n == 1 else f"{kind}s{of} have categories or gaps"
-            notes.append(f"{left_out.n:,} {have} {by}, and {ending[left_out.n > 1]}: {left_out.described()}.")
+            is_one = left_out.n == 1
+            have = "has a category or a missing value" if is_one else "have categories or missing values"
+            rows, are = (kind, "is") if is_one else (f"{kind}s", "are")
+            notes.append(f"{left_out.n:,} {rows} {have} {by}, and {are} left out{where}: {left_out.described()}.")
     return tuple(notes)

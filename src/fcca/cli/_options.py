@@ -1,4 +1,4 @@
-"""Options that several commands have, and what a distillation reads of them."""
+"""Options of several commands, and the settings of a distillation."""
 
 import math
 import re
@@ -34,19 +34,19 @@ THRESHOLDS_CSV, THRESHOLDS_JSON, TREE, CERTIFICATE, COUNTERFACTUALS = OUTPUT_NAM
 )
 SAVED_MODEL = "model.skops"
 STREAMED_FROM = 50_000_000  # values, rows × columns, in a Parquet file
-LARGEST_SAMPLE = 100_000  # rows that a black box is fitted on where a table is streamed and nobody says how many
+LARGEST_SAMPLE = 100_000  # default --sample of a streamed table
 MOST_JOBS = 1024
 MOST_LEAVES = 1_000_000
-ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models that are fitted by name
+ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models by name
 TRUSTED = (
-    "Load the model file at once. Without it, a child process loads the file first, in some seconds, because a damaged file "
+    "Load the model file directly. By default, a subprocess loads it first, which takes some seconds, because a damaged file "
     "may end the process."
 )
 MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost"
 
 
 class TargetModel(StrEnum):
-    """The models that can be distilled from the command line."""
+    """Models that can be fitted by name."""
 
     gb = "gb"
     rf = "rf"
@@ -59,28 +59,28 @@ class TargetModel(StrEnum):
 
     @property
     def is_linear(self) -> bool:
-        """True for linear models, whose columns are scaled."""
+        """True for linear models."""
         return self in (TargetModel.svm, TargetModel.logistic)
 
     @property
     def takes_categories(self) -> bool:
-        """True if it splits by category itself."""
+        """True for models that split by category."""
         return self in (TargetModel.hgb, TargetModel.xgb, TargetModel.lgbm, TargetModel.catboost)
 
     @property
     def library(self) -> str | None:
-        """The optional library that it needs."""
+        """The optional library that the model needs."""
         return {"xgb": "xgboost", "lgbm": "lightgbm", "catboost": "catboost"}.get(self.value)
 
 
 class Preset(StrEnum):
-    """Sets of choices by name."""
+    """Named sets of parameters."""
 
     paper = "paper"
 
 
 class Criterion(StrEnum):
-    """Costs of a leaf, by the names that OptimalTreeClassifier has for them."""
+    """Criteria of OptimalTreeClassifier."""
 
     error = "error"
     gini = "gini"
@@ -133,7 +133,7 @@ Table = Annotated[
     argument(
         metavar="DATA",
         help="Table to learn from: .csv, .csv.gz or .parquet, with one label column. Texts are categories, empty fields "
-        "are missing values. Without it: scikit-learn's breast-cancer data.",
+        "are missing values. Default: scikit-learn's breast-cancer data.",
     ),
     IS_TABLE,
 ]
@@ -141,49 +141,49 @@ ModelArgument = Annotated[Path, argument(metavar="MODEL", help=f"The fitted clas
 TrustModelFile = Annotated[bool, data_option("--trust-model-file", help=TRUSTED)]
 Label = Annotated[
     str | None,
-    data_option(metavar="COL", help="Label column. Without it: the column named label, target, class or y."),
+    data_option(metavar="COL", help="Label column. Default: the column named label, target, class or y."),
 ]
 Categorical = Annotated[
     tuple[str, ...],
     data_option(
-        metavar="COL", help="Column that holds categories although they look like numbers; may be given several times."
+        metavar="COL", help="Column of categories that look like numbers. May be given several times."
     ),
 ]
 Open = Annotated[bool, data_option("--open", help="Open the report in the browser.")]
 Title = Annotated[str | None, data_option(metavar="TEXT", help="Title of the report.")]
 AsJson = Annotated[bool, data_option("--json", help="Print JSON instead of tables.")]
-Quiet = Annotated[bool, data_option("--quiet", help="Print nothing but errors.")]
+Quiet = Annotated[bool, data_option("--quiet", help="Print only errors.")]
 
 # --- model and tree -----------------------------------------------------------------------------------------------------
 
 MODEL_BY_NAME = model_option(
     "--model",
     metavar="NAME",
-    help=f"What to fit and distill: {ROUNDS} boosted trees of depth 2 (gb, the default); a random forest of {ROUNDS} trees "
+    help=f"Black box to fit and distill: {ROUNDS} boosted trees of depth 2 (gb, the default); a random forest of {ROUNDS} trees "
     f"of depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
     "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
     show_default=False,
 )
 IS_DEPTH = expects("a whole number of at least 1", lambda depth: depth >= 1)
 RandomState = Annotated[int, model_option(help="Seed of the split, the sample, the model and the tree."), IS_SEED]
-Jobs = Annotated[int, search_option(help="Threads, -1 for all cores; the result does not depend on it."), IS_THREADS]
+Jobs = Annotated[int, search_option(help="Threads, -1 for all cores. Results do not depend on it."), IS_THREADS]
 
 # --- groups of options --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
 class Costs(Command):
-    """Costs of changes, and the decision that they turn."""
+    """Costs of changes, and the decision of the black box."""
 
-    lambda0: Annotated[float, search_option("--lambda0", help="Cost of a change, per column moved."), IS_COST] = 0.1
-    lambda1: Annotated[float, search_option("--lambda1", help="Cost per distance, which --scale measures."), IS_COST] = 1.0
+    lambda0: Annotated[float, search_option("--lambda0", help="Cost per changed column."), IS_COST] = 0.1
+    lambda1: Annotated[float, search_option("--lambda1", help="Cost per distance, measured by --scale."), IS_COST] = 1.0
     lambda2: Annotated[float, search_option("--lambda2", help="Cost per squared distance."), IS_COST] = 0.0
     scale: Annotated[
         str | None,
         search_option(
             metavar="range|rank|mad|COL=UNIT,…",
-            help="What a distance of 1 is for numbers: the column's range (the default), its lowest to its highest rank, "
-            "its median absolute deviation, or units, such as income=1000,age=10 (the others keep the range).",
+            help="Distance of 1 in a column of numbers: its range (the default), its span of ranks, its median absolute "
+            "deviation, or a unit per column, such as income=1000,age=10 (other columns use the range).",
         ),
         accepted_by(units_of),
     ] = None
@@ -191,26 +191,26 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="auto|FLOAT",
-            help="Distance of a change of category. auto, the default: the mean distance of two rows in a column of "
+            help="Distance between two categories. auto, the default: the mean distance of two rows in a column of "
             "numbers.",
         ),
         expects("'auto' or a number above 0, such as 0.3", _is_distance),
     ] = None
     margin: Annotated[
         float,
-        search_option(help="Score by which the model must answer the other class."),
+        search_option(help="Score margin with which the model must predict the other class."),
         expects("a number above 0 and up to 1e100, such as 0.0001", lambda margin: 0 < margin <= 1e100),
     ] = 1e-4
     decision_threshold: Annotated[
         float | None,
         search_option(
-            metavar="P", help="Two classes: answer the second from this probability on, instead of the model's own decision."
+            metavar="P", help="Two classes: predict the second class from this probability on, instead of by predict."
         ),
         IS_INNER_PROBABILITY,
     ] = None
 
     def distances(self) -> dict[str, Any]:
-        """``scale`` and ``category_distance`` as estimators take them, where they are given."""
+        """Return ``scale`` and ``category_distance`` as parameters of estimators, if given."""
         found: dict[str, Any] = {}
         if self.scale is not None:
             found["scale"] = units_of(self.scale)
@@ -228,7 +228,7 @@ class Merging(Command):
         search_option(metavar="auto|FLOAT", help="Merge thresholds closer than this share of the column's range."),
         expects("'auto' or a share from 0 to 1, such as 0.01", _is_tolerance),
     ] = "auto"
-    no_round: Annotated[bool, search_option("--no-round", help="Keep the model's own numbers as thresholds.")] = False
+    no_round: Annotated[bool, search_option("--no-round", help="Do not round thresholds.")] = False
 
     @property
     def round_thresholds(self) -> bool:
@@ -236,7 +236,7 @@ class Merging(Command):
         return not self.no_round
 
     def tolerance(self) -> float | str:
-        """``merge_tolerance`` as the discretizer takes it."""
+        """Return ``merge_tolerance`` as a parameter of the discretizer."""
         return number_or_word(self.merge_tolerance)
 
 
@@ -249,82 +249,82 @@ class SearchLimits(Command):
         float | None,
         search_option(
             metavar="SECONDS",
-            help="Time for all searches of rows together, as much for the choice of --thresholds (with auto, in each of "
-            "five folds, too), and as much for the tree; the best found by then counts.",
+            help="Time for all counterfactuals together, as much for the choice of --thresholds (with auto, also in each of "
+            "five folds), and as much for the tree. The best result found by then is used.",
         ),
         IS_TIME,
     ] = None
     time_limit_per_row: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Time for each search of a row."), IS_TIME
+        float | None, search_option(metavar="SECONDS", help="Time for the counterfactual of each row."), IS_TIME
     ] = None
     rules: Annotated[
         Path | None,
         search_option(
             "--rules",
             metavar="FILE",
-            help="Rules that the changes keep, in YAML: what may not change, bounds, steps, which columns hang together.",
+            help="Rules for changes, in YAML: fixed columns, bounds, steps, relations between columns.",
         ),
         file_of("rules in YAML, such as immutable: [age]"),
     ] = None
 
 
 class _OtherSettings:
-    """Settings of a distillation: options of some commands, fixed in others."""
+    """Settings that are options of some commands and fixed in others."""
 
     model_file: Path | None
     q: float
     categorical: tuple[str, ...] = ()
     test_size: float = 0.0
     trust_model_file: bool = False
-    sample: int | None = None  # rows to fit the black box on; None: all in memory, LARGEST_SAMPLE of a streamed table
+    sample: int | None = None  # rows for fitting the black box; None: all rows, or LARGEST_SAMPLE of a streamed table
 
     @property
     def model(self) -> TargetModel | None:
-        """The model to fit; None for the one in ``model_file``."""
+        """The model to fit; None if ``model_file`` is used."""
         return None
 
     @property
     def counterfactuals(self) -> bool:
-        """True if the counterfactuals are to be written."""
+        """True if the counterfactuals are written to a file."""
         return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
-    """Options of a distillation, which ``fcca distill`` and ``fcca report`` have."""
+    """Options of ``fcca distill`` and ``fcca report``."""
 
     preset: Annotated[
         Preset | None,
         model_option(
             metavar="NAME",
-            help="paper: the method as published. 100 stumps, a category as far as a whole range, all thresholds, and the "
-            "tree of depth 3 with the fewest errors. Options that are given count more.",
+            help="paper: the method as published, with 100 stumps, a category distance of 1, all thresholds, and the tree "
+            "of depth 3 with the fewest errors. Other options override the preset.",
         ),
     ] = None
     criterion: Annotated[
         Criterion | None,
         model_option(
             metavar="NAME",
-            help="Cost of a leaf: the log-loss of its probabilities (log_loss, the default; error+log_loss), how unlikely "
-            "its labels are (evidence), its impurity (gini), or its wrong rows (error).",
+            help="Cost that the tree minimizes: log-loss (log_loss, the default; error+log_loss), negative log evidence "
+            "(evidence), impurity (gini), or errors (error).",
         ),
     ] = None
-    max_depth: Annotated[int | None, model_option(metavar="N", help="Depth, at most; default: 4."), IS_DEPTH] = None
+    max_depth: Annotated[int | None, model_option(metavar="N", help="Maximum depth. Default: 4."), IS_DEPTH] = None
     max_leaves: Annotated[
         int | None,
-        model_option(metavar="N", help="Leaves, at most; default: 8."),
+        model_option(metavar="N", help="Maximum number of leaves. Default: 8."),
         expects("a whole number of at least 2, such as 8", lambda n: 2 <= n <= MOST_LEAVES),
     ] = None
     min_samples_leaf: Annotated[
         int | None,
-        model_option(metavar="N", help="Training rows in a leaf, at least."),
+        model_option(metavar="N", help="Minimum number of training rows in a leaf."),
         expects("a whole number of at least 1, such as 20", lambda n: 1 <= n < 2**52),
     ] = None
     class_weight: Annotated[
         str | None,
         model_option(
             metavar="WEIGHTS",
-            help="Weights of classes in the tree: balanced gives every class the same weight; yes=5,no=1 counts a row of "
+            help="Class weights of the tree: balanced gives every class the same total weight; yes=5,no=1 counts a row of "
             "class yes five times. Other classes count once.",
         ),
         OptionCheck(class_weights),
@@ -332,12 +332,12 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     regularization: Annotated[
         float | None,
         model_option(
-            help="Price of a leaf, in units of the criterion: with error, the share of the rows that it has to make right. "
-            "Default: by the size of the table."
+            help="Price of a leaf, in units of the criterion. With error, it is the share of rows that a leaf must correct. "
+            "Default: set by the size of the table."
         ),
         expects("the cost of a leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
     ] = None
-    fit_to: Annotated[FitTo, model_option(help="Whether the tree learns the labels or the black box's answers.")] = (
+    fit_to: Annotated[FitTo, model_option(help="Learn the labels, or the predictions of the black box (target).")] = (
         FitTo.labels
     )
     random_state: RandomState = 0
@@ -345,8 +345,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         str | None,
         search_option(
             metavar="INT|auto",
-            help="Give the tree so many of the thresholds that --q keeps: those of least inconsistency, proven. auto: as "
-            "few as cross-validation allows.",
+            help="Number of thresholds for the tree: the choice of least inconsistency, proven. auto: as few as "
+            "cross-validation allows.",
         ),
         expects(
             "'auto' or a whole number of at least 1, such as 5",
@@ -354,14 +354,14 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         ),
     ] = None
     p0: Annotated[
-        float, search_option("--p0", help="Ask for rows predicted with at least this probability."), IS_PROBABILITY
+        float, search_option("--p0", help="Use rows predicted with at least this probability."), IS_PROBABILITY
     ] = 0.5
     p1: Annotated[
-        float, search_option("--p1", help="Ask for rows predicted with at most this probability."), IS_PROBABILITY
+        float, search_option("--p1", help="Use rows predicted with at most this probability."), IS_PROBABILITY
     ] = 1.0
 
     def tree_parameters(self) -> dict[str, Any]:
-        """Parameters of OptimalTreeClassifier that were given, without the weights of classes."""
+        """Return the given parameters of OptimalTreeClassifier, without class weights."""
         given = {
             "criterion": None if self.criterion is None else str(self.criterion),
             "max_depth": self.max_depth,
@@ -373,19 +373,17 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """OptionCheck that the probabilities are in order, and that ranks are asked of trees."""
+        """Check the order of the probabilities, and that linear models do not use ranks."""
         if self.scale == "rank" and self.model is not None and self.model.is_linear:
             raise InvalidInputError(
-                f"--scale is rank, and --model is {self.model.value}, a linear model. Expected range, mad or units of "
+                f"--scale is rank, but --model is {self.model.value}, a linear model. Expected range, mad or units of "
                 "columns."
             )
         if self.p0 > self.p1:
-            raise InvalidInputError(
-                f"--p0 is {self.p0}, above --p1, which is {self.p1}. Expected --p0 to be the smaller one."
-            )
+            raise InvalidInputError(f"--p0 is {self.p0}, above --p1 {self.p1}. Expected --p0 to be at most --p1.")
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:
-    """OptionCheck that a label column comes with a table."""
+    """Check that a label column comes with a table."""
     if data is None and label is not None:
         raise InvalidInputError(f"--label {label} was given without a file. Expected {command} DATA --label {label}.")

@@ -1,4 +1,4 @@
-"""What the tree is worth, as it is printed: figures beside its rivals, confusion matrix, verdict and advice."""
+"""Print the quality of the tree: figures, verdict, better settings, confusion matrix."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fcca.cli._console_text import CLASSES_SHOWN, add_numbers, number, percent, 
 from fcca.quality import Figures, Quality, TriedTree, advice_sentence, verdict_sentence
 
 AMBER = "yellow"
-LONGEST_CLASS = 14  # letters of a class in a table
-MOST_LETTERS = 28  # of all classes in the head of a table of 80 columns
+LONGEST_CLASS = 14  # characters of a class name in a table
+MOST_LETTERS = 28  # characters of all class names in the header of a table, for terminals of 80 columns
 LINES = (
     ("Accuracy", "accuracy", percent),
     ("Balanced accuracy", "balanced_accuracy", percent),
@@ -25,7 +25,7 @@ LINES = (
     ("Log-loss", "log_loss", "{:.3f}".format),
     ("KS", "ks", "{:.3f}".format),
 )
-#: Options of the parameters that are tried.
+#: Command line options of tree parameters.
 OPTIONS = {
     "criterion": "--criterion",
     "regularization": "--regularization",
@@ -34,22 +34,23 @@ OPTIONS = {
     "max_leaf_nodes": "--max-leaves",
 }
 NOT_HELD_OUT = "No rows were held out: new rows may be predicted less well."
-NOTHING_BETTER = "No other setting that was tried gave a better tree."
-NOTHING_TRIED = "No other settings were tried: hold out rows with --test-size 0.2."
+NOTHING_BETTER = "Other settings were tried, but none gave a better tree."
+NOTHING_TRIED = "No other settings were tried. Hold out rows with --test-size 0.2 to try some."
 IN_PIECES = (
     "The table was read in pieces: CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
 )
 
 
-def quality_summary(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
-    """Tables and texts that a summary begins with."""
+def quality_summary(found: Distillation) -> list[RenderableType]:
+    """Return the figures of the tree, and a warning if the tree is useless."""
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
     if found.streamed:
         notes.append(IN_PIECES)
     parts += [Text(note, style="dim") for note in notes]
-    parts += [Text(), _confusion_table(quality), *_verdict(found, settings)]
+    if quality.is_useless:
+        parts += [Text(), Text(verdict_sentence(quality), style=AMBER)]
     return parts
 
 
@@ -59,24 +60,25 @@ def _figures_table(quality: Quality) -> Table:
     leaves = "leaf" if quality.leaves == 1 else "leaves"
     cart = "CART" if quality.cart_leaves is None else f"CART\n{quality.cart_leaves} leaves"
     add_numbers(table, f"tree\n{quality.leaves} {leaves}", cart, "commonest\nclass", "black\nbox")
-    rivals = (quality.tree, quality.cart, quality.commonest, quality.black_box)
-    for title, name, said in LINES:
+    compared = (quality.tree, quality.cart, quality.commonest, quality.black_box)
+    for title, name, form in LINES:
         if name == "ks" and len(quality.classes) != 2:
             continue
-        table.add_row(Text(title), *(_said(figures, name, said) for figures in rivals))
+        table.add_row(Text(title), *(_formatted(figures, name, form) for figures in compared))
     return table
 
 
-def _said(figures: Figures | None, name: str, said: Any) -> str:
+def _formatted(figures: Figures | None, name: str, form: Any) -> str:
     value = None if figures is None else getattr(figures, name)
-    return "–" if value is None else said(value)
+    return "–" if value is None else form(value)
 
 
-def _confusion_table(quality: Quality) -> RenderableType:
+def confusion_table(quality: Quality) -> RenderableType:
+    """Return the confusion matrix of the tree as a table."""
     if len(quality.classes) > CLASSES_SHOWN:
         return Text(f"The confusion matrix of {len(quality.classes)} classes is in the JSON (--json).", style="dim")
     names = heads = [_short(label) for label in quality.classes]
-    if sum(map(len, names)) > MOST_LETTERS:  # the columns are numbered instead
+    if sum(map(len, names)) > MOST_LETTERS:  # number the columns instead
         heads = [str(place) for place in range(1, len(names) + 1)]
         names = [f"{place} {name}" for place, name in zip(heads, names, strict=True)]
     table = plain_table(["Rows by class and prediction of the tree"])
@@ -91,50 +93,46 @@ def _short(label: Any) -> str:
     return text if len(text) <= LONGEST_CLASS else f"{text[: LONGEST_CLASS - 1]}…"
 
 
-def _verdict(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
-    """A warning on a tree that is worth nothing, and settings that were tried and are better."""
-    quality = found.quality
-    if not (quality.is_useless or found.advice):
-        return []
-    parts: list[RenderableType] = [Text(verdict_sentence(quality), style=AMBER)] if quality.is_useless else []
+def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
+    """Return better settings for a small or useless tree; empty for other trees."""
     if found.advice:
-        parts.append(_advice_table(found.advice, found, settings))
-    else:
-        parts.append(Text(NOTHING_TRIED if found.advice is None else NOTHING_BETTER, style=AMBER))
-    return [part for each in parts for part in (Text(), each)]
+        return [Text(), _advice_table(found.advice, found, settings)]
+    if not found.quality.is_useless:
+        return []
+    return [Text(), Text(NOTHING_TRIED if found.advice is None else NOTHING_BETTER, style=AMBER)]
 
 
 def _advice_table(tried: Sequence[TriedTree], found: Distillation, settings: DistillSettings) -> Table:
-    """Settings that were tried, below those of the tree."""
+    """Return a table of the current and the better settings."""
     first = tried[0]
     how = "held-out rows" if first.is_held_out else "cross-validated"
-    table = plain_table([f"Better settings, as tried ({how})"])
+    table = plain_table([f"Better settings ({how})"])
     add_numbers(table, "leaves", "balanced\naccuracy", "AUC", "log-loss")
-    lines = [("as it is", found.quality.leaves, first.before)]
+    lines = [("now", found.quality.leaves, first.before)]
     lines += [(_options(found, settings, tree.parameters), tree.leaves, tree.figures) for tree in tried]
     for title, leaves, figures in lines:
-        said = [_said(figures, name, said) for _, name, said in LINES[1:4]]
-        table.add_row(Text(title), number(leaves), *said)
+        cells = [_formatted(figures, name, form) for _, name, form in LINES[1:4]]
+        table.add_row(Text(title), number(leaves), *cells)
     return table
 
 
 def _options(found: Distillation, settings: DistillSettings, parameters: dict[str, Any]) -> str:
-    """Parameters of a tree as options of the command."""
+    """Format parameters of a tree as options of the command."""
     options = [
         f"{OPTIONS[name]} {f'{value:g}' if isinstance(value, float) else value}" for name, value in parameters.items()
     ]
-    if settings.thresholds == "auto":  # their number depends on the tree
+    if settings.thresholds == "auto":  # auto would choose another number for another tree
         options.append(f"--thresholds {len(found.discretizer.thresholds_)}")
     return " ".join(options)
 
 
 def advice(found: Distillation, settings: DistillSettings) -> list[str]:
-    """Options that give a better tree, a sentence each."""
+    """Return one sentence per better setting."""
     return [advice_sentence(tree, _options(found, settings, tree.parameters)) for tree in found.advice or ()]
 
 
 def quality_document(found: Distillation, settings: DistillSettings) -> dict[str, Any]:
-    """The same as JSON has it."""
+    """Return the quality of the tree for ``--json``."""
     quality = found.quality
     return {
         "of": "held_out" if quality.is_held_out else "training",

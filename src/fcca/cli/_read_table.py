@@ -1,4 +1,4 @@
-"""A table and its labels, read from a file and judged before any work starts."""
+"""Read a table and its labels from a file, and check them before any work."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ from fcca.tables import Columns, check_columns
 from fcca.utils import step
 
 LABEL_NAMES = ("label", "target", "class", "y")
-# What pandas and pyarrow raise for damaged files: ValueErrors, but a wrong note on types in a Parquet file may be anything.
+# Errors of pandas and pyarrow for damaged files. Wrong type metadata in a Parquet file can raise any of them.
 DAMAGED = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, zlib.error
 )  # fmt: skip
-COLUMNS_IN_ORDER = 100  # all of them, so that the order can be copied from the message
+COLUMNS_IN_ORDER = 100  # enough to copy the order from the message
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-#: What pandas takes for missing, but for None: that is the name of a category as often as not.
+#: The default missing values of pandas, without None, which is often the name of a category.
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"]
 PANDAS_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
-# A Parquet file is there as Arrow's numbers, as pandas' and as those of the searches while one is made of the other.
+# While a Parquet file is read, its numbers are in memory several times: for Arrow, for pandas and for the searches.
 COPIES_WHILE_READING, ROOM_WHILE_READING = 4, 48 * 2**20
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Facts about a table, in memory or not, for the summary.
+    """Facts about a table for the summary.
 
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     label : str
         Name of the label column.
     n_rows, n_columns : int
-        Columns beside the label, without those left out.
+        Numbers of rows and of feature columns in use.
     class_counts : dict
-        Rows of each class.
-    gaps : tuple of bool
-        In which columns values are missing.
+        Number of rows of each class.
+    has_missing : tuple of bool
+        True for feature columns with missing values.
     """
 
     name: str
@@ -63,7 +63,7 @@ class TableFacts:
     n_rows: int
     n_columns: int
     class_counts: dict[Any, int]
-    gaps: tuple[bool, ...]
+    has_missing: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ class Dataset:
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     X : DataFrame
-        Its columns beside the label, as they were read: what they hold is judged by :meth:`guessed` or :meth:`as_known`.
+        Raw feature columns. :meth:`guessed` or :meth:`as_known` determines their types.
     y : ndarray
     label : str
         Name of the label column.
     from_text : bool
-        Whether the file has no types of its own.
+        True for file formats without column types.
     notes : tuple of str
-        What to know about the columns.
+        Notes on the columns.
     """
 
     name: str
@@ -93,33 +93,33 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def facts(self) -> TableFacts:
-        """Facts for the summary."""
+        """Return the facts for the summary."""
         return TableFacts(
             self.name, self.label, len(self.y), self.X.shape[1], self.class_counts(), tuple(self.X.isna().any().tolist())
         )
 
     def guessed(self, categorical: Sequence[str] = ()) -> Dataset:
-        """The same, every column numbers or categories by what is in it."""
+        """Infer the type of every column from its values: numbers or categories."""
         X, notes = guessed(self.X, categorical, from_text=self.from_text)
         return replace(self, X=X, notes=notes)
 
     def as_known(self, columns: Columns | None) -> Dataset:
-        """The same, every column what a model knows it as."""
+        """Convert every column to the type that a model expects."""
         return replace(self, X=as_known(self.X, columns))
 
     def class_counts(self) -> dict[Any, int]:
-        """Rows of each class."""
+        """Count the rows of each class."""
         return counts_of(self.y)
 
 
 def counts_of(y: NDArray[np.generic]) -> dict[Any, int]:
-    """Rows of each class."""
+    """Count the rows of each class."""
     classes, counts = np.unique(y, return_counts=True)
     return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def bundled_data() -> Dataset:
-    """scikit-learn's breast-cancer table."""
+    """Return scikit-learn's breast-cancer table."""
     bunch = load_breast_cancer(as_frame=True)
     return Dataset(
         "breast cancer (scikit-learn)", bunch.data, bunch.target_names[bunch.target.to_numpy()].astype(str), "class"
@@ -127,19 +127,17 @@ def bundled_data() -> Dataset:
 
 
 def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_learn_from: bool = True) -> Dataset:
-    """The table in a CSV or parquet file, or an InvalidInputError that says what to do about it.
-
-    What is in its columns is not judged yet.
+    """Read a table from a CSV or Parquet file, without inferring column types.
 
     Parameters
     ----------
     path : Path
     label : str or None
-        The label column; None for the one that is named like a label.
+        The label column. None finds it by its name.
     as_text : sequence of str
-        Columns of which every character counts, as in the code 01.
+        Columns to read as text, for codes such as 01.
     to_learn_from : bool, default=True
-        Whether there must be at least two classes, and rows enough for them.
+        If True, check that the table has at least two classes and enough rows.
     """
     with step("Reading the data"):
         frame = _read_frame(path, as_text)
@@ -152,31 +150,29 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
 
 
 def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: int) -> str:
-    """The name of the label column of a table, one with rows and with other columns."""
+    """Find the label column, and check that the table has rows and feature columns."""
     name = _label_name(columns, label)
     if n_rows == 0:
         raise InvalidInputError(f"{table} has column names but no rows. Expected at least two rows of each class.")
     if len(columns) == 1:
-        raise InvalidInputError(
-            f"{table} has no column beside the label {name!r}. Expected at least one column to learn from."
-        )
+        raise InvalidInputError(f"{table} has only the label column {name!r}. Expected at least one feature column, too.")
     return name
 
 
 @dataclass(frozen=True)
 class ModelColumns:
-    """The columns that a model from a file was fitted on.
+    """Columns that a model from a file was fitted on.
 
     Attributes
     ----------
     file : str
-        Name of the model's file.
+        Name of the model file.
     names : list of str or None
-        None where the model has seen no names.
+        None if the model was fitted without column names.
     n : int
-        How many columns these are.
+        Number of columns.
     columns : Columns or None
-        What the model knows of them; None where they are plain numbers.
+        Categories and missing values. None if all columns are numeric.
     """
 
     file: str
@@ -185,29 +181,29 @@ class ModelColumns:
     columns: Columns | None
 
     def check(self, given: list[str], table: str) -> None:
-        """Check that a table has these columns in this order."""
+        """Check that a table has the columns of the model, in the same order."""
         names = self.names
         if names is not None and given != names and sorted(given) == sorted(names):
             at = next(j for j, (name, expected) in enumerate(zip(given, names, strict=True)) if name != expected)
             raise InvalidInputError(
                 f"{table} has the right columns in another order: column {at + 1} is {given[at]!r}, but the model in "
-                f"{self.file} was fitted on {names[at]!r} there. Write {table} with its columns in this order, a label "
-                f"anywhere among them: {listed(names, most=COLUMNS_IN_ORDER)}."
+                f"{self.file} was fitted with {names[at]!r} there. Write {table} with its columns in this order (the label "
+                f"may be anywhere): {listed(names, most=COLUMNS_IN_ORDER)}."
             )
         check_columns(given, len(given), names, self.n, table=table, knower=f"the model in {self.file} was fitted on")
 
 
 def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
-    """The columns of a table that a model was fitted on; a label column beside them is left out.
+    """Read the columns of a model from a table, without the label column.
 
     Parameters
     ----------
     path : Path
     label : str or None
-        The label column. None: the one that is named like a label, where the model does not know it.
+        The label column. None finds it by its name, unless the model uses this column.
     model : ModelColumns
     has_label : bool
-        Whether a label column that is named must be there.
+        If True, the given label column must exist.
     """
     frame = _read_frame(path)
     given = list(frame.columns)
@@ -228,7 +224,7 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
 
 
 def n_values(path: Path) -> int:
-    """Rows × columns of a Parquet file; 0 for other files, and for one that cannot be read, which is said where it is."""
+    """Return rows × columns of a Parquet file; 0 for other formats and unreadable files."""
     if table_format(path) != ".parquet":
         return 0
     import pyarrow as pa
@@ -276,19 +272,19 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFrame:
-    # utf-8-sig also reads files without the mark that Excel puts at the beginning.
+    # utf-8-sig reads files with and without Excel's byte order mark.
     options: dict[str, Any] = {"compression": compression, "encoding": "utf-8-sig"}
-    # read_csv would rename repeated and empty names, so they are looked at before.
+    # Check the names first, because read_csv renames repeated and empty ones.
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = [str(name) for name in header.iloc[0]]
     _check_separator(names, path)
     check_header(names)
-    if PANDAS_VERSION < (3, 1):  # whose default may miss a decimal's nearest float64 by one ulp
+    if PANDAS_VERSION < (3, 1):  # the default of older versions may be off by one ulp
         options["float_precision"] = "round_trip"
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            # Without index_col=False surplus fields would silently become an index.
+            # Without index_col=False, extra fields would silently become an index.
             frame: pd.DataFrame = pd.read_csv(
                 path,
                 index_col=False,
@@ -301,7 +297,7 @@ def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFr
         except pd.errors.ParserWarning as warning:
             raise InvalidInputError(
                 f"Rows of {path.name} have more fields than its header, which has {len(names)}. "
-                "Expected one name per field, on the first line."
+                "Expected one column name per field in the first line."
             ) from warning
     frame.columns = pd.Index(names, dtype=object)
     return frame
@@ -311,18 +307,18 @@ def _check_separator(names: Sequence[str], path: Path) -> None:
     between = next((sign for sign in OTHER_SEPARATORS if len(names) == 1 and sign in names[0]), None)
     if between is not None:
         raise InvalidInputError(
-            f"{path.name} seems to have {OTHER_SEPARATORS[between]} between its fields. Expected commas, and points in "
-            f"decimals; pandas makes them: read_csv(…, sep={between!r}, decimal=',').to_csv(…, index=False)."
+            f"{path.name} seems to have {OTHER_SEPARATORS[between]} between its fields. Expected commas, and decimal points. "
+            f"Convert it with pandas: read_csv(…, sep={between!r}, decimal=',').to_csv(…, index=False)."
         )
 
 
 def check_header(names: Sequence[str]) -> None:
-    """Check that every column has a name of its own."""
+    """Check that column names are present and unique."""
     nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
     if nameless:
         raise InvalidInputError(
-            f"Column {nameless[0]} of {len(names)} has no name (a saved row index?). Name it or remove it; "
-            "pandas leaves the index out with to_csv(…, index=False)."
+            f"Column {nameless[0]} of {len(names)} has no name (a saved row index?). Name it or remove it. "
+            "pandas omits the index with to_csv(…, index=False)."
         )
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -336,24 +332,24 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in columns:
             raise InvalidInputError(
-                f"There is no column {wanted!r} to take as the label. The columns are {listed(columns)}."
+                f"There is no label column {wanted!r}. The columns are {listed(columns)}."
             )
         return wanted
     found = [name for name in columns if name.strip().lower() in LABEL_NAMES]
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidInputError(f"Several columns could be the label: {listed(found)}. Name one with --label.")
+        raise InvalidInputError(f"Several columns could be the label: {listed(found)}. Choose one with --label.")
     n_numbers = pd.to_numeric(pd.Series(columns, dtype=object), errors="coerce").notna().sum()
-    hint = " The first line must hold column names." if n_numbers > len(columns) / 2 else ""
+    hint = " The first line must contain column names." if n_numbers > len(columns) / 2 else ""
     raise InvalidInputError(
-        f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label; "
-        f"the columns are {listed(columns)}.{hint}"
+        f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label. "
+        f"The columns are {listed(columns)}.{hint}"
     )
 
 
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
-    """The labels in a column, whole numbers or texts; its index tells the rows of the file."""
+    """Return the labels of a column as integers or strings; its index has the row numbers."""
     missing = column.index[column.isna()]
     if len(missing):
         raise missing_labels(str(column.name), len(missing), missing[0])
@@ -362,8 +358,8 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
         broken = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)) | (np.abs(values) > 2**53))
         if len(broken):
             raise InvalidInputError(
-                f"The label column {column.name!r} holds numbers such as {values[broken[0]]:g}. Expected classes, as "
-                "texts or whole numbers: choose another column with --label, or cut this one into classes."
+                f"The label column {column.name!r} has numbers such as {values[broken[0]]:g}. Expected classes, as "
+                "texts or whole numbers. Choose another column with --label, or convert this one to classes."
             )
         return values.astype(np.int64)
     if types.is_integer_dtype(column.dtype):
@@ -375,10 +371,10 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
 
 
 def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
-    """The error for rows without a label."""
+    """Return the error for rows without a label."""
     return InvalidInputError(
-        f"The label column {label!r} has {n} missing value(s), first in row {first} (the first is 0). "
-        "Remove those rows (empty fields, NA, None and null count as missing)."
+        f"The label column {label!r} has {n} missing value(s), first in row {first} (counted from 0). "
+        "Remove these rows. Empty fields, NA, None and null count as missing."
     )
 
 
@@ -391,32 +387,32 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
     Parameters
     ----------
     counts : dict
-        Rows of each class.
+        Number of rows of each class.
     label : str
         Name of the label column.
     """
     if len(counts) == 1:
         raise InvalidInputError(
-            f"The label column {label!r} has one class only, {next(iter(counts))!r}. Expected at least two; "
-            "choose another column with --label."
+            f"The label column {label!r} has only one class, {next(iter(counts))!r}. Expected at least two. "
+            "Choose another column with --label."
         )
     n_rows = sum(counts.values())
     if n_rows < 2 * len(counts):
         raise InvalidInputError(
             f"Too few rows: {n_rows} rows of {len(counts)} classes in {label!r}. Expected at least two rows of "
-            "each class; choose another label with --label, or add rows."
+            "each class. Choose another label with --label, or add rows."
         )
 
 
 def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, random_state: int) -> None:
-    """Check that a split leaves rows of every class to learn from.
+    """Check that the training rows of a split have all classes.
 
     Parameters
     ----------
     counts : dict
-        Rows of each class.
+        Number of rows of each class.
     learned : collection
-        The classes of the rows to learn from.
+        Classes of the training rows.
     label : str
         Name of the label column.
     test_size : float
@@ -426,24 +422,24 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
         if name not in learned:
             raise InvalidInputError(
                 f"--test-size {test_size:g} with --random-state {random_state} holds out all {n} rows of class {name!r} of "
-                f"{label!r}, and leaves none to learn from. Give another --random-state, a smaller --test-size, or remove "
+                f"{label!r}, so none are left for training. Use another --random-state or a smaller --test-size, or remove "
                 "the class."
             )
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
-    """Check that both sides of a split can have rows of every class."""
+    """Check that both parts of a split can have rows of every class."""
     n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:
         raise InvalidInputError(
-            f"Class {rarest!r} of {label!r} has one row, which cannot be both trained on and held out. "
+            f"Class {rarest!r} of {label!r} has only one row, but training and held-out rows need one each. "
             "Use --test-size 0, or remove the class."
         )
     held_out = math.ceil(test_size * n_rows)
     smaller = min(held_out, n_rows - held_out)
     if smaller < len(counts):
         raise InvalidInputError(
-            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows held out, but there are "
-            f"{len(counts)} classes and both sides need one row of each. Use --test-size 0, or add rows."
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but training and held-out "
+            f"rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
         )

@@ -1,4 +1,4 @@
-"""``fcca report``."""
+"""The command ``fcca report``."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,25 +11,24 @@ from fcca.cli._options import STREAMED_FROM, data_option, search_option
 from fcca.cli._running import Output, open_in_browser
 from fcca.utils import AtomicOutputs
 
-# What computes is imported once the arguments are known to be good.
+# Modules for the computation are imported after the arguments have been checked.
 if TYPE_CHECKING:
     from fcca.cli._summary import ReportResult
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report(options.DistillSettings):
-    """Write the report of a fitted model: one page with thresholds, trees and counterfactuals to look at.
+    """Write the report of a fitted model: one page with thresholds, trees and counterfactuals.
 
-    The same page that [italic]fcca distill[/] writes, without the other files: the model is taken as it is, all rows
-    of DATA make the thresholds and the tree, and those of --test are held out. The page needs no network and can be
-    sent as it is.
+    The page is the same as that of [italic]fcca distill[/]. The model is not refitted. All rows of DATA are used for
+    thresholds and tree, and the rows of --test are held out. The page is a single file that needs no network.
 
     [bold]Examples[/]
 
-    [dim]# a model and the rows it was trained on[/]
+    [dim]# a model and its training rows[/]
     [cyan]fcca report loans.skops loans.csv --open[/]
 
-    [dim]# with rows to test on, and the slider at the most frequent tenth[/]
+    [dim]# with test rows, and the slider at the most frequent tenth[/]
     [cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
     """
 
@@ -40,7 +39,7 @@ class Report(options.DistillSettings):
         Path,
         options.argument(
             metavar="DATA",
-            help="Table with the columns that the model was fitted on, and the label: .csv, .csv.gz or .parquet.",
+            help="Table with the columns of the model and the label: .csv, .csv.gz or .parquet.",
         ),
         options.IS_TABLE,
     ]
@@ -50,13 +49,13 @@ class Report(options.DistillSettings):
         Path | None,
         data_option(
             metavar="FILE",
-            help="Table of rows to test on, which neither thresholds nor tree are made from. Without it: none.",
+            help="Table of held-out rows. Default: none.",
         ),
         options.IS_TABLE,
     ] = None
     out: Annotated[
         Path,
-        data_option(metavar="FILE", help="The page; an older one of that name is replaced."),
+        data_option(metavar="FILE", help="Output file. An existing file is replaced."),
         expects_name(".html", ".htm"),
     ] = Path("report.html")
     open_report: options.Open = False
@@ -66,8 +65,7 @@ class Report(options.DistillSettings):
         float,
         search_option(
             "--q",
-            help="Where the slider of frequency stands at first: thresholds crossed at least as often as this quantile of "
-            "all counts.",
+            help="Start of the frequency slider: keep thresholds whose count is at least this quantile of all counts.",
         ),
         options.IS_SHARE,
     ] = 0.0
@@ -75,7 +73,7 @@ class Report(options.DistillSettings):
         str | None,
         search_option(
             metavar="Q,Q,…",
-            help="The steps of the slider of frequency, such as 0,0.5,0.9. Without it: 0, 0.1, … 0.9, 0.95.",
+            help="Steps of the frequency slider, such as 0,0.5,0.9. Default: 0, 0.1, … 0.9, 0.95.",
         ),
         OptionCheck(chosen_levels),
     ] = None
@@ -91,8 +89,8 @@ class Report(options.DistillSettings):
 
         if n_values(self.data) >= STREAMED_FROM:
             output.note(
-                f"A report needs all of {self.data.name} in memory, and a tree for every step of the slider. A sample "
-                "of the rows, in a file of its own, makes a page that is as good to look at."
+                f"A report needs all of {self.data.name} in memory, and grows a tree for every slider step. For large tables, "
+                "use a file with a sample of the rows."
             )
         data = read_data(self.data, self.label)
         held_out = None if self.test is None else read_data(self.test, data.label, to_learn_from=False)
@@ -100,6 +98,6 @@ class Report(options.DistillSettings):
         return ReportResult(found, found.notes, self)
 
     def show(self, output: Output) -> None:
-        """Open the report, where that was asked for."""
+        """Open the report if ``--open`` was given."""
         if self.open_report:
             open_in_browser(self.out, output)

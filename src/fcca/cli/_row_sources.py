@@ -1,8 +1,8 @@
-"""Sources of rows for ``fcca distill``: a table in memory, or a Parquet file that is read in pieces.
+"""Sources of rows for ``fcca distill``: a table in memory, or a Parquet file read in pieces.
 
-Both sources have the same methods. The steps of :func:`fcca.cli._distill_steps.distillation` call them in this order:
-``check_rules``, ``labels``, ``read`` for a black box that is to be fitted, ``prepare``, ``fit``, ``binary_rows``,
-``encoded_rows``, and then ``left_out`` and ``facts``.
+Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
+``labels``, ``read`` if a black box is fitted, ``prepare``, ``fit``, ``binary_rows``, ``encoded_rows``, ``left_out`` and
+``facts``.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ RowNumbers = NDArray[np.int64]
 class TableLabels(NamedTuple):
     """The labels of a table."""
 
-    y: Labels | None  # of all rows; None where these are too many
-    counts: dict[Any, int]  # rows of each class
-    learned: frozenset[Any] = frozenset()  # classes of the training rows, where y is None
+    y: Labels | None  # of all rows; None for too many rows
+    counts: dict[Any, int]  # number of rows of each class
+    learned: frozenset[Any] = frozenset()  # classes of the training rows; only used if y is None
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
-    """The columns, with any category allowed where the black box has not kept them."""
+    """Return the columns; any category is allowed if the black box does not store categories."""
     if columns is None:
         return None
     return Columns(
@@ -65,8 +65,8 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 
 
 def _nothing_known() -> InvalidInputError:
-    """The error where the black box can predict no row."""
-    return InvalidInputError("The black box knows the categories and gaps of none of the rows to learn from.")
+    """Return the error for a table in which all training rows are left out."""
+    return InvalidInputError("Every training row has a category or a missing value that the black box does not know.")
 
 
 def _with_selection(
@@ -80,10 +80,10 @@ def _with_selection(
     Parameters
     ----------
     classifier : FCCAClassifier
-        Not fitted.
+        Unfitted.
     settings : DistillSettings
     X, y : DataFrame and ndarray, optional
-        The training rows, which ``auto`` needs.
+        The training rows, required for ``auto``.
     """
     if settings.thresholds is None:
         return classifier
@@ -110,7 +110,7 @@ class MemorySource:
     ----------
     data : Dataset
     test : Dataset, optional
-        Rows to hold out that come from elsewhere, where no row of ``data`` is held out.
+        Held-out rows from another file. Without it, rows of ``data`` are held out.
     """
 
     def __init__(self, data: Dataset, test: Dataset | None = None) -> None:
@@ -123,18 +123,18 @@ class MemorySource:
         self._left_out, self._held_out_left_out = LeftOutRows(), LeftOutRows()
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """All rules can be kept."""
+        """Do nothing: a table in memory supports all rules."""
 
     def labels(self, settings: DistillSettings) -> TableLabels:
-        """The labels of the table."""
+        """Return the labels of the table."""
         return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Some rows, and their labels."""
+        """Return some rows, by default all, and their labels."""
         return (self.data.X, self.data.y) if rows is None else (self.data.X.iloc[rows], self.data.y[rows])
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Take the rows as the black box knows them."""
+        """Convert the rows for the black box."""
         if self.test is not None and settings.model_file is not None:
             test, counts = self.test, self.test.class_counts()
             names = [str(name) for name in test.X.columns]
@@ -143,7 +143,7 @@ class MemorySource:
             )
         self.split, self.categorical = split, settings.categorical
         self.training_rows = split.training_rows()
-        if black_box.table is not None:  # it was fitted on all rows
+        if black_box.table is not None:  # fitted on all training rows
             self.data = replace(self.data, X=black_box.table)
             return
         self.data = replace(self.data, X=as_known(self.data.X[black_box.names], black_box.columns))
@@ -156,7 +156,7 @@ class MemorySource:
         self.training_rows = rows[is_known]
 
     def example(self) -> pd.DataFrame:
-        """The training rows."""
+        """Return the training rows."""
         return training_table(self.data.X.iloc[self.training_rows])
 
     def fit(self, classifier: FCCAClassifier, settings: DistillSettings) -> FCCAClassifier:
@@ -170,7 +170,7 @@ class MemorySource:
         return fitted
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
-        """The training rows and those held out, as the fitted classifier sees them."""
+        """Return the training rows and the held-out rows as binary rows."""
         held_out = self.data if self.test is None else self.test
         rows = self.split.held_out_rows() if self.test is None else np.arange(len(held_out.y))
         is_known = known_rows(classifier.discretizer_.thresholds_.columns, held_out.X.iloc[rows])
@@ -182,17 +182,17 @@ class MemorySource:
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """The training rows and those held out, as numbers and codes of categories."""
+        """Return the training rows and the held-out rows as numbers and category codes."""
         assert self.rows_in_memory is not None
         encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
         return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Training rows and held-out rows that the black box cannot predict."""
+        """Return the training rows and the held-out rows that are left out."""
         return self._left_out, self._held_out_left_out
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
-        """Facts about the table."""
+        """Return facts about the table."""
         return self.data.facts()
 
 
@@ -206,9 +206,9 @@ class ParquetSource:
     ----------
     path : Path
     label : str or None
-        The label column; None for the one that is named like a label.
+        The label column. None finds it by its name.
     outputs : AtomicOutputs
-        The counterfactuals are written to it piece by piece.
+        Files for the counterfactuals, written piece by piece.
     """
 
     from_text = False
@@ -224,24 +224,24 @@ class ParquetSource:
         self.stopwatch = Stopwatch("labels", "sample", "target")
 
     def check_rules(self, rules: Rules, settings: DistillSettings, loaded: Any) -> None:
-        """Check, before any pass, that no rule looks at all rows at once."""
+        """Check, before any pass, that no rule needs all rows at once."""
         is_linear = settings.model is not None and settings.model.is_linear
         if loaded is not None:
             is_linear = isinstance(read_model(loaded), LinearModel)
         for rule in rules:
             if rule.needs_all_rows(is_linear=is_linear):
                 raise InvalidInputError(
-                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces: rules between columns (sums, "
-                    "implications, one-hot groups) do. Leave it out, or read all rows with --no-stream."
+                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces. This holds for rules between "
+                    "columns: sums, implications, one-hot groups. Omit the rule, or read all rows with --no-stream."
                 )
 
     def labels(self, settings: DistillSettings) -> TableLabels:
-        """Read the labels of all rows, and keep them where they are few."""
+        """Read the labels of all rows; keep them only for tables of moderate size."""
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Read some rows, all where None, and their labels."""
+        """Read some rows, by default all, and their labels."""
         table = self.table
         every = np.arange(table.n_rows) if rows is None else rows
         with self.stopwatch.time("sample"):
@@ -250,12 +250,12 @@ class ParquetSource:
             return frame, labels_of(frame.pop(table.label))
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
-        """Take the pieces as the black box knows them."""
+        """Convert the pieces for the black box."""
         self.rows = _KnownRows(self.table, black_box, split)
         self.pieces = _TimedPieces(self.rows, black_box.X, self.stopwatch)
 
     def example(self) -> pd.DataFrame:
-        """The first piece."""
+        """Return the first piece."""
         example: pd.DataFrame = self.pieces.first()
         return example
 
@@ -277,7 +277,7 @@ class ParquetSource:
 
     def _distilled(self, classifier: FCCAClassifier, lines: CounterfactualLines) -> Distilled:
         def keep(result: SearchResult) -> None:
-            self.rows.held_out_known = result.counterfactuals.columns  # later passes look at the rows held out
+            self.rows.held_out_known = result.counterfactuals.columns  # for the held-out rows of later passes
             lines.add(result.counterfactuals, self.rows.training_rows)
 
         self.pieces.keep = keep
@@ -289,20 +289,20 @@ class ParquetSource:
             raise
 
     def binary_rows(self, classifier: FCCAClassifier) -> tuple[BinaryRows, BinaryRows | None]:
-        """The distinct training rows, and those held out."""
+        """Return the distinct training rows and held-out rows."""
         held_out = self._found.held_out
         return self._found.training, held_out if len(held_out.y) else None
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """None: the rows are not in memory."""
+        """Return None twice: the rows are not in memory."""
         return None, None
 
     def left_out(self) -> tuple[LeftOutRows, LeftOutRows]:
-        """Training rows and held-out rows that the black box cannot predict."""
+        """Return the training rows and the held-out rows that are left out."""
         return self.rows.left_out, self.rows.held_out_left_out
 
     def facts(self, counts: dict[Any, int]) -> TableFacts:
-        """Facts about the table."""
+        """Return facts about the table."""
         missing = tuple(self.rows.has_missing.tolist())
         return TableFacts(self.name, self.label, self.table.n_rows, len(missing), counts, missing)
 
@@ -335,7 +335,7 @@ def _labels(table: ParquetTable, settings: DistillSettings) -> TableLabels:
 
 
 class _KnownRows:
-    """The rows that a black box can predict, as it knows them, in pieces.
+    """Pieces of the table, converted for the black box, without unknown categories.
 
     Parameters
     ----------
@@ -348,9 +348,9 @@ class _KnownRows:
         self.table, self.split = table, split
         self.names, self.known = black_box.names, black_box.columns
         self.training_known = _with_any_label(self.known)
-        self.held_out_known = self.training_known  # of rows held out: gaps and labels that training rows have
+        self.held_out_known = self.training_known  # for held-out rows: categories and missing values of the training rows
         self.has_missing: Bools = np.zeros(len(self.names), dtype=bool)
-        self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the piece that is being worked on
+        self.training_rows: RowNumbers = np.empty(0, dtype=np.int64)  # of the current piece
         self.left_out, self.held_out_left_out = LeftOutRows(), LeftOutRows()
 
     def __iter__(self) -> Iterator[Rows]:
@@ -372,11 +372,11 @@ class _KnownRows:
             yield Rows(X, y, None, held_out if held_out.any() else None)
 
     def _converted(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, Bools | None]:
-        """A piece as the black box knows it, and the columns with missing values, None where there are none."""
+        """Convert a piece, and return a mask of columns with missing values, or None."""
         plain = self.known is None or not (self.known.has_categories or any(column.ignored for column in self.known))
         if plain and all(dtype.kind in "biuf" for dtype in frame.dtypes):
             values = frame.to_numpy(dtype=np.float64)
-            if values.min() >= -LARGEST_NUMBER and values.max() <= LARGEST_NUMBER:  # neither holds where one is missing
+            if values.min() >= -LARGEST_NUMBER and values.max() <= LARGEST_NUMBER:  # False if a value is NaN
                 return pd.DataFrame(values, columns=self.names, copy=False), None
         X = as_known(frame, self.known)
         check_range(X)
@@ -391,13 +391,13 @@ class _KnownRows:
 
 
 class _TimedPieces(LocalPieces):
-    """The pieces, with the time that each pass takes.
+    """Pieces that time each pass.
 
     Parameters
     ----------
     rows : _KnownRows
     like : DataFrame or None
-        The rows that the black box was fitted on, which tell the columns.
+        Rows for fitting the black box, as an example of the columns.
     stopwatch : Stopwatch
     """
 
@@ -406,10 +406,10 @@ class _TimedPieces(LocalPieces):
         self.like, self.stopwatch = like, stopwatch
 
     def first(self) -> Any:
-        """Some raw rows."""
+        """Return some raw rows."""
         return super().first() if self.like is None else self.like
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece, and add up its results."""
+        """Apply a stage to every piece and add up the results."""
         with self.stopwatch.time(label.partition(",")[0].lower()):
             return super().sum(label, stage, *given)

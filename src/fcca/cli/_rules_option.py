@@ -9,10 +9,10 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """Read the rules of a YAML file, which must have some; no rules without a file."""
+    """Read the rules of a YAML file; without a file, there are no rules."""
     if path is None:
         return ()
     rules = load_rules(path)
     if not rules:
-        raise InvalidInputError(f"{path.name} has no rules. Expected lines such as 'immutable: [age]' or 'max_changes: 3'.")
+        raise InvalidInputError(f"{path.name} has no rules. Expected entries such as 'immutable: [age]' or 'max_changes: 3'.")
     return rules

@@ -32,14 +32,14 @@ def _console(*, stderr: bool) -> Console:
 
 @dataclass(frozen=True)
 class Output:
-    """Results go to standard output; notes, errors and progress to standard error.
+    """Prints results to standard output; notes, errors and progress to standard error.
 
     Attributes
     ----------
     quiet : bool
-        Whether nothing but errors, and JSON that was asked for, is printed.
+        If True, print only errors and, with ``as_json``, the JSON document.
     as_json : bool
-        Whether the result is printed as JSON.
+        If True, print the result as JSON.
     """
 
     quiet: bool = False
@@ -49,7 +49,7 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show the work of a block: bars on a terminal, a line now and then elsewhere, nothing where quiet."""
+        """Show the progress of a block: bars on a terminal, lines elsewhere, nothing if quiet."""
         if self.quiet:
             yield
             return
@@ -58,7 +58,7 @@ class Output:
             yield
 
     def result(self, shown: Callable[[], RenderableType], document: Callable[[], Any], notes: tuple[str, ...] = ()) -> None:
-        """Print what was found, as tables or as JSON; notes are part of the JSON."""
+        """Print a result as tables, with its notes, or as JSON."""
         if self.as_json:
             self.console.print(json_text(document(), self.console.encoding), soft_wrap=True)
         elif not self.quiet:
@@ -67,18 +67,18 @@ class Output:
             self.console.print(shown())
 
     def note(self, message: str) -> None:
-        """Say something that is worth knowing."""
+        """Print a note."""
         if not self.quiet:
             self._message("Note", message, "yellow")
 
     def error(self, message: str) -> None:
-        """Say what went wrong."""
+        """Print an error."""
         self._message("Error", message, "bold red")
 
     def cannot_write(self, place: Path, failure: OSError) -> int:
-        """Say that files could not be written; returns the exit code."""
+        """Print an error about files that could not be written; returns the exit code."""
         reason = failure.strerror or str(failure)
-        self.error(f"Cannot write to {place}: {reason}. Nothing was left half-written there.")
+        self.error(f"Cannot write to {place}: {reason}. Nothing was left half-written.")
         return EXIT_CANNOT_WRITE
 
     def _message(self, kind: str, message: str, style: str) -> None:
@@ -87,14 +87,14 @@ class Output:
 
 
 def json_text(document: Any, encoding: str = "utf-8") -> str:
-    """A JSON document that can be printed anywhere: what a terminal could act on is written as escapes."""
+    """Return a JSON document with control characters escaped, safe for terminals."""
     text = json.dumps(document, ensure_ascii="utf" not in encoding.lower(), allow_nan=False, indent=2)
     return escaped_json(text)
 
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Send interrupts again that Python could not raise, such as those in a callback of a C library."""
+    """Repeat interrupts that Python could not raise, such as in a callback of a C library."""
     usual, again = sys.unraisablehook, []
 
     def send_again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -114,19 +114,19 @@ def _lost_interrupts() -> Iterator[list[threading.Timer]]:
 
 
 def run_command(work: Callable[[], int], output: Output) -> None:
-    """Do the work of a command and exit with its code, or with that of an error."""
+    """Run a command and exit with its code, or with the code of an error."""
     lost: list[threading.Timer] = []
     try:
         with _lost_interrupts() as lost:
             code = work()
     except KeyboardInterrupt:
-        code = EXIT_INTERRUPTED  # main says so
-    except (FCCAError, ValueError) as error:  # ValueError: scikit-learn's on data and parameters
-        if lost:  # the error of a library whose callback was interrupted
+        code = EXIT_INTERRUPTED  # main prints the message
+    except (FCCAError, ValueError) as error:  # ValueError: raised by scikit-learn for invalid data and parameters
+        if lost:  # the library failed because its callback was interrupted
             raise typer.Exit(EXIT_INTERRUPTED) from error
         output.error(str(error))
         code = EXIT_INVALID
-    except BrokenPipeError:  # whoever read the output has gone: typer ends quietly
+    except BrokenPipeError:  # the reader of the output has ended; typer exits quietly
         raise
     except (OSError, MemoryError, ImportError, RuntimeError) as error:
         if is_out_of_memory(error):
@@ -140,14 +140,14 @@ def run_command(work: Callable[[], int], output: Output) -> None:
 
 
 def file_link(path: Path) -> Text:
-    """A path that terminals which know how to can open by a click."""
+    """Return a path as a link for terminals that support links."""
     text = Text(printable(path), overflow="fold")
     text.stylize(f"link {path.resolve().as_uri()}")
     return text
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a page, or say that there is nothing to open it with."""
+    """Open a page in the browser, or print a note if there is no browser."""
     import webbrowser
 
     try:
@@ -155,11 +155,11 @@ def open_in_browser(path: Path, output: Output) -> None:
     except webbrowser.Error:
         opened = False
     if not opened:
-        output.note(f"There is no browser here to open {path} with. Open the file in one yourself.")
+        output.note(f"There is no browser on this machine. Copy {path} elsewhere to open it.")
 
 
 def leave_streams_whole() -> None:
-    """Make standard output and error take any text, and be there at all."""
+    """Make sure that standard output and error exist and accept any text."""
     import io
     import os
 

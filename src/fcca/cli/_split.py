@@ -1,4 +1,4 @@
-"""Rows that are held out, and the sample that a black box is fitted on, in memory and in pieces alike."""
+"""Choose the held-out rows and the sample for the black box, the same for all sources."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from fcca.cli._read_table import check_split
 RowNumbers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: Up to so many rows, those held out have the same shares of every class; for more, the labels need not be in memory.
+#: Up to this number of rows, the split is stratified. Larger tables are split row by row, without labels in memory.
 MOST_STRATIFIED = 1_000_000
-BLOCK = 65_536  # rows that share a random generator
-HOLD_OUT, SAMPLE = 0, 1  # what random numbers are for
+BLOCK = 65_536  # rows per random generator
+HOLD_OUT, SAMPLE = 0, 1  # keys of random generators
 
 
 @dataclass(frozen=True)
 class Split:
-    """Rows to learn from and rows held out.
+    """Split into training rows and held-out rows.
 
     Attributes
     ----------
     n_rows : int
     test_size : float
-        Share of rows held out.
+        Share of held-out rows.
     random_state : int
     drawn : ndarray or None
-        The rows to learn from, in the order in which they were drawn; None where the hold-out is decided row by row.
+        The training rows of a stratified split, in random order. None if the table is split row by row.
     """
 
     n_rows: int
@@ -50,9 +50,9 @@ class Split:
         Parameters
         ----------
         labels : ndarray or None
-            Of all rows; None beyond MOST_STRATIFIED rows only.
+            Labels of all rows. None for more than MOST_STRATIFIED rows.
         counts : dict
-            Rows of each class.
+            Number of rows of each class.
         label : str
             Name of the label column, for messages.
         test_size : float
@@ -68,7 +68,7 @@ class Split:
         return cls(n_rows, test_size, random_state, drawn)
 
     def held_out(self, begin: int, end: int) -> Bools:
-        """A mask of the rows held out from ``begin`` to ``end``."""
+        """Return a mask of the held-out rows from ``begin`` to ``end``."""
         if self.test_size == 0:
             return np.zeros(end - begin, dtype=bool)
         if self._is_held_out is not None:
@@ -90,21 +90,21 @@ class Split:
 
     @cached_property
     def n_training(self) -> int:
-        """Number of rows to learn from."""
+        """Number of training rows."""
         return sum(int((~held_out).sum()) for _, held_out in self._blocks())
 
     def training_rows(self) -> RowNumbers:
-        """All rows to learn from."""
+        """Return all training rows."""
         if self.drawn is not None:
             return self.drawn
         return np.concatenate([begin + np.flatnonzero(~held_out) for begin, held_out in self._blocks()])
 
     def held_out_rows(self) -> RowNumbers:
-        """All rows held out."""
+        """Return all held-out rows."""
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
     def sample(self, n: int | None) -> RowNumbers | None:
-        """A sorted sample of ``n`` rows to learn from; None where that is all."""
+        """Draw a sorted sample of ``n`` training rows; None stands for all."""
         if n is None or n >= self.n_training:
             return None
         random = np.random.default_rng(np.random.SeedSequence(self.random_state, spawn_key=(SAMPLE,)))
@@ -124,5 +124,5 @@ class Split:
 
 @lru_cache(maxsize=2)
 def _numbers(random_state: int, block: int) -> NDArray[np.float64]:
-    """Random numbers of the rows of a block."""
+    """Return the random numbers of the rows of a block."""
     return np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(HOLD_OUT, block))).random(BLOCK)

@@ -1,4 +1,7 @@
-"""The result of ``fcca distill`` and ``fcca report`` as they print it, as tables or as JSON."""
+"""Results of ``fcca distill`` and ``fcca report``: files, printed summary and JSON.
+
+The summary answers in this order: how good, how simple, how sure, where to look next. Details follow.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from fcca.cli._command import Result
 from fcca.cli._distill_command import Distill
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._models import described
-from fcca.cli._options import COUNTERFACTUALS, REPORT
+from fcca.cli._options import COUNTERFACTUALS, REPORT, TREE
 from fcca.cli._report_command import Report
 from fcca.cli._running import EXIT_UNVERIFIED, file_link
 from fcca.cli._console_text import (
@@ -31,34 +34,42 @@ from fcca.cli._console_text import (
     printable,
     seconds,
     status_counts,
+    titled_grid,
 )
-from fcca.cli._quality_summary import AMBER, advice, quality_document, quality_summary
+from fcca.cli._quality_summary import (
+    AMBER,
+    advice,
+    better_settings,
+    confusion_table,
+    quality_document,
+    quality_summary,
+)
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words
 
-TREE_SECONDS = 10.0  # for the tree of each step of the slider, unless less was allowed
+TREE_SECONDS = 10.0  # for the tree of each slider step, unless --time-limit is less
 THRESHOLDS_SHOWN = 10
 
 
 @dataclass(frozen=True)
 class _Distilled(Result):
-    """A distillation, and the command that asked for it."""
+    """A distillation and its command."""
 
     found: Distillation
     notes: tuple[str, ...]
     settings: Any
 
     def verdict(self) -> tuple[int, str]:
-        """An error where the black box does not confirm a counterfactual."""
+        """Return an error if the black box does not confirm a counterfactual."""
         statuses = self.found.statuses
         n = statuses.get("unverified", 0)
         if n == 0:
             return 0, ""
         marked = f"marked 'unverified' in {COUNTERFACTUALS} and " if COUNTERFACTUALS in self.settings.targets()[1] else ""
         return EXIT_UNVERIFIED, (
-            f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's own predict; they are {marked}left "
-            "out of all counts."
+            f"{n} of {sum(statuses.values())} counterfactuals do not flip the model's predict. They are {marked}left out of "
+            "all counts."
         )
 
     def _write_page(self, path: Path, levels: Sequence[float] | None = None) -> None:
@@ -76,13 +87,26 @@ class _Distilled(Result):
                 Q=levels,
                 title=self.settings.title or f"{found.data.name}: a small tree in place of a black box",
                 row_numbers=rows.training_rows,
-                facts=[*facts_of_data(found), ("Row numbers", "rows of the table, the first is 0")],
+                facts=[*facts_of_data(found), ("Row numbers", "rows of the table, counted from 0")],
                 notes=found.notes,
                 advice=advice(found, self.settings),
                 time_limit=TREE_SECONDS if limit is None else min(TREE_SECONDS, limit),
                 progress=progress,
             )
         path.write_text(text, encoding="utf-8", newline="\n")
+
+    def _first_screen(self, written: Sequence[Path]) -> list[RenderableType]:
+        """Return how good, how simple, how sure and where to look next; then details of the quality."""
+        found = self.found
+        return [
+            *quality_summary(found),
+            Text(),
+            _at_a_glance(found, written),
+            *better_settings(found, self.settings),
+            Text(),
+            confusion_table(found.quality),
+            Text(),
+        ]
 
 
 @dataclass(frozen=True)
@@ -92,7 +116,7 @@ class DistillResult(_Distilled):
     settings: Distill
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files, and take the time that this takes."""
+        """Write and time the files."""
         found, settings, stopwatch = self.found, self.settings, self.found.stopwatch
         with stopwatch.time("files"):
             found.write(outputs, counterfactuals=settings.counterfactuals, save_model=settings.save_model)
@@ -101,11 +125,10 @@ class DistillResult(_Distilled):
                 self._write_page(outputs.path(REPORT))
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Everything that was found, and the files that were written."""
+        """Return the printed summary, with the written files at the end."""
         found = self.found
         parts: list[RenderableType] = [
-            *quality_summary(found, self.settings),
-            Text(),
+            *self._first_screen(written),
             panel("fcca distill", facts(found)),
             _scores_table(found),
             Text(),
@@ -119,7 +142,7 @@ class DistillResult(_Distilled):
         return Group(*parts)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Everything that was found, as JSON has it."""
+        """Return the document for ``--json``."""
         files = {path.name: str(path) for path in written}
         document = {"quality": quality_document(self.found, self.settings)} | _document(self.found)
         return document | {"files": files, "seconds": self.found.stopwatch.seconds, "notes": list(self.notes)}
@@ -137,68 +160,85 @@ class ReportResult(_Distilled):
         self._write_page(outputs.path(self.settings.out.name), levels)
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Data and rates of the report, and its path."""
+        """Return the printed summary, with the path of the report at the end."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
-        return Group(*quality_summary(found, self.settings), Text(), panel("fcca report", facts(found)), _scores_table(found), *lines)
+        return Group(*self._first_screen(written), panel("fcca report", facts(found)), _scores_table(found), *lines)
+
+
+# --- first screen -------------------------------------------------------------------------------------------------------
+
+
+def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
+    """Return size and proof of the tree, and the next step."""
+    kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
+    size = (
+        f"{size_in_words(found.classifier.structure_)}; {number(len(kept))} of {number(len(every))} thresholds kept, "
+        f"on {number(len(kept.features_used))} of {number(found.data.n_columns)} columns"
+    )
+    grid = titled_grid()
+    grid.add_row("How simple", Text(size))
+    grid.add_row("How sure", Text(_certificate(found)))
+    for title, text in _selection(found):
+        grid.add_row(title, Text(text))
+    grid.add_row("Look next", _next_step(written))
+    return grid
+
+
+def _next_step(written: Sequence[Path]) -> Text:
+    """Name the report, or the command that shows the tree."""
+    page = next((path for path in written if path.suffix in (".html", ".htm")), None)
+    if page is not None:
+        return file_link(page).append(": open it in a browser; the rules of the tree are below")
+    tree = next((path for path in written if path.name == TREE), None)
+    if tree is not None:
+        return Text(f"the rules of the tree below; fcca export {printable(tree)} turns them into code", overflow="fold")
+    return Text("the rules of the tree below")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
 
 
 def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
-    """Titles and texts on what holds at any granularity: data, model, counterfactuals."""
+    """Return titles and texts on data, black box and counterfactuals."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
         ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),
         ("Classes", classes_in_words(data.class_counts)),
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
-        ("Counterfactuals", _answers(found)),
+        ("Counterfactuals", f"{number(sum(found.statuses.values()))} rows: {status_counts(found.statuses)}"),
         ("Median size of a change", f"{found.median_cost:.3g}"),
     ]
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
-    """Titles and texts on everything."""
-    kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
-    n_columns = found.data.n_columns
+    """Return titles and texts of the facts panel."""
     target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
         (title, f"{data}, {'read in pieces' if found.streamed else 'read whole'}"),
         *others,
-        (
-            "Thresholds",
-            f"{number(len(kept))} kept of {number(len(every))} found, "
-            f"on {number(len(kept.features_used))} of {number(n_columns)} columns",
-        ),
-        *_selection(found),
-        ("Tree", _certificate(found)),
-        ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for all that fcca adds"),
+        ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for thresholds and tree"),
     ]
 
 
 def _selection(found: Distillation) -> list[tuple[str, str]]:
-    """Quality of the selection, where a number of thresholds was given."""
+    """Describe the selection, if a number of thresholds was given."""
     chosen = getattr(found.discretizer, "selection_", None)
     if chosen is None:
         return []
     n, every = number(chosen.n_thresholds), number(len(chosen.candidates))
-    against = "" if found.classifier.fit_to == "labels" else " with the black box's answers"
+    against = "" if found.classifier.fit_to == "labels" else " with the black box's predictions"
     rate = f"{n} of {every} thresholds, inconsistency{against} {percent(chosen.inconsistency, 2)}"
-    return [("Selection", f"{chosen.proof}: {rate}; no {n} of them are below {percent(chosen.lower_bound, 2)}")]
+    return [("Selection", f"{chosen.proof}: {rate}; no choice of {n} is below {percent(chosen.lower_bound, 2)}")]
 
 
 def _model(found: Distillation) -> str:
     name = described(found.target)
     if found.sample is not None:
         return f"{name}, fitted on a sample of {number(found.sample)} of {number(found.n_to_learn_from)} rows"
-    return name if found.model_file is None else f"{name}, as it is in {printable(found.model_file.name)}"
-
-
-def _answers(found: Distillation) -> str:
-    return f"{number(sum(found.statuses.values()))} rows asked: {status_counts(found.statuses)}"
+    return name if found.model_file is None else f"{name}, from {printable(found.model_file.name)}"
 
 
 # --- scores -------------------------------------------------------------------------------------------------------------
@@ -210,8 +250,8 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (equal binary rows written once)", "compression"),
-        ("Inconsistency (share of labels no tree can match)", "inconsistency"),
+        ("Compression (rows equal to an earlier binary row)", "compression"),
+        ("Inconsistency (rows that no tree can get right)", "inconsistency"),
     )
     for title, name in lines:
         rates = (percent(getattr(scores, name)) if scores else "–" for scores in (found.training, found.held_out))
@@ -239,7 +279,7 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """The tree in the units of the file: ``x ≤ t`` or ``x = "a"`` and so on at the branches, a class at the leaves."""
+    """Return the tree for the console: conditions at the branches, classes at the leaves."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
     first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 
@@ -260,7 +300,7 @@ def tree_of_rules(found: Distillation) -> Tree:
     title = Text(f"Decision tree, {size_in_words(nodes)}, {_proof(found)}", style="bold")
     if found.quality.is_useless:
         title.append(", and no better than the commonest class", style=f"bold {AMBER}")
-    root = Tree(title.append("; at a leaf, training rows of its class", style="not bold dim"))
+    root = Tree(title.append("; leaves show training rows of their class", style="not bold dim"))
     if first.branches:
         grow(root, first)
     else:
@@ -280,7 +320,7 @@ def _certificate(found: Distillation) -> str:
     return f"{_proof(found)}: {price}; {bound}"
 
 
-# --- words --------------------------------------------------------------------------------------------------------------
+# --- files --------------------------------------------------------------------------------------------------------------
 
 
 def _written(paths: Sequence[Path]) -> Text:
@@ -288,7 +328,7 @@ def _written(paths: Sequence[Path]) -> Text:
     for path in paths:
         text.append(f"\n  {path.name}", style="not bold")
         if path.name == COUNTERFACTUALS:
-            text.append("  (row: of the input table, counted from 0)", style="not bold dim")
+            text.append("  (column row: row of the input table, from 0)", style="not bold dim")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Seconds that the steps of a command take."""
+"""Time the steps of a command."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from time import perf_counter
 
 
 class Stopwatch:
-    """Seconds by step, in the order of the steps.
+    """Measures the seconds of each step.
 
     Parameters
     ----------
     *steps : str
-        Steps that come first, whether they are timed or not.
+        First steps, with 0 seconds at the start.
 
     Attributes
     ----------

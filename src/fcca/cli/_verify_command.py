@@ -1,4 +1,4 @@
-"""``fcca verify``."""
+"""The command ``fcca verify``."""
 
 import re
 from dataclasses import dataclass
@@ -18,30 +18,30 @@ from fcca.utils import AtomicOutputs
 if TYPE_CHECKING:
     from fcca.cli._verify_result import VerifyResult
 
-CERTIFICATE = "the certificate.json that fcca distill writes, or a text of fcca.certificates.certificate"
-TREE = "the tree.json that fcca distill writes, or a text of fcca.export.to_json"
+CERTIFICATE = "certificate.json of fcca distill, or a text of fcca.certificates.certificate"
+TREE = "tree.json of fcca distill, or a text of fcca.export.to_json"
 
-proof_option = partial(typer.Option, rich_help_panel="What is proven again")
+proof_option = partial(typer.Option, rich_help_panel="Repeated proofs")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verify(Command):
-    """Check a certificate again: everything that distill claimed, computed anew from the table and the model.
+    """Check a certificate: recompute every claim of fcca distill from the table and the model.
 
-    Every counterfactual has to start at its row, keep the rules, flip the model's own predict and cost what it says;
-    the thresholds, their counts, the tree's leaves and its objective are computed anew; the best tree is searched
-    anew; and a sample of the counterfactuals is proven to be the cheapest by other means than the search that found
-    them, where there are any. Nothing in a certificate is taken on trust, and nothing in it is run.
+    Every counterfactual must start at its row, follow the rules, flip the model's predict and have the stated cost.
+    Thresholds, counts, leaves and objective are recomputed. The search for the best tree is repeated. A sample of the
+    counterfactuals is re-proven by an independent method where one exists. Nothing in a certificate is trusted, and
+    nothing in it is executed.
 
     [bold]Examples[/]
 
-    [dim]# what fcca distill loans.csv --save-model --out out wrote[/]
+    [dim]# the files of fcca distill loans.csv --save-model --out out[/]
     [cyan]fcca verify out/certificate.json --data loans.csv --model out/model.skops[/]
 
-    [dim]# and that the tree in use is the one that all this is claimed of[/]
+    [dim]# also check that the tree in use is the tree of the certificate[/]
     [cyan]fcca verify c.json --data a.csv --model m.skops --tree tree.json[/]
 
-    [dim]# prove every counterfactual again, in up to an hour[/]
+    [dim]# re-prove every counterfactual, in up to an hour[/]
     [cyan]fcca verify c.json --data a.csv --model m.skops --sample all --time-limit 3600[/]
 
     [dim]# for a script[/]
@@ -49,20 +49,20 @@ class Verify(Command):
     """
 
     epilog: ClassVar[str] = (
-        "Exit codes: 0 accepted; 1 rejected, the table says why; 2 certificate, data, model or options cannot be used; "
+        "Exit codes: 0 accepted; 1 rejected, see the printed table; 2 certificate, data, model or options cannot be used; "
         "130 interrupted."
     )
 
     certificate: Annotated[
         Path,
-        options.argument(metavar="CERTIFICATE", help="A certificate: the certificate.json that fcca distill writes."),
+        options.argument(metavar="CERTIFICATE", help="A certificate: certificate.json of fcca distill."),
         file_of(CERTIFICATE),
     ]
     model: Annotated[
         Path,
         data_option(
             metavar="FILE",
-            help=f"The black box: {options.MODEL_FILES}. fcca distill --save-model writes the one that it fitted.",
+            help=f"The black box: {options.MODEL_FILES}. fcca distill --save-model writes it.",
         ),
         options.IS_MODEL_FILE,
     ]
@@ -71,21 +71,21 @@ class Verify(Command):
         Path | None,
         data_option(
             metavar="FILE",
-            help="The table that it is about: .csv, .csv.gz or .parquet. Without it: scikit-learn's breast-cancer data.",
+            help="The table of the certificate: .csv, .csv.gz or .parquet. Default: scikit-learn's breast-cancer data.",
         ),
         options.IS_TABLE,
     ] = None
     tree: Annotated[
         Path | None,
-        data_option(metavar="FILE", help="The tree.json that is in use: checked to be the one of the certificate."),
+        data_option(metavar="FILE", help="The tree.json in use, to compare with the tree of the certificate."),
         file_of(TREE),
     ] = None
     label: Annotated[
-        str | None, data_option(metavar="COL", help="Label column. Without it: the one that the certificate names.")
+        str | None, data_option(metavar="COL", help="Label column. Default: the one of the certificate.")
     ] = None
     sample: Annotated[
         str,
-        proof_option(metavar="INT|all", help="Counterfactuals that are proven optimal again."),
+        proof_option(metavar="INT|all", help="Number of counterfactuals to re-prove."),
         expects(
             "a whole number of counterfactuals, such as 20, or all",
             lambda text: re.fullmatch(r"all|\d{1,9}", text) is not None,
@@ -94,7 +94,7 @@ class Verify(Command):
     random_state: Annotated[
         int | None,
         proof_option(
-            help="Seed of the choice of these. Without it: another each time, so that nobody can know it beforehand."
+            help="Seed of this sample. Default: a different sample each time, which nobody can predict."
         ),
         options.IS_SEED,
     ] = None
@@ -102,19 +102,19 @@ class Verify(Command):
         float,
         proof_option(
             metavar="SECONDS",
-            help="Time for each of: proving counterfactuals by programs, the searches of those left open then, the choice "
-            "of thresholds, the tree. What is not proven by then is said.",
+            help="Time for each of: proofs of counterfactuals by MILP, repeated searches for the rest, the choice of "
+            "thresholds, the tree. The summary lists claims that were not proven in time.",
         ),
         options.IS_TIME,
     ] = 60.0
     as_json: options.AsJson = False
     quiet: options.Quiet = False
     jobs: Annotated[
-        int, proof_option(help="Threads, -1 for all cores; the result does not depend on it."), options.IS_THREADS
+        int, proof_option(help="Threads, -1 for all cores. Results do not depend on it."), options.IS_THREADS
     ] = -1
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> "VerifyResult":
-        """Read, and check all that the certificate says."""
+        """Read the files and check all claims of the certificate."""
         with interrupts_deferred():
             from fcca.cli._verify_result import run_verify
 

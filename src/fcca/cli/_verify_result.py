@@ -1,4 +1,4 @@
-"""The result of ``fcca verify``: a certificate's checks against a table and a model from files."""
+"""Run ``fcca verify``: check a certificate against a table and a model from files."""
 
 from __future__ import annotations
 
@@ -45,31 +45,31 @@ class VerifyResult(Result):
 
     settings: Verify
     data: str  # name of the table
-    model: str  # the black box in words
+    model: str  # description of the black box
     stated: CertificateDocument
     result: Verification
     seconds: float
     notes: tuple[str, ...]
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """The claims of the certificate, every check, and the verdict."""
+        """Return the claims of the certificate, every check, and the verdict."""
         stated, result = self.stated, self.result
         proof = stated.proof
         version = stated.versions.get("fcca", "?")
-        in_words = proof_in_words(proof.objective, proof.lower_bound, proof.optimal)
+        proof_text = proof_in_words(proof.objective, proof.lower_bound, proof.optimal)
         facts = [
-            ("Certificate", f"{printable(self.settings.certificate)}, by its own words of fcca {printable(version)}"),
+            ("Certificate", f"{printable(self.settings.certificate)}, stated version: fcca {printable(version)}"),
             ("Data", printable(self.data)),
             ("Black box", f"{printable(self.settings.model)}: {printable(self.model)}"),
             ("Counterfactuals", status_counts(stated.statuses)),
             ("Thresholds", f"{number(len(stated.kept))} kept of {number(len(stated.found))} found"),
-            ("Tree", f"objective {percent(proof.objective, 2)}, {in_words}"),
+            ("Tree", f"objective {percent(proof.objective, 2)}, {proof_text}"),
             ("Time", seconds(self.seconds)),
         ]
         table = plain_table()
         table.add_column("", no_wrap=True)
         table.add_column("Check", no_wrap=True)
-        table.add_column("What was found", overflow="fold")
+        table.add_column("Result", overflow="fold")
         for check in result.checks:
             style = STYLES[check.outcome]
             table.add_row(Text(check.sign, style=style), Text(check.name), Text(printable(check.words)))
@@ -77,17 +77,17 @@ class VerifyResult(Result):
         return Group(panel("fcca verify", facts), table, Text(), verdict)
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """Return the document for ``--json``."""
         files = {"certificate": str(self.settings.certificate), "data": self.data, "model": str(self.settings.model)}
         return files | self.result.to_dict() | {"seconds": self.seconds, "notes": list(self.notes)}
 
     def verdict(self) -> tuple[int, str]:
-        """The exit code; the summary says why a certificate is rejected."""
+        """Return the exit code; the summary has the reasons."""
         return (0 if self.result.accepted else EXIT_REJECTED), ""
 
 
 def run_verify(settings: Verify) -> VerifyResult:
-    """Read, and check all that the certificate says."""
+    """Read the files and check all claims of the certificate."""
     began = perf_counter()
     try:
         stated = read_certificate(settings.certificate.read_bytes())
@@ -100,7 +100,7 @@ def run_verify(settings: Verify) -> VerifyResult:
     if stated.read is not None:
         rows = np.setdiff1d(rows, stated.read.left_out)
     if len(rows) == 0:
-        raise InvalidInputError(f"{table.name} has no row that the certificate is about.")
+        raise InvalidInputError(f"{table.name} has no rows of the certificate: all of them are listed as left out.")
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
             stated,
@@ -119,7 +119,7 @@ def run_verify(settings: Verify) -> VerifyResult:
 
 
 def _table(stated: CertificateDocument, path: Path | None, label: str | None) -> Dataset:
-    """The table, the bundled one where no file is named, with the certificate's columns and the kinds that it knows."""
+    """Read the table, by default the bundled one, with columns and types of the certificate."""
     read = stated.read
     named = label if label is not None or read is None else read.label
     if path is None:
@@ -133,37 +133,37 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
         chosen = table.X  # the columns of the array had no names
     else:
         raise InvalidInputError(
-            f"{table.name} has no column {missing[0]!r}, which the certificate is about. The columns beside the label are "
+            f"{table.name} has no column {missing[0]!r}, which the certificate uses. The feature columns are "
             f"{listed(list(table.X.columns))}.{' Name another table with --data.' if path is None else ''}"
         )
     return Dataset(table.name, as_known(chosen, stated.found.columns), table.y, table.label, table.from_text)
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
-    """A check that the tree in a file is the one of the certificate."""
+    """Check that the tree in a file is the tree of the certificate."""
     if path is None:
         return []
     try:
         same = stated.tree is not None and to_json(from_json(path.read_bytes())) == to_json(stated.tree)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    words = f"{path.name} holds the tree of the certificate." if same else f"{path.name} holds another tree."
+    words = f"{path.name} has the tree of the certificate." if same else f"{path.name} has another tree."
     return [Check("tree file", PASSED if same else FAILED, words)]
 
 
 def _of_file(stated: CertificateDocument, table: Dataset) -> list[Check]:
-    """A check that the file has the rows that the certificate was made from."""
+    """Check that the file is the table of the certificate."""
     read = stated.read
     if read is None or read.fingerprint is None:
         return []
     outcome, categories = FAILED, positions_of_categories(stated.found.columns)
     if len(table.y) != read.n_rows:
-        words = f"{table.name} has {len(table.y):,} rows, and the certificate was made from a file with {read.n_rows:,}."
+        words = f"{table.name} has {len(table.y):,} rows, but the certificate was made from a file with {read.n_rows:,}."
     elif data_fingerprint(table.X, table.y, categories=categories) != read.fingerprint:
         words = (
-            f"{table.name} is not the table that the certificate was made from: a value, a label, a name or the order of "
-            "its rows is another one."
+            f"{table.name} is not the table of the certificate: a value, a label, a name or the order of its rows is "
+            "different."
         )
     else:
-        outcome, words = PASSED, f"{table.name} has the rows that the certificate was made from, all {read.n_rows:,}."
+        outcome, words = PASSED, f"{table.name} has all {read.n_rows:,} rows of the certificate."
     return [Check("file", outcome, words)]

@@ -1,4 +1,7 @@
-"""XGBoost's classifier for any labels; imported only where it is used, for the library is optional."""
+"""XGBoost's classifier for any labels. The library is optional, so this module is imported on use.
+
+Files of ``fcca distill --save-model`` store the name of this module.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from numpy.typing import NDArray
 
 
 class XGBClassifier(xgboost.XGBClassifier):
-    """XGBoost's classifier takes 0, 1, … only; this one takes any labels."""
+    """XGBoost's classifier with any labels instead of 0, 1, …."""
 
     labels: NDArray[np.generic] | None = None
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Fit on the labels' positions."""
+        """Fit on the positions of the labels."""
         self.labels = None
         labels, codes = np.unique(y, return_inverse=True)
         super().fit(X, codes)
@@ -29,7 +32,7 @@ class XGBClassifier(xgboost.XGBClassifier):
         return known
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Labels."""
+        """Predict labels."""
         assert self.labels is not None
         labels: NDArray[np.generic] = self.labels[super().predict(X)]
         return labels
