@@ -14,14 +14,14 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 
-import fcca.cli._read_table
 import fcca.cli._distill_steps
+import fcca.cli._read_table
 from command_line import FILES, distill, files_in, run, run_process, table
 from fcca import FCCADiscretizer, ThresholdTable
-from fcca.cli._read_table import read_data
+from fcca.cli._console_text import printable
 from fcca.cli._models import target_model
 from fcca.cli._options import TargetModel
-from fcca.cli._console_text import printable
+from fcca.cli._read_table import read_data
 from fcca.counterfactuals import STATUSES, CounterfactualEngine
 
 # --- answers ------------------------------------------------------------------------------------------------------------

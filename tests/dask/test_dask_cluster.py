@@ -17,8 +17,8 @@ imported("distributed")
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
-from fcca.dask._partitions import PartitionedTable  # noqa: E402
 from fcca.dask._dask_pieces import DaskPieces  # noqa: E402
+from fcca.dask._partitions import PartitionedTable  # noqa: E402
 
 
 class Sum:

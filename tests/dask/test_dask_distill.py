@@ -26,9 +26,9 @@ imported("distributed")
 import dask.dataframe as dd  # noqa: E402
 
 from fcca.dask import distill  # noqa: E402
+from fcca.dask._dask_pieces import DaskPieces  # noqa: E402
 from fcca.dask._local_black_box import sampled  # noqa: E402
 from fcca.dask._partitions import PartitionedTable  # noqa: E402
-from fcca.dask._dask_pieces import DaskPieces  # noqa: E402
 
 
 @pytest.mark.parametrize("n_partitions", [1, 3, 7])

@@ -66,7 +66,10 @@ DAMAGES = {
     "a huge number": (put("conditions", CUT, "count", to=10**400), "'count' of condition 0 is not finite"),
     "a huge column": (put("conditions", CUT, "feature", to=2**40), "is on column"),
     "a negative column": (put("conditions", CUT, "feature", to=-1), "is on column -1, but there are 4 columns"),
-    "a column that is true": (put("conditions", CUT, "feature", to=True), "'feature' of .* is missing or has the wrong type"),
+    "a column that is true": (
+        put("conditions", CUT, "feature", to=True),
+        "'feature' of .* is missing or has the wrong type",
+    ),
     "a condition twice": (lambda given: given["conditions"].insert(0, given["conditions"][0]), "occurs twice"),
     "another order": (lambda given: given["conditions"].reverse(), "must be sorted"),
     "a threshold beside its values": (put("conditions", CUT, "below", to=1e9), "does not lie between"),

@@ -43,7 +43,9 @@ def test_unproven_points_are_hollow_and_have_a_band_down_to_their_bound():
     assert low == pytest.approx(np.where(frame["optimal"], frame["inconsistency"], frame["lower_bound"]))
     assert display.ax_.get_title().endswith("proven optimal for 1, 2 and 6")
     labels = [text.get_text() for ax in display.figure_.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
-    assert "one after the other (greedy), without the rules" in labels  # it is better than the optimum that follows the rules
+    assert (
+        "one after the other (greedy), without the rules" in labels
+    )  # it is better than the optimum that follows the rules
     assert "the most crossed" in labels
 
 

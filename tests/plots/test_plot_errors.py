@@ -22,8 +22,8 @@ from fcca.plots import (
     ThresholdHeatmapDisplay,
     TreeDisplay,
 )
-from fcca.plots._style import class_style
 from fcca.plots._plot_text import names_of_classes, number, percent, shortened, text_width, wrapped
+from fcca.plots._style import class_style
 from plots import estimators as made
 
 HEAT, TREE = ThresholdHeatmapDisplay.from_estimator, TreeDisplay.from_estimator

@@ -14,10 +14,10 @@ from fcca import CounterfactualExplainer, FCCAClassifier, FCCADiscretizer, Optim
 from fcca.constraints import Cost, Immutable
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.report import _levels
-from fcca.report._sliders import check_granularities, make_sliders
-from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._levels import certificate, numbers, shown_text
+from fcca.report._page_data import data_document, listed_conditions, picked, rows_document, sample
 from fcca.report._report_input import checked_input
+from fcca.report._sliders import check_granularities, make_sliders
 from mixed_tables import loans
 
 from .fitted import CASES, answered, first_level, fitted, levels_of, stumps
@@ -422,8 +422,9 @@ def test_held_out_rows_that_the_black_box_cannot_answer_are_left_out_and_said(ki
         X_test.iloc[7, 2] = np.nan
     kept = np.setdiff1d(np.arange(100), [3, 5] if kind == "array" else [3, 5, 7])
     data, _ = documents(classifier, held_out=(form(X_test), y_test))
-    assert f"{100 - len(kept)} held-out rows have categories or missing values that the training rows of this column" in (
-        " ".join(data["notes"])
+    assert (
+        f"{100 - len(kept)} held-out rows have categories or missing values that no training row has in this column, and are"
+        in (" ".join(data["notes"]))
     )
     X_kept, y_kept = form(X_test.iloc[kept]), y_test[kept]
     own = first_level(data)

@@ -98,4 +98,6 @@ class Benchmark(Command):
             from fcca.cli._benchmark_result import run_benchmark
             from fcca.cli._read_table import bundled_data, read_data
 
-        return run_benchmark(bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self)
+        return run_benchmark(
+            bundled_data() if self.data is None else read_data(self.data, self.label, self.categorical), self
+        )

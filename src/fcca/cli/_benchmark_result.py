@@ -22,10 +22,6 @@ from fcca.cli._benchmark_command import Benchmark, chosen_methods
 from fcca.cli._black_box import check_range, training_table
 from fcca.cli._checks import chosen_levels
 from fcca.cli._command import Result
-from fcca.cli._read_table import Dataset
-from fcca.cli._models import described, target_model
-from fcca.cli._notes import collected_notes
-from fcca.cli._options import TargetModel
 from fcca.cli._console_text import (
     add_numbers,
     classes_in_words,
@@ -37,6 +33,10 @@ from fcca.cli._console_text import (
     seconds,
     written_to,
 )
+from fcca.cli._models import described, target_model
+from fcca.cli._notes import collected_notes
+from fcca.cli._options import TargetModel
+from fcca.cli._read_table import Dataset
 from fcca.discretizers import FCCADiscretizer, GTREDiscretizer
 from fcca.exceptions import FCCAError, InvalidInputError, UnsupportedModelError
 from fcca.metrics import fidelity
@@ -194,7 +194,9 @@ def _check_folds(data: Dataset, folds: int) -> None:
         )
 
 
-def _fold(data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark) -> tuple[BenchmarkFold, int]:
+def _fold(
+    data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
+) -> tuple[BenchmarkFold, int]:
     """Fit the black box of a fold; returns the fold and the number of rows left out."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])

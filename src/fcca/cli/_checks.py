@@ -106,9 +106,7 @@ def chosen_rows(text: str) -> list[range]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise InvalidInputError(
-                f"--rows is {text}. Expected row numbers and ranges, counted from 0, such as 0,5,10-20."
-            )
+            raise InvalidInputError(f"--rows is {text}. Expected row numbers and ranges, counted from 0, such as 0,5,10-20.")
         ranges.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return ranges
 

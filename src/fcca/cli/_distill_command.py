@@ -91,7 +91,9 @@ class Distill(options.DistillSettings):
     data: options.Table = None
     label: options.Label = None
     categorical: options.Categorical = ()
-    out: Annotated[Path, data_option(metavar="DIR", help="Output directory. Existing files are replaced.")] = Path("fcca-out")
+    out: Annotated[Path, data_option(metavar="DIR", help="Output directory. Existing files are replaced.")] = Path(
+        "fcca-out"
+    )
     test_size: Annotated[
         float,
         data_option(help="Share of held-out rows; 0 for none."),
@@ -188,8 +190,8 @@ class Distill(options.DistillSettings):
         """Check that no option needs all rows in memory; ``reason`` is why the table is streamed."""
         if self.thresholds == "auto":
             raise InvalidInputError(
-                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, or use "
-                "--no-stream."
+                f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, or "
+                "use --no-stream."
             )
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
@@ -222,8 +224,8 @@ class Distill(options.DistillSettings):
     def compute(self, output: Output, outputs: AtomicOutputs) -> "DistillResult":
         """Read the table and distill."""
         with interrupts_deferred():
-            from fcca.cli._read_table import bundled_data, read_data
             from fcca.cli._distill_steps import distillation
+            from fcca.cli._read_table import bundled_data, read_data
             from fcca.cli._row_sources import MemorySource, ParquetSource
             from fcca.cli._summary import DistillResult
 

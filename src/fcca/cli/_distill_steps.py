@@ -14,13 +14,13 @@ from fcca.classifier import TREES, FCCAClassifier
 from fcca.cli._black_box import BlackBox, Rules, check_rules, decided, fitted_black_box
 from fcca.cli._checks import class_weights
 from fcca.cli._column_types import listed
-from fcca.cli._read_table import check_classes, check_learned
 from fcca.cli._distillation_result import Distillation, Scores
 from fcca.cli._models import known_columns, model_from_file
 from fcca.cli._notes import collected_notes, notes_on_unknown
 from fcca.cli._options import DistillSettings
-from fcca.cli._rules_option import read_rules
+from fcca.cli._read_table import check_classes, check_learned
 from fcca.cli._row_sources import MemorySource, ParquetSource, TableLabels
+from fcca.cli._rules_option import read_rules
 from fcca.cli._split import Split
 from fcca.discretizers import BinaryRows, FCCADiscretizer, OutOfTimeError
 from fcca.exceptions import InvalidInputError

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from fcca.certificates import data_fingerprint, positions_of_categories, written_certificate
 from fcca.classifier import FCCAClassifier
 from fcca.cli._column_types import as_json, one_type_per_column
-from fcca.cli._read_table import TableFacts
 from fcca.cli._options import CERTIFICATE, COUNTERFACTUALS, SAVED_MODEL, THRESHOLDS_CSV, THRESHOLDS_JSON, TREE
+from fcca.cli._read_table import TableFacts
 from fcca.cli._timing import Stopwatch
 from fcca.counterfactuals import Counterfactuals
 from fcca.discretizers import BinaryRows, FCCADiscretizer

@@ -52,9 +52,7 @@ class Explain(options.Costs, options.SearchLimits):
     model_file: options.ModelArgument
     data: Annotated[
         Path,
-        options.argument(
-            metavar="DATA", help="Table with the columns of the model: .csv, .csv.gz or .parquet."
-        ),
+        options.argument(metavar="DATA", help="Table with the columns of the model: .csv, .csv.gz or .parquet."),
         options.IS_TABLE,
     ]
     trust_model_file: options.TrustModelFile = False
@@ -79,7 +77,8 @@ class Explain(options.Costs, options.SearchLimits):
             help="Counterfactuals per row, each with other columns. Each further one takes as long as the first.",
         ),
         expects(
-            f"a number of counterfactuals per row, from 1 to {MOST_COUNTERFACTUALS}", lambda n: 1 <= n <= MOST_COUNTERFACTUALS
+            f"a number of counterfactuals per row, from 1 to {MOST_COUNTERFACTUALS}",
+            lambda n: 1 <= n <= MOST_COUNTERFACTUALS,
         ),
     ] = 1
     label: Annotated[str | None, data_option(metavar="COL", help="Label column of DATA, which is ignored.")] = None

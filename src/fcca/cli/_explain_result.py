@@ -18,13 +18,13 @@ from rich.text import Text
 from fcca.cli._checks import chosen_rows
 from fcca.cli._column_types import listed, one_type_per_column
 from fcca.cli._command import Result
-from fcca.cli._read_table import read_features
+from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
 from fcca.cli._explain_command import Explain
 from fcca.cli._models import columns_of, decision, described, model_from_file, notes_on_labels
 from fcca.cli._notes import collected_notes
+from fcca.cli._read_table import read_features
 from fcca.cli._rules_option import read_rules
 from fcca.cli._running import EXIT_UNVERIFIED
-from fcca.cli._console_text import add_numbers, number, panel, plain_table, printable, seconds, titled_grid, written_to
 from fcca.counterfactuals import CounterfactualExplainer, Explanations
 from fcca.exceptions import InvalidInputError
 from fcca.utils import AtomicOutputs, step

@@ -87,9 +87,7 @@ class Export(Command):
     ] = None
     add: Annotated[
         tuple[Addition, ...],
-        sql_option(
-            help="Columns that the query adds. May be given several times. Default: prediction."
-        ),
+        sql_option(help="Columns that the query adds. May be given several times. Default: prediction."),
     ] = ()
     prefix: Annotated[str | None, sql_option(metavar="TEXT", help="Prefix of the added columns.")] = None
     numbered: Annotated[

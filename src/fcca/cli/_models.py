@@ -19,8 +19,8 @@ from sklearn.svm import LinearSVC
 
 from fcca.cli._checks import not_installed
 from fcca.cli._column_types import listed
-from fcca.cli._read_table import ModelColumns
 from fcca.cli._options import DEPTH, FOREST_DEPTH, ROUNDS, TargetModel
+from fcca.cli._read_table import ModelColumns
 from fcca.discretizers import BLACK_BOX_DEPTH
 from fcca.exceptions import InvalidInputError
 from fcca.models import (

@@ -39,8 +39,8 @@ MOST_JOBS = 1024
 MOST_LEAVES = 1_000_000
 ROUNDS, DEPTH, FOREST_DEPTH = 100, 3, 4  # of the models by name
 TRUSTED = (
-    "Load the model file directly. By default, a subprocess loads it first, which takes some seconds, because a damaged file "
-    "may end the process."
+    "Load the model file directly. By default, a subprocess loads it first, which takes some seconds, because a damaged "
+    "file may end the process."
 )
 MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost"
 
@@ -145,9 +145,7 @@ Label = Annotated[
 ]
 Categorical = Annotated[
     tuple[str, ...],
-    data_option(
-        metavar="COL", help="Column of categories that look like numbers. May be given several times."
-    ),
+    data_option(metavar="COL", help="Column of categories that look like numbers. May be given several times."),
 ]
 Open = Annotated[bool, data_option("--open", help="Open the report in the browser.")]
 Title = Annotated[str | None, data_option(metavar="TEXT", help="Title of the report.")]
@@ -159,8 +157,8 @@ Quiet = Annotated[bool, data_option("--quiet", help="Print only errors.")]
 MODEL_BY_NAME = model_option(
     "--model",
     metavar="NAME",
-    help=f"Black box to fit and distill: {ROUNDS} boosted trees of depth 2 (gb, the default); a random forest of {ROUNDS} trees "
-    f"of depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
+    help=f"Black box to fit and distill: {ROUNDS} boosted trees of depth 2 (gb, the default); a random forest of {ROUNDS} "
+    f"trees of depth {FOREST_DEPTH} (rf); boosting with {ROUNDS} rounds of trees of depth {DEPTH} by scikit-learn (hgb), "
     "XGBoost (xgb), LightGBM (lgbm) or CatBoost (catboost); a linear SVM (svm) or logistic regression (logistic).",
     show_default=False,
 )
@@ -191,8 +189,7 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="auto|FLOAT",
-            help="Distance between two categories. auto, the default: the mean distance of two rows in a column of "
-            "numbers.",
+            help="Distance between two categories. auto, the default: the mean distance of two rows in a column of numbers.",
         ),
         expects("'auto' or a number above 0, such as 0.3", _is_distance),
     ] = None
@@ -356,9 +353,9 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
     p0: Annotated[
         float, search_option("--p0", help="Use rows predicted with at least this probability."), IS_PROBABILITY
     ] = 0.5
-    p1: Annotated[
-        float, search_option("--p1", help="Use rows predicted with at most this probability."), IS_PROBABILITY
-    ] = 1.0
+    p1: Annotated[float, search_option("--p1", help="Use rows predicted with at most this probability."), IS_PROBABILITY] = (
+        1.0
+    )
 
     def tree_parameters(self) -> dict[str, Any]:
         """Return the given parameters of OptimalTreeClassifier, without class weights."""

@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fcca.cli._console_text import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
 from fcca.cli._distillation_result import Distillation
 from fcca.cli._options import DistillSettings
-from fcca.cli._console_text import CLASSES_SHOWN, add_numbers, number, percent, plain_table, printable
 from fcca.quality import Figures, Quality, TriedTree, advice_sentence, verdict_sentence
 
 AMBER = "yellow"

@@ -307,8 +307,8 @@ def _check_separator(names: Sequence[str], path: Path) -> None:
     between = next((sign for sign in OTHER_SEPARATORS if len(names) == 1 and sign in names[0]), None)
     if between is not None:
         raise InvalidInputError(
-            f"{path.name} seems to have {OTHER_SEPARATORS[between]} between its fields. Expected commas, and decimal points. "
-            f"Convert it with pandas: read_csv(…, sep={between!r}, decimal=',').to_csv(…, index=False)."
+            f"{path.name} seems to have {OTHER_SEPARATORS[between]} between its fields. Expected commas, and decimal "
+            f"points. Convert it with pandas: read_csv(…, sep={between!r}, decimal=',').to_csv(…, index=False)."
         )
 
 
@@ -331,9 +331,7 @@ def check_header(names: Sequence[str]) -> None:
 def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in columns:
-            raise InvalidInputError(
-                f"There is no label column {wanted!r}. The columns are {listed(columns)}."
-            )
+            raise InvalidInputError(f"There is no label column {wanted!r}. The columns are {listed(columns)}.")
         return wanted
     found = [name for name in columns if name.strip().lower() in LABEL_NAMES]
     if len(found) == 1:
@@ -440,6 +438,6 @@ def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
     smaller = min(held_out, n_rows - held_out)
     if smaller < len(counts):
         raise InvalidInputError(
-            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but training and held-out "
-            f"rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but training and "
+            f"held-out rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
         )

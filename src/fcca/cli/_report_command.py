@@ -82,15 +82,15 @@ class Report(options.DistillSettings):
     def compute(self, output: Output, outputs: AtomicOutputs) -> "ReportResult":
         """Read the tables and distill."""
         with interrupts_deferred():
-            from fcca.cli._read_table import n_values, read_data
             from fcca.cli._distill_steps import distillation
+            from fcca.cli._read_table import n_values, read_data
             from fcca.cli._row_sources import MemorySource
             from fcca.cli._summary import ReportResult
 
         if n_values(self.data) >= STREAMED_FROM:
             output.note(
-                f"A report needs all of {self.data.name} in memory, and grows a tree for every slider step. For large tables, "
-                "use a file with a sample of the rows."
+                f"A report needs all of {self.data.name} in memory, and grows a tree for every slider step. For large "
+                "tables, use a file with a sample of the rows."
             )
         data = read_data(self.data, self.label)
         held_out = None if self.test is None else read_data(self.test, data.label, to_learn_from=False)

@@ -22,11 +22,11 @@ from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choo
 from fcca.cli._black_box import LARGEST_NUMBER, BlackBox, Rules, check_range, training_table
 from fcca.cli._column_types import as_known
 from fcca.cli._counterfactual_lines import CounterfactualLines
-from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._distillation_result import RowsInMemory
 from fcca.cli._models import known_columns
 from fcca.cli._notes import LeftOutRows
 from fcca.cli._options import COUNTERFACTUALS, LARGEST_SAMPLE, DistillSettings
+from fcca.cli._read_table import Dataset, TableFacts, check_header, counts_of, label_among, labels_of, missing_labels
 from fcca.cli._split import MOST_STRATIFIED, Split
 from fcca.cli._timing import Stopwatch
 from fcca.discretizers import BinaryRows, LocalPieces, Rows, SearchResult

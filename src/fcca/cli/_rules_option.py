@@ -14,5 +14,7 @@ def read_rules(path: Path | None) -> tuple[Constraint, ...]:
         return ()
     rules = load_rules(path)
     if not rules:
-        raise InvalidInputError(f"{path.name} has no rules. Expected entries such as 'immutable: [age]' or 'max_changes: 3'.")
+        raise InvalidInputError(
+            f"{path.name} has no rules. Expected entries such as 'immutable: [age]' or 'max_changes: 3'."
+        )
     return rules

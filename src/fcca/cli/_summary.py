@@ -18,12 +18,6 @@ from rich.tree import Tree
 
 from fcca.cli._checks import chosen_levels
 from fcca.cli._command import Result
-from fcca.cli._distill_command import Distill
-from fcca.cli._distillation_result import Distillation
-from fcca.cli._models import described
-from fcca.cli._options import COUNTERFACTUALS, REPORT, TREE
-from fcca.cli._report_command import Report
-from fcca.cli._running import EXIT_UNVERIFIED, file_link
 from fcca.cli._console_text import (
     add_numbers,
     classes_in_words,
@@ -36,6 +30,10 @@ from fcca.cli._console_text import (
     status_counts,
     titled_grid,
 )
+from fcca.cli._distill_command import Distill
+from fcca.cli._distillation_result import Distillation
+from fcca.cli._models import described
+from fcca.cli._options import COUNTERFACTUALS, REPORT, TREE
 from fcca.cli._quality_summary import (
     AMBER,
     advice,
@@ -44,6 +42,8 @@ from fcca.cli._quality_summary import (
     quality_document,
     quality_summary,
 )
+from fcca.cli._report_command import Report
+from fcca.cli._running import EXIT_UNVERIFIED, file_link
 from fcca.export import Branch, as_distilled, branches_in_words, rows_in_words, size_in_words
 from fcca.trees import amount_in_words, compared_trees, objective_in_words
 from fcca.utils import AtomicOutputs, progress_bar, proof_in_words

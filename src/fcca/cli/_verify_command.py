@@ -80,9 +80,9 @@ class Verify(Command):
         data_option(metavar="FILE", help="The tree.json in use, to compare with the tree of the certificate."),
         file_of(TREE),
     ] = None
-    label: Annotated[
-        str | None, data_option(metavar="COL", help="Label column. Default: the one of the certificate.")
-    ] = None
+    label: Annotated[str | None, data_option(metavar="COL", help="Label column. Default: the one of the certificate.")] = (
+        None
+    )
     sample: Annotated[
         str,
         proof_option(metavar="INT|all", help="Number of counterfactuals to re-prove."),
@@ -93,9 +93,7 @@ class Verify(Command):
     ] = "20"
     random_state: Annotated[
         int | None,
-        proof_option(
-            help="Seed of this sample. Default: a different sample each time, which nobody can predict."
-        ),
+        proof_option(help="Seed of this sample. Default: a different sample each time, which nobody can predict."),
         options.IS_SEED,
     ] = None
     time_limit: Annotated[

@@ -26,11 +26,11 @@ from fcca.certificates import (
 from fcca.cli._black_box import training_table
 from fcca.cli._column_types import as_known, listed
 from fcca.cli._command import Result
-from fcca.cli._read_table import Dataset, bundled_data, read_data
+from fcca.cli._console_text import number, panel, percent, plain_table, printable, seconds, status_counts
 from fcca.cli._models import described, model_from_file
 from fcca.cli._notes import collected_notes
+from fcca.cli._read_table import Dataset, bundled_data, read_data
 from fcca.cli._verify_command import Verify
-from fcca.cli._console_text import number, panel, percent, plain_table, printable, seconds, status_counts
 from fcca.exceptions import InvalidInputError
 from fcca.export import from_json, to_json
 from fcca.utils import proof_in_words, step

@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.base import clone
 
 from fcca.classifier import FCCAClassifier
+from fcca.dask._dask_pieces import DaskPieces
 from fcca.dask._local_black_box import black_box, check_sample
 from fcca.dask._partitions import PartitionedTable
-from fcca.dask._dask_pieces import DaskPieces
 from fcca.discretizers import FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.streaming import distilled, parts_for_pieces
@@ -34,9 +34,9 @@ def distill(
     """Replace a black box by a small, provably optimal tree, from a table on a Dask cluster.
 
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers add up
-    these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers, with
-    two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has no
-    cuts. Its landing values are all sent, and close ones are merged afterwards.
+    these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
+    with two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has
+    no cuts. Its landing values are all sent, and close ones are merged afterwards.
 
     The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
     once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
@@ -45,7 +45,7 @@ def distill(
     The table is read as often as by :func:`fcca.streaming.distill`, usually three times. If it fits into the memory of the
     workers, ``ddf.persist()`` saves time.
 
-    To predict on the cluster, map ``predict`` over the features. The result is a Dask array, whose type is given by ``meta``::
+    To predict on the cluster, map ``predict`` over the features. The result is a Dask array; ``meta`` gives its type::
 
         X = ddf[list(result.feature_names_in_)]
         ddf["prediction"] = X.map_partitions(result.predict, meta=result.classes_[:0])
@@ -57,9 +57,10 @@ def distill(
     label : str
         Name of the label column.
     classifier : classifier, default=None
-        The black box. A fitted classifier is used unchanged. It may come from scikit-learn, XGBoost, LightGBM and so on, from
-        ``xgboost.dask`` or ``lightgbm.dask``, or be the result of ``xgboost.dask.train``. An unfitted classifier is fitted in
-        this process on ``sample`` rows. None is gradient boosting with 100 trees of depth 2, fitted in the same way.
+        The black box. A fitted classifier is used unchanged. It may come from scikit-learn, XGBoost, LightGBM and so on,
+        from ``xgboost.dask`` or ``lightgbm.dask``, or be the result of ``xgboost.dask.train``. An unfitted classifier is
+        fitted in this process on ``sample`` rows. None is gradient boosting with 100 trees of depth 2, fitted in the same
+        way.
     sample_weight : str, default=None
         Name of the weight column.
     discretizer : FCCADiscretizer, default=None

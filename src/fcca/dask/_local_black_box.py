@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from fcca.dask._partitions import PartitionedTable
 from fcca.dask._dask_pieces import DaskPieces
+from fcca.dask._partitions import PartitionedTable
 from fcca.discretizers import FCCADiscretizer, Rows
 from fcca.exceptions import InvalidInputError, UnsupportedModelError
 from fcca.models import CodedColumn, as_classifier, check_supported, read_model

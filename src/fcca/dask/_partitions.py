@@ -177,8 +177,8 @@ def _applied(number: int, packed: tuple[Any, ...], partition: tuple[pd.DataFrame
 def broadcast(value: Any) -> Delayed:
     """Return a task that holds a value shared by many tasks.
 
-    The graph stores the value once. If a worker is lost, another one unpacks the value again. A scattered value would be lost
-    with its worker.
+    The graph stores the value once. If a worker is lost, another one unpacks the value again. A scattered value would be
+    lost with its worker.
     """
     packed = zlib.compress(cloudpickle.dumps(value), level=1)
     return dask.delayed(_unpacked, pure=False)(packed, dask_key_name=f"fcca-broadcast-{uuid4().hex}")

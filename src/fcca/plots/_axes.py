@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fcca.plots._style import LIGHT, NARROW, POINTS, SMALL
 from fcca.plots._plot_text import text_width
+from fcca.plots._style import LIGHT, NARROW, POINTS, SMALL
 
 IN_A_GRID = 0.8  # share of a grid cell that the axes fill; the rest is for labels
 

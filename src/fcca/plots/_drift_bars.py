@@ -11,8 +11,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_result
-from fcca.plots._style import BLUE, GREY, HATCHES, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, class_style, filled
 from fcca.plots._plot_text import one_line, percent, several, some_lines
+from fcca.plots._style import BLUE, GREY, HATCHES, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, VERMILION, class_style, filled
 from fcca.stability import SHIFTED, STABLE, BinShares, Drift
 from fcca.utils import whole_number
 

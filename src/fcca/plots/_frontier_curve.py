@@ -11,8 +11,8 @@ import pandas as pd
 from fcca.plots._axes import Entry, draw_key, is_narrow, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_frame, check_result
-from fcca.plots._style import NARROW, SMALL, TITLE, class_style, tint
 from fcca.plots._plot_text import some_lines
+from fcca.plots._style import NARROW, SMALL, TITLE, class_style, tint
 from fcca.selection import Frontier
 
 WIDTH, HEIGHT = 7.0, 4.2  # inches

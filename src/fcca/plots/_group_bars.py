@@ -13,8 +13,8 @@ from fcca.fairness import FairDistillation, GroupRecourse
 from fcca.plots._axes import draw_key, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_frame, check_result
-from fcca.plots._style import SMALL, TITLE, class_style
 from fcca.plots._plot_text import number, one_line, percent, some_lines, text_width
+from fcca.plots._style import SMALL, TITLE, class_style
 from fcca.utils import printable
 
 #: Labels of the rates of group_metrics.

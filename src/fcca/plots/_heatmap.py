@@ -13,8 +13,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import fitting, name_lines, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import fitted_discretizer, in_share_of_range, ranges
-from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE, ink_on
 from fcca.plots._plot_text import number, one_line, several, shortened, shown, some_lines, text_width
+from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE, ink_on
 from fcca.thresholds import ThresholdTable
 from fcca.utils import whole_number
 

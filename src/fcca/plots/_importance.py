@@ -13,8 +13,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import fitting, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import counterfactuals_of, fitted_discretizer
-from fcca.plots._style import BLUE, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE
 from fcca.plots._plot_text import one_line, percent, several, some_lines
+from fcca.plots._style import BLUE, LIGHT, NAME_WIDTH, NARROW, SMALL, TITLE
 from fcca.tables import check_weights
 from fcca.utils import whole_number
 

@@ -11,8 +11,8 @@ import pandas as pd
 from fcca.plots._axes import draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_frame
-from fcca.plots._style import INK, SMALL, TITLE, class_style
 from fcca.plots._plot_text import shown
+from fcca.plots._style import INK, SMALL, TITLE, class_style
 
 CURVES = {
     "holds_resampled": "black box refitted on other samples",

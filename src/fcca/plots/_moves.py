@@ -14,8 +14,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_result, counterfactuals_of, fitted_discretizer, in_share_of_range
-from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, NORMAL, SMALL, TITLE, class_style
 from fcca.plots._plot_text import names_of_classes, number, one_line, shortened, shown, some_lines, text_width
+from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, NORMAL, SMALL, TITLE, class_style
 
 WIDTH, LINE = 7.5, 0.5  # inches
 AROUND, TIGHT = 50.0, 27.0  # points above and below the lines; a lower line has room for one line of text only

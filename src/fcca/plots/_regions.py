@@ -17,8 +17,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import Entry, draw_key, is_narrow, plain_frame
 from fcca.plots._display import Display
 from fcca.plots._plot_data import fitted_classifier
-from fcca.plots._style import GREY, INK, NORMAL, SMALL, TITLE, class_style, tint
 from fcca.plots._plot_text import names_of_classes, one_line
+from fcca.plots._style import GREY, INK, NORMAL, SMALL, TITLE, class_style, tint
 from fcca.thresholds import ThresholdTable
 from fcca.utils import whole_number
 
@@ -298,9 +298,7 @@ def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
             raise InvalidInputError(f"There is no column {one!r}. The columns are {list(names)}.")
         places.append(list(names).index(one) if isinstance(one, str) else one)
     if sorted(places) != [0, 1]:
-        raise InvalidInputError(
-            f"features must be (0, 1), (1, 0) or the two column names {list(names)}, got {features!r}."
-        )
+        raise InvalidInputError(f"features must be (0, 1), (1, 0) or the two column names {list(names)}, got {features!r}.")
     return int(places[0]), int(places[1])
 
 

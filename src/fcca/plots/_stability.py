@@ -11,8 +11,8 @@ import pandas as pd
 from fcca.plots._axes import Entry, draw_key, fitting, is_narrow, name_lines, plain_frame, room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import check_result
-from fcca.plots._style import BLUE, GREY, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, tint
 from fcca.plots._plot_text import number, percent, several, shortened, shown, some_lines, text_width
+from fcca.plots._style import BLUE, GREY, INK, NAME_WIDTH, ORANGE, SMALL, TITLE, tint
 from fcca.stability import Stability
 from fcca.utils import whole_number
 

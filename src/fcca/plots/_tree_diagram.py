@@ -15,8 +15,8 @@ from fcca.exceptions import InvalidInputError
 from fcca.plots._axes import room_of
 from fcca.plots._display import Display
 from fcca.plots._plot_data import one_row
-from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, class_style
 from fcca.plots._plot_text import names_of_classes, several, shown, text_width, wrapped
+from fcca.plots._style import GREY, INK, NARROW, NORMAL, POINTS, SMALL, TITLE, class_style
 from fcca.plots._tree_layout import BAR, LINE, PAD, SWATCH, Shape, TreeLayout, laid_out
 from fcca.tables import Columns
 from fcca.trees import OptimalTreeClassifier, TreeStructure, amount_in_words, compared_trees, objective_in_words
@@ -36,8 +36,8 @@ class TreeDisplay(Display):
     """Diagram of a tree, from left to right.
 
     Every node shows its condition, rows and class shares. Leaves show the predicted class. A new figure has the natural size
-    of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the text. It is recommended to
-    use :meth:`from_estimator`.
+    of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the text. It is recommended
+    to use :meth:`from_estimator`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fcca.plots._style import NORMAL
 from fcca.plots._plot_text import percent, several, shortened, text_width, wrapped
+from fcca.plots._style import NORMAL
 from fcca.tables import Columns
 from fcca.trees import TreeStructure
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fcca.quality._tried_trees import TriedTree
 from fcca.quality._comparison import Quality
+from fcca.quality._tried_trees import TriedTree
 from fcca.utils import printable
 
 

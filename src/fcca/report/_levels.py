@@ -209,7 +209,8 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
         proof = f"No {among} has a smaller sum. Other trees may be equally good."
     elif tree.lower_bound_ > 0:
         claim = f"Not proven to be the best {among}: {text} on the training rows"
-        proof = f"The time limit ended the search. No {among} has a sum below {_rounded_down(tree.criterion, tree.lower_bound_)}."
+        bound = _rounded_down(tree.criterion, tree.lower_bound_)
+        proof = f"The time limit ended the search. No {among} has a sum below {bound}."
     else:
         claim = f"Not proven to be the best {among}"
         proof = "The time limit ended the search before it had a bound."

@@ -90,8 +90,8 @@ def page(
         Shown if the tree is no better than the commonest class. By default, other settings are tried, and better ones are
         listed.
     time_limit : float or None, default=10.0
-        Seconds for the tree of each level, except the tree of the classifier. All choices of thresholds together take a fifth
-        of it. The page marks results that are not proven.
+        Seconds for the tree of each level, except the tree of the classifier. All choices of thresholds together take a
+        fifth of it. The page marks results that are not proven.
     progress : callable, optional
         Called with the number of levels done and the number of levels.
 

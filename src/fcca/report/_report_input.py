@@ -272,8 +272,10 @@ def _is_small(name: Any) -> bool:
 
 
 def _note_on_unknown(n: int) -> str:
-    have = "row has a category or a missing value" if n == 1 else "rows have categories or missing values"
-    return f"{n:,} held-out {have} that the training rows of this column do not have. The rates leave out {'it' if n == 1 else 'them'}."
+    have, are = (
+        ("row has a category or a missing value", "is") if n == 1 else ("rows have categories or missing values", "are")
+    )
+    return f"{n:,} held-out {have} that no training row has in this column, and {are} left out of all rates."
 
 
 def model_name(estimator: Any) -> str:

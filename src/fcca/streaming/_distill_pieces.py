@@ -141,12 +141,13 @@ def _advised(error: TooManyRowsError, discretizer: FCCADiscretizer, coder: RowCo
         n = len(np.unique(np.packbits(coder.binarized(rows, fewer), axis=1), axis=0))
         if n * 20 < len(rows):
             advice = (
-                f"{granularity}{Q:g} keeps {len(fewer)} thresholds and leaves {n:,} distinct rows of {len(rows):,} in a sample."
+                f"{granularity}{Q:g} keeps {len(fewer)} thresholds and leaves {n:,} of {len(rows):,} sampled rows distinct."
             )
             break
     return InvalidInputError(
-        f"The {len(discretizer.thresholds_)} thresholds at {granularity}{discretizer.Q:g} give {error.n_distinct:,} distinct "
-        f"binary rows in the first {error.n_rows:,} rows. This is too many for the memory of the tree search. {advice}"
+        f"The {len(discretizer.thresholds_)} thresholds at {granularity}{discretizer.Q:g} give {error.n_distinct:,} "
+        f"distinct binary rows in the first {error.n_rows:,} rows. This is too many for the memory of the tree search. "
+        f"{advice}"
     )
 
 
