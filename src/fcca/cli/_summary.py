@@ -181,19 +181,19 @@ def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
     grid.add_row("How sure", Text(_certificate(found)))
     for title, text in _selection(found):
         grid.add_row(title, Text(text))
-    grid.add_row("Look next", _next_step(written))
+    grid.add_row("Look next", _next_step(found, written))
     return grid
 
 
-def _next_step(written: Sequence[Path]) -> Text:
-    """Name the report, or the command that shows the tree."""
+def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
+    """Name the part of the summary and the file to look at next."""
+    below = "the better settings below" if found.advice else "the rules of the tree below"
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:
-        return file_link(page).append(": open it in a browser; the rules of the tree are below")
+        return Text(f"{below}; in a browser: ", overflow="fold").append_text(file_link(page))
     tree = next((path for path in written if path.name == TREE), None)
-    if tree is not None:
-        return Text(f"the rules of the tree below; fcca export {printable(tree)} turns them into code", overflow="fold")
-    return Text("the rules of the tree below")
+    code = "" if tree is None else f"; fcca export {printable(tree)} turns the tree into code"
+    return Text(f"{below}{code}", overflow="fold")
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------
