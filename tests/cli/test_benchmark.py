@@ -93,7 +93,7 @@ def test_categories_and_gaps_are_compared_too(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     result = benchmark(tmp_path / "t.csv", "--folds", 2, "--q", "0", "--out", tmp_path / "new/t.csv")
     assert result.exit_code == 0, result.stderr
-    assert "1 held-out row has a category or a gap" in result.stderr
+    assert "1 held-out row has a category or a missing value" in result.stderr
     written = pd.read_csv(tmp_path / "new/t.csv")
     assert written["method"].tolist() == [*AGAINST, "FCCA Q=0", "GTRE", "CART"]
     assert (written["accuracy"] > 0.6).all()

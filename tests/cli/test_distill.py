@@ -210,15 +210,15 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 BAD_DATA = {
     "a text among numbers": (_csv(_with("weight", 7, "heavy")), ["'weight'", "'heavy'", "row 7", "--categorical 'weight'"]),
-    "nothing in a column": (_csv(table().assign(city=None)), ["'city'", "no value in any row", "Remove"]),
-    "question marks only": (_csv(table().assign(city="?")), ["'city'", "no value in any row"]),
+    "nothing in a column": (_csv(table().assign(city=None)), ["'city'", "only missing values", "Remove"]),
+    "question marks only": (_csv(table().assign(city="?")), ["'city'", "only missing values"]),
     "names only": (
         _csv(table()[["label"]].assign(name=[f"n{i}" for i in range(80)])),
-        ["no column to learn from", "'name'", "80 different texts", "--categorical 'name'"],
+        ["no feature columns", "'name'", "80 different texts", "--categorical 'name'"],
     ),
     "infinite": (_csv(_with("height", 4, "-inf")), ["'height'", "infinite", "-inf", "row 4"]),
     "too large": (_csv(_with("height", 4, "1e999")), ["'height'", "infinite", "row 4"]),
-    "too large to subtract": (_csv(_with("height", 4, "-1e305")), ["'height'", "1e+305", "rescale"]),
+    "too large to subtract": (_csv(_with("height", 4, "-1e305")), ["'height'", "1e+305", "Rescale"]),
     "repeated": (b"a,b,a,label\n1,2,3,x\n2,3,4,y\n", ["repeated", "'a'"]),
     "repeated label": (b"a,label,label\n1,x,x\n2,y,y\n", ["repeated", "'label'"]),
     "nameless": (table().to_csv().encode(), ["Column 1 of 5 has no name", "index=False"]),
@@ -231,7 +231,7 @@ BAD_DATA = {
     "rare class": (_csv(_with("label", 3, "rare")), ["'rare'", "--test-size 0"]),
     "few rows": (b"a,label\n1,x\n2,y\n3,x\n4,y\n", ["Too few rows", "1 of 4", "--test-size 0"]),
     "no rows": (b"a,b,label\n", ["no rows"]),
-    "only labels": (b"label\nx\ny\nx\ny\n", ["no column beside", "'label'"]),
+    "only labels": (b"label\nx\ny\nx\ny\n", ["only the label column", "'label'"]),
     "empty": (b"", ["empty"]),
     "blank": (b"\n\n  \n", ["empty"]),
     "semicolons": (b"a;b;label\n1;2;x\n", ["commas", "semicolons"]),

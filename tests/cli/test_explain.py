@@ -233,7 +233,7 @@ def test_unverified_answers_are_an_error(model, csv, monkeypatch):
     monkeypatch.setattr(CounterfactualEngine, "_verified", one_fails)
     result = explain(model, csv, "--rows", "0-3")
     assert result.exit_code == 3
-    assert result.stderr.startswith("Error: 1 of 4 answers")
+    assert result.stderr.startswith("Error: 1 of 4 counterfactuals")
     assert result.stderr.count("\n") == 1
     assert "not confirmed by the classifier itself" in " ".join(result.stdout.split())
 
@@ -257,7 +257,7 @@ def test_80_columns_suffice_and_nothing_is_cut_off(model, csv):
     assert result.returncode == 0
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", result.stdout)
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
-    assert "more: --out FILE or --json has them all." in result.stdout
+    assert "more: use --out FILE or --json for all." in result.stdout
     assert explain(model, csv, "--quiet").stdout == ""
 
 
@@ -303,9 +303,9 @@ def test_the_probability_says_whose_it_is(model, csv):
     assert "P(then)" in explain(model, csv, "--rows", "0-9").stdout
     assert "Decision" not in explain(model, csv, "--rows", 0, "--decision-threshold", 0.5).stdout
     result = explain(model, csv, "--rows", 0, "--decision-threshold", 0.2)
-    assert "yes where its probability is at least 0.2, instead of 0.5" in result.stdout
+    assert "yes if its probability is at least 0.2, instead of 0.5" in result.stdout
     document = json.loads(explain(model, csv, "--rows", 0, "--decision-threshold", 0.2, "--json").stdout)
-    assert document["decision"] == "yes where its probability is at least 0.2, instead of 0.5"
+    assert document["decision"] == "yes if its probability is at least 0.2, instead of 0.5"
     assert json.loads(explain(model, csv, "--rows", 0, "--json").stdout)["decision"] is None
 
 

@@ -85,7 +85,7 @@ def test_a_fitted_model_is_distilled_as_it_is(model, csv, out, tmp_path):
     check_refused(distill(tmp_path / "lacks.csv", "--model-file", model, "--out", tmp_path / "no"), "lacks.csv", "'weight'")
     table().assign(label=(table()["label"] == "yes").astype(int)).to_csv(tmp_path / "coded.csv", index=False)
     refused = distill(tmp_path / "coded.csv", "--model-file", model, "--out", tmp_path / "no")
-    check_refused(refused, "answers 'no', 'yes'", "holds 0, 1")
+    check_refused(refused, "predicts 'no', 'yes'", "has 0, 1")
 
 
 def test_a_trusted_model_file_is_loaded_without_a_child_process(model, csv, out, tmp_path, monkeypatch):
@@ -129,7 +129,7 @@ def test_a_file_of_lightgbm_says_that_it_keeps_no_labels(tmp_path):
     model.booster_.save_model(tmp_path / "booster.txt")
     result = explain(tmp_path / "booster.txt", tmp_path / "t.csv", "--rows", 0)
     assert result.exit_code == 0, result.stderr
-    assert result.stderr.startswith("Note: booster.txt is a file of LightGBM, which keeps no labels")
+    assert result.stderr.startswith("Note: booster.txt is a LightGBM file, which stores no labels")
     assert "0, 1" in result.stderr
     assert ".skops" in result.stderr
     document = json.loads(explain(tmp_path / "booster.txt", tmp_path / "t.csv", "--rows", 0, "--json").stdout)

@@ -134,7 +134,7 @@ def test_without_a_browser_there_is_a_note(csv, out, calls, monkeypatch, failure
     monkeypatch.setattr(webbrowser, "open", no_browser)
     result = distill(csv, "--out", out, "--open", report=True)
     assert result.exit_code == 0
-    assert "Note: There is no browser here" in result.stderr
+    assert "Note: There is no browser on this machine" in result.stderr
 
 
 def test_a_report_that_cannot_be_made_leaves_nothing(csv, out, monkeypatch):

@@ -157,11 +157,11 @@ def test_rows_with_what_the_sample_does_not_have_are_left_out_and_said(tmp_path)
     assert found["rows"] == {"total": 300, "training": 240 - 7, "held_out": 60 - 1}
     first = ", ".join(map(str, np.sort(strange)[:5]))
     assert (
-        "7 rows to learn from have categories or gaps that the black box does not know, and are left out: "
+        "7 training rows have categories or missing values that the black box does not know, and are left out: "
         f"rows {first}, … (7 rows) (the first is 0)." in found["notes"]
     )
     assert (
-        "1 held-out row has a category or a gap that the black box does not know, and counts for no rate: "
+        "1 held-out row has a category or a missing value that the black box does not know, and is left out of all rates: "
         f"row {held_out[0]} (the first is 0)." in found["notes"]
     )
 
@@ -177,7 +177,7 @@ def test_a_model_from_a_file_gives_the_same(tmp_path, test_size):
     frame.loc[3, "height"] = np.nan  # which that model cannot answer
     found, _ = both(tmp_path, frame, "--model-file", file, "--test-size", 0)
     assert (
-        "1 row to learn from has a category or a gap that the black box does not know, and is left out: row 3"
+        "1 training row has a category or a missing value that the black box does not know, and is left out: row 3"
         in found["notes"][0]
     )
 
@@ -198,9 +198,9 @@ def test_rows_with_what_a_model_from_a_file_does_not_know_are_left_out_and_said(
     assert found["rows"] == {"total": 300, "training": 240 - 6, "held_out": 60 - 2}
     first = ", ".join(map(str, strange[:5]))
     assert found["notes"] == [
-        "6 rows to learn from have categories or gaps that the black box does not know, and are left out: "
+        "6 training rows have categories or missing values that the black box does not know, and are left out: "
         f"rows {first}, … (6 rows) (the first is 0).",
-        "2 held-out rows have categories or gaps that the black box does not know, and count for no rate: "
+        "2 held-out rows have categories or missing values that the black box does not know, and are left out of all rates: "
         f"rows {held_out[0]}, {held_out[1]} (the first is 0).",
     ]
     lines = pd.read_parquet(tmp_path / "no-stream" / "counterfactuals.parquet")
@@ -209,7 +209,7 @@ def test_rows_with_what_a_model_from_a_file_does_not_know_are_left_out_and_said(
     frame.to_parquet(tmp_path / "t.parquet")
     for mode in ("--stream", "--no-stream"):
         refused = distill(tmp_path / "t.parquet", mode, "--model-file", tmp_path / "model" / "model.skops")
-        check_refused(refused, "knows the categories and gaps of none of the rows to learn from")
+        check_refused(refused, "Every training row has a category or a missing value that the black box does not know")
 
 
 def test_the_sample_is_the_same_for_csv(tmp_path):
@@ -361,4 +361,4 @@ def test_a_report_on_a_huge_table_says_that_a_sample_is_enough(tmp_path, monkeyp
     result = run("report", tmp_path / "model.skops", tmp_path / "t.parquet", "--out", tmp_path / "r.html", "--levels", "0.5")
     assert result.exit_code == 0, result.output
     assert "needs all of t.parquet in memory" in result.stderr
-    assert "A sample of the rows" in result.stderr
+    assert "a sample of the rows" in result.stderr

@@ -1,4 +1,4 @@
-"""Tables with texts and gaps, and files of rules, on the command line."""
+"""Tables with categories and missing values, and files of rules, on the command line."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def test_question_marks_are_missing_and_a_note_says_so(tmp_path, out):
     expected = tmp_path / "expected"
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert distill(tmp_path / "t.csv", "--out", expected).exit_code == 0
-    n_gaps = frame["income"].isna().sum()
+    n_missing = frame["income"].isna().sum()
     frame.assign(purpose=frame["purpose"].fillna(" ?")).to_csv(tmp_path / "t.csv", index=False, na_rep="-")
     result = distill(tmp_path / "t.csv", "--out", out)
     assert result.exit_code == 0, result.stderr
-    assert f"Note: Column 'income': '-' is taken for a missing value, in {n_gaps} rows." in result.stderr
-    assert "Note: Column 'purpose': ' ?' is taken for a missing value, in " in result.stderr
+    assert f"Note: Column 'income': '-' counts as a missing value, in {n_missing} rows." in result.stderr
+    assert "Note: Column 'purpose': ' ?' counts as a missing value, in " in result.stderr
     assert (out / "thresholds.json").read_bytes() == (expected / "thresholds.json").read_bytes()
 
 
@@ -166,7 +166,7 @@ def test_held_out_rows_with_unknown_categories_count_for_no_rate(tmp_path, out):
     for seed in range(8):
         result = distill(tmp_path / "t.csv", "--out", out, "--random-state", seed)
         assert result.exit_code == 0, result.stderr
-        held_out = "row 11 (the first is 0)" in result.stderr
+        held_out = "row 11 (counted from 0)" in result.stderr
         assert f"160 for training, {39 if held_out else 40} held out" in result.stdout
         seen.add(held_out)
     assert seen == {True, False}
@@ -268,11 +268,11 @@ def test_labels_and_gaps_are_explained(loans_csv, lender_file, tmp_path):
     parquet = tmp_path / "changes.parquet"
     assert explain(lender_file, loans_csv, "--rows", "0-20", "--out", parquet).exit_code == 0
     assert set(pd.read_parquet(parquet)["row"]) == set(range(21))
-    shown = explain(lender_file, loans_csv, "--rules", rules, "--rows", str(answers_with_gap(frame)))
+    shown = explain(lender_file, loans_csv, "--rules", rules, "--rows", str(row_with_missing_income(frame)))
     assert "the missing income becomes" in shown.stdout
 
 
-def answers_with_gap(frame):
+def row_with_missing_income(frame):
     """A row whose income is missing."""
     return ",".join(str(row) for row in np.flatnonzero(frame["income"].isna())[:10])
 

@@ -83,7 +83,7 @@ def test_the_tree_in_use_is_held_to_the_certificate(tmp_path, people):
     swapped.write_text(json.dumps(document))
     result = verify(*files(*people), "--tree", swapped)
     assert result.exit_code == 1
-    assert "swapped.json holds another tree" in result.stdout
+    assert "swapped.json has another tree" in result.stdout
     check_refused(verify(*files(*people), "--tree", certificate), "certificate.json", "fcca-tree")
 
 
@@ -274,7 +274,7 @@ def test_a_table_without_any_of_the_rows_is_refused(tmp_path, people):
     def all_left_out(d):
         d["data"]["read"]["left_out"] = list(range(80))
 
-    check_refused(verify(*files(*forged(people, tmp_path, all_left_out))), "no row that the certificate is about")
+    check_refused(verify(*files(*forged(people, tmp_path, all_left_out))), "no rows of the certificate")
 
 
 def test_all_counterfactuals_can_be_proven_again(people):
@@ -288,7 +288,7 @@ def test_the_model_is_saved_where_that_is_asked_for(tmp_path, monkeypatch):
     assert distill(tmp_path / "t.csv", "--out", tmp_path / "out").exit_code == 0
     assert "model.skops" not in files_in(tmp_path / "out")
     made = distilled(tmp_path, table())
-    check_refused(distill(tmp_path / "t.csv", "--model-file", made[2], "--save-model"), "in a file already")
+    check_refused(distill(tmp_path / "t.csv", "--model-file", made[2], "--save-model"), "already in a file")
     monkeypatch.setattr(_checks, "find_spec", lambda name: None)
     check_refused(distill(tmp_path / "t.csv", "--save-model"), "skops is not installed", "fcca[skops]")
 

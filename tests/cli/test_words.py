@@ -50,7 +50,7 @@ def test_the_first_example_is_the_one_the_program_starts_with():
     assert "A leaf has a price, --regularization" in in_one_line(shown)
 
 
-def test_the_time_limit_is_said_to_bound_the_tree_where_there_is_one():
+def test_the_help_of_the_time_limit_mentions_the_tree_if_there_is_one():
     for command, has_tree in (("distill", True), ("report", True), ("explain", False)):
         shown = in_one_line(run(command, "--help").stdout)
         assert ("and as much for the tree" in shown) is has_tree
@@ -63,7 +63,7 @@ def test_the_time_limit_is_said_to_bound_the_tree_where_there_is_one():
     ("share", "text"),
     [(0, "0.0 %"), (0.7288, "72.9 %"), (0.0001, "< 0.1 %"), (0.9996, "> 99.9 %"), (1, "100.0 %"), (0.0005, "0.1 %")],
 )
-def test_percents_never_round_to_nothing_or_everything(share, text):
+def test_percents_never_round_to_0_or_100(share, text):
     assert percent(share) == text
 
 
@@ -71,7 +71,7 @@ def test_percents_can_be_whole_or_finer():
     assert [percent(0.5, 0), percent(0.999, 0), percent(0.02198, 2)] == ["50 %", "> 99 %", "2.20 %"]
 
 
-def test_always_answering_the_commonest_class_is_among_the_rates(tmp_path):
+def test_always_predicting_the_commonest_class_is_among_the_rates(tmp_path):
     result = distill("--q", 0.5, "--out", tmp_path)
     y = load_breast_cancer().target
     training, held_out = train_test_split(y, test_size=0.2, stratify=y, random_state=0)
@@ -108,14 +108,14 @@ def files(tmp_path_factory):
     return folder / "m.skops", folder / "t.csv", pd.Series(model.predict(columns()))
 
 
-def test_rows_and_answers_are_counted_apart_and_the_end_of_the_answers_is_no_answer(files):
+def test_rows_and_counterfactuals_are_counted_separately_without_the_final_proof(files):
     model, data, predicted = files
     row = int(np.flatnonzero(predicted == "no")[0])
     shown = explain(model, data, "--rows", row, "--target", "yes", "--n", 50)
     answers = json.loads(explain(model, data, "--rows", row, "--target", "yes", "--n", 50, "--json").stdout)["answers"]
     assert answers[-1]["status"] == "infeasible"
     n = len(answers) - 1
-    said = f"1 row, {n} answer{'s' if n > 1 else ''}: {n} proven optimal, then proven that there is no other"
+    said = f"1 row, {n} counterfactual{'s' if n > 1 else ''}: {n} proven optimal; proven that no other exists"
     assert said in in_one_line(shown.stdout)
     assert re.search(r" no other *$", shown.stdout, re.MULTILINE)
 

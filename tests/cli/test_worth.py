@@ -1,4 +1,4 @@
-"""A summary begins with what the tree is worth, and a tree that is worth nothing says so."""
+"""A summary begins with the quality of the tree, and warns if the tree is useless."""
 
 import json
 import re
@@ -42,9 +42,17 @@ def quality(*arguments):
 def test_a_summary_begins_with_the_held_out_rows(csv, out):
     shown = distill(csv, "--out", out).stdout
     assert shown.splitlines()[1].startswith("Held-out rows: 16")
-    first = shown[: shown.index("fcca distill")]
+    first = shown[: shown.index("╭─ fcca distill")]
     for name in ("Accuracy", "Balanced accuracy", "AUC", "Log-loss", "KS", "Rows by class and prediction of the tree"):
         assert re.search(rf"^{name} ", first, re.MULTILINE)
+
+
+def test_the_first_screen_answers_how_good_how_simple_how_sure_and_where_to_look_next(csv, out):
+    shown = distill(csv, "--out", out, columns=80).stdout
+    screen = "\n".join(shown.splitlines()[:24])
+    places = [screen.index(start) for start in ("Held-out rows: 16", "How simple  depth ", "How sure    proven optimal: ")]
+    assert [*places, screen.index("Look next   ")] == sorted([*places, screen.index("Look next   ")])
+    assert "report.html" in "".join(screen[screen.index("Look next") :].split())
 
 
 def test_the_figures_are_those_of_the_tree_on_the_training_rows_where_none_are_held_out(tmp_path, out):
@@ -136,7 +144,7 @@ def test_noise_says_that_nothing_helps(tmp_path, out):
     frame.assign(label=rng.choice(["no", "yes"], 1500, p=[0.8, 0.2])).to_csv(tmp_path / "noise.csv", index=False)
     shown = distill(tmp_path / "noise.csv", "--out", out).stdout
     assert "This tree is no better than always predicting “no”" in shown
-    assert "No other setting that was tried gave a better tree." in shown
+    assert "Other settings were tried, but none gave a better tree." in shown
 
 
 def test_a_table_in_pieces_without_held_out_rows_has_nothing_to_try_by(tmp_path, out):

@@ -256,7 +256,7 @@ def test_an_untrained_model_of_a_cluster_is_refused(library):
 
 
 def test_an_unfitted_frozen_black_box_is_refused():
-    with pytest.raises(InvalidInputError, match="has a GradientBoostingClassifier that is not fitted"):
+    with pytest.raises(InvalidInputError, match="GradientBoostingClassifier in the FrozenEstimator is not fitted"):
         distill(in_parts(numbers(50), 2), "label", FrozenEstimator(GradientBoostingClassifier()))
 
 
@@ -286,7 +286,7 @@ def test_too_many_distinct_rows_are_refused_with_advice(client):
     for one in (client.run, lambda function, *given: function(*given)):
         one(_allow_bytes, 2**10)
     try:
-        with pytest.raises(InvalidInputError, match="more than a tree's search has memory for"):
+        with pytest.raises(InvalidInputError, match="too many for the memory of the tree search"):
             distill(in_parts(frame, 3), "label", model, client=client, retries=0)
     finally:
         for one in (client.run, lambda function, *given: function(*given)):

@@ -92,6 +92,25 @@ def test_a_useless_tree_says_so_in_amber_and_never_in_green_alone(opened, useles
     assert colours["open"] != colours["good"]
 
 
+def test_the_page_begins_with_how_good_how_simple_how_sure_and_where_to_look_next(opened, useless):
+    reader = opened(useless)
+    data = reader.data()
+    box = reader.part("glance").bounding_box()
+    assert box["y"] + box["height"] < 0.6 * reader.page.viewport_size["height"]
+    for index, level in enumerate(levels_of(data)):
+        reader.set_level(index)
+        parts = reader.page.locator("[data-test=glance] > div").all_inner_texts()
+        assert [part.split("\n")[0] for part in parts] == ["How good", "How simple", "How sure", "Where to look next"]
+        assert f"{100 * level['quality']['tree']['accuracy']:.1f}\xa0%" in parts[0]
+        assert f"{data['quality']['rows']}\xa0held-out rows" in parts[0]
+        assert ("no better than the commonest class" in parts[0]) == (level["quality"]["verdict"] is not None)
+        leaves = level["certificate"]["leaves"]
+        assert f"{leaves}\xa0{'leaf' if leaves == 1 else 'leaves'}" in parts[1]
+        assert level["certificate"]["text"] in parts[2]
+    for link in reader.page.locator("[data-test=glance] a").all():
+        assert reader.page.locator(link.get_attribute("href")).is_visible()
+
+
 def test_advice_stands_beside_the_tree_that_it_is_about(opened, useless):
     reader = opened(useless)
     levels = levels_of(reader.data())

@@ -53,7 +53,8 @@ fcca.worth = (() => {
     sure.querySelector("dd").classList.add("text");
     put("glance",
       tile("How good", "how-good", percent(own.tree.accuracy), `accuracy on ${counted(quality.rows, side)}`,
-        `black box: ${percent(quality.black_box.accuracy)}; always “${shortened(quality.commonest_class, 20)}”: ${percent(quality.commonest.accuracy)}`),
+        `black box: ${percent(quality.black_box.accuracy)}; always “${shortened(quality.commonest_class, 20)}”: ${percent(quality.commonest.accuracy)}`,
+        own.verdict && "no better than the commonest class"),
       tile("How simple", "how-simple", counted(certificate.leaves, "leaf", "leaves"),
         `depth ${number(certificate.depth)}; ${number(nKept(level))} of ${counted(nFound, "threshold")} kept`),
       sure, links);

@@ -1,4 +1,4 @@
-"""``fcca distill`` over a Parquet file that is read in pieces: what is refused, and that nothing is left half-written."""
+"""``fcca distill`` on a Parquet file read in pieces: errors, and no half-written files."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_too_many_distinct_rows_are_refused_with_the_option_that_helps(tmp_path,
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 2000)
     people(1500).to_parquet(tmp_path / "t.parquet")
     result = distill(tmp_path / "t.parquet", "--stream", "--sample", 500, "--out", tmp_path / "out")
-    check_refused(result, "thresholds at --q 0 tell", "memory")
+    check_refused(result, "thresholds at --q 0 give", "memory")
     assert re.search(r"--q 0\.\d+ keeps|raise --q", result.stderr)
     assert "Q" not in result.stderr.replace("--q", "")
 

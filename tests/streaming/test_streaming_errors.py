@@ -17,7 +17,7 @@ from fcca.constraints import Immutable, Implies, OneHot, Rule
 from fcca.discretizers import Rows, _counted_rows
 from fcca.exceptions import InvalidInputError, NoCounterfactualError
 from fcca.selection import OptimalSelection
-from fcca.streaming import ParquetTable, _distill, distill
+from fcca.streaming import ParquetTable, _distill_pieces, distill
 from streaming.same import cut_up, frame, in_pieces, numbers
 
 
@@ -314,7 +314,7 @@ def test_too_many_distinct_rows_come_with_advice(table, monkeypatch):
     with pytest.raises(InvalidInputError, match=r"thresholds at Q=0 give \d+ distinct binary rows in the first \d+ rows.*Q"):
         in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
     monkeypatch.setattr(_counted_rows, "MOST_BYTES", 20_000)
-    monkeypatch.setattr(_distill, "COARSER", (0.97,))
+    monkeypatch.setattr(_distill_pieces, "COARSER", (0.97,))
     with pytest.raises(InvalidInputError, match=r"Q=0.97 keeps \d+ thresholds and leaves \d+ of \d+ sampled rows distinct"):
         in_pieces(cut_up(X, y, None, range(50, 400, 50)), model)
 
