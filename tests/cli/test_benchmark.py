@@ -87,7 +87,7 @@ def test_the_figures_are_those_of_the_library(found):
         assert line["accuracy_se"] == pytest.approx(expected["accuracy"].sem().loc[line["method"]])
 
 
-def test_categories_and_gaps_are_compared_too(tmp_path):
+def test_categories_and_missing_values_are_compared_too(tmp_path):
     frame = loans()
     frame.loc[11, "purpose"] = "a boat"
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -101,7 +101,7 @@ def test_categories_and_gaps_are_compared_too(tmp_path):
 
 
 @pytest.mark.parametrize("model", ["logistic", "hgb", "xgb"])
-def test_a_model_without_gtre_is_said(tmp_path, model):
+def test_a_note_says_if_gtre_does_not_support_the_model(tmp_path, model):
     loans().to_csv(tmp_path / "t.csv", index=False)
     result = benchmark(tmp_path / "t.csv", "--folds", 2, "--q", "0.5", "--model", model)
     assert result.exit_code == 0, result.stderr

@@ -1,4 +1,4 @@
-"""--scale and --category-distance of the commands: those of the library, and refused before any work."""
+"""Options --scale and --category-distance: same results as the library, errors before any work."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_another_unit_is_another_change(tmp_path, csv):
         ("--scale", "grade=3", "unit for 'grade', a column of categories"),
     ],
 )
-def test_what_cannot_be_is_refused(mixed, out, option, value, words):
+def test_invalid_distances_raise_errors(mixed, out, option, value, words):
     check_refused(distill(mixed, option, value, "--out", out), words)
 
 

@@ -1,4 +1,4 @@
-"""What ``fcca distill`` promises: its answers, its files, its messages and its exit codes."""
+"""Results, files, messages and exit codes of ``fcca distill``."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def test_bad_options_are_refused_before_any_work(tmp_path, monkeypatch, option, 
     _check_refused(tmp_path, distill(option, value, "--out", tmp_path / "out"), [f"{option} is ", "Expected"], [])
 
 
-def test_a_band_upside_down_is_refused(tmp_path):
+def test_p0_above_p1_raises_an_error(tmp_path):
     result = distill("--p0", 0.9, "--p1", 0.6, "--out", tmp_path / "out")
     _check_refused(tmp_path, result, ["--p0 is 0.9", "--p1", "0.6"], [])
 
@@ -375,7 +375,7 @@ def test_a_failure_while_writing_leaves_the_old_files(csv, out, monkeypatch):
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
-def test_a_disk_that_is_really_full_is_said_and_leaves_the_old_files(tmp_path):
+def test_a_full_disk_is_reported_and_leaves_the_old_files(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     try:

@@ -42,7 +42,7 @@ def model(tmp_path, classifier):
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_answers_are_those_of_the_library(model, csv, classifier, tmp_path):
+def test_the_counterfactuals_are_those_of_the_library(model, csv, classifier, tmp_path):
     out = tmp_path / "changes.csv"
     result = explain(model, csv, "--rows", "0,5,10-12", "--n", 2, "--out", out)
     assert result.exit_code == 0, result.stderr
@@ -89,7 +89,7 @@ def test_a_target_a_probability_and_a_threshold_are_kept_to(model, csv, classifi
     assert predicted == np.where(classifier.predict_proba(columns())[:, 1] >= 0.2, "yes", "no").tolist()
 
 
-def test_without_time_the_answers_say_so(model, csv):
+def test_the_summary_says_if_time_ran_out(model, csv):
     result = explain(model, csv, "--rows", "0-3", "--time-limit", 0)
     assert result.exit_code == 0
     assert "4 unknown" in result.stdout
@@ -222,7 +222,7 @@ def test_a_failure_while_writing_keeps_the_old_file_and_prints_the_answers(model
     assert out.read_text() == "old"
 
 
-def test_unverified_answers_are_an_error(model, csv, monkeypatch):
+def test_unverified_counterfactuals_are_an_error(model, csv, monkeypatch):
     verified = CounterfactualEngine._verified
 
     def one_fails(self, X, found):
@@ -238,7 +238,7 @@ def test_unverified_answers_are_an_error(model, csv, monkeypatch):
     assert "not confirmed by the classifier itself" in " ".join(result.stdout.split())
 
 
-def test_an_interrupt_is_said(model, csv, monkeypatch, capfd):
+def test_an_interrupt_is_reported(model, csv, monkeypatch, capfd):
     def interrupted(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
@@ -285,7 +285,7 @@ def test_help_has_examples_and_says_where_a_change_lands():
         assert mentioned in text
 
 
-def test_every_word_of_long_answers_is_printed(tmp_path):
+def test_long_sentences_are_printed_completely(tmp_path):
     frame = columns().add_prefix("a rather long name of a column, as questionnaires have them: ")
     path = tmp_path / "m.skops"
     model = GradientBoostingClassifier(max_depth=2, n_estimators=30, random_state=0).fit(frame, table()["label"])

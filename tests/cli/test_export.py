@@ -53,7 +53,7 @@ def test_text_is_what_people_get_without_asking(tree):
     assert run("export", tree).stdout == run("export", tree, "--to", "text").stdout
 
 
-def test_the_python_answers_as_the_rules_that_distill_printed(tree, tmp_path):
+def test_the_python_code_predicts_like_the_tree(tree, tmp_path):
     out = tmp_path / "tree.py"
     assert run("export", tree, "--out", out).exit_code == 0
     module: dict[str, object] = {}
@@ -63,7 +63,7 @@ def test_the_python_answers_as_the_rules_that_distill_printed(tree, tmp_path):
     assert [module["predict"](row) for row in frame.astype(object).to_dict("records")] == expected
 
 
-def test_what_is_no_tree_is_named_and_nothing_is_written(tree, tmp_path):
+def test_invalid_trees_raise_errors_and_nothing_is_written(tree, tmp_path):
     thresholds = tree.parent / "thresholds.json"
     broken, empty = tmp_path / "broken.json", tmp_path / "empty.json"
     broken.write_bytes(tree.read_bytes()[:100])

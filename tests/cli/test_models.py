@@ -182,11 +182,11 @@ def test_a_forest_from_a_file_without_names_is_checked_by_number(csv, tmp_path):
         (lambda fitted: fitted, None),
     ],
 )
-def test_where_a_model_decides_is_put_in_words(classifier, wrap, text):
+def test_the_decision_threshold_is_described(classifier, wrap, text):
     assert decision(wrap(classifier)) == text
 
 
-def test_a_tuned_threshold_is_put_in_words(classifier):
+def test_a_tuned_threshold_is_described(classifier):
     tuned = TunedThresholdClassifierCV(FrozenEstimator(classifier), cv="prefit", refit=False)
     tuned.fit(columns(), table()["label"])
     tuned.best_threshold_ = 0.25

@@ -50,7 +50,7 @@ def test_exit_codes_reach_the_shell(tmp_path, csv):
     ],
     ids=" ".join,
 )
-def test_wrong_arguments_are_said_before_anything_large_is_imported(arguments, tmp_path):
+def test_wrong_arguments_are_reported_before_large_imports(arguments, tmp_path):
     code = """
 import sys
 from fcca.cli import main

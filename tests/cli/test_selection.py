@@ -57,7 +57,7 @@ def test_it_is_measured_against_what_the_tree_learns(tmp_path):
 
 
 @pytest.mark.parametrize("given", ["0", "-3", "2.5", "many", "", "1e3"])
-def test_what_is_no_number_is_refused_before_any_work(tmp_path, given):
+def test_invalid_numbers_raise_errors_before_any_work(tmp_path, given):
     result = distill(f"--thresholds={given}", "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "Expected 'auto' or a whole number of at least 1" in result.stderr

@@ -48,7 +48,7 @@ def test_numbers_give_the_same_whatever_the_row_groups(tmp_path, row_group_size,
     ],
     ids=lambda options: " ".join(map(str, options)) or "default",
 )
-def test_categories_and_gaps_give_the_same(tmp_path, options, row_group_size):
+def test_categories_and_missing_values_give_the_same(tmp_path, options, row_group_size):
     found, _ = both(tmp_path, categories(), *options, row_group_size=row_group_size)
     assert found["sample"] == (80 if "--sample" in options else None)
     assert any("is taken for a missing value" in note for note in found["notes"])
@@ -86,7 +86,7 @@ def test_rules_give_the_same_and_are_checked_before_anything_is_fitted(tmp_path,
 
 @pytest.mark.parametrize("rule", ['rules: ["height <= weight + 500"]', "one_hot: [[height, weight]]"])
 @pytest.mark.parametrize("from_file", [False, True])
-def test_rules_that_need_all_rows_are_refused_before_a_pass_with_what_to_do(tmp_path, monkeypatch, rule, from_file):
+def test_rules_that_need_all_rows_raise_errors_with_advice_before_a_pass(tmp_path, monkeypatch, rule, from_file):
     frame = people().astype({"member": float})
     frame.to_parquet(tmp_path / "t.parquet")
     (tmp_path / "rules.yaml").write_text(f"{rule}\n")
@@ -143,7 +143,7 @@ def test_texts_that_name_rows_are_left_out_by_what_the_sample_has_of_them(tmp_pa
         assert ("of the sample" in note) == bool(options)
 
 
-def test_rows_with_what_the_sample_does_not_have_are_left_out_and_said(tmp_path):
+def test_rows_with_categories_missing_in_the_sample_are_left_out_with_a_note(tmp_path):
     frame = categories(300)
     training = Split.of(frame["label"].to_numpy(), frame["label"].value_counts().to_dict(), "label", 0.2, 0)
     sample = training.sample(100)
@@ -183,7 +183,7 @@ def test_a_model_from_a_file_gives_the_same(tmp_path, test_size):
 
 
 @pytest.mark.parametrize("model", ["hgb", pytest.param("gb", marks=pytest.mark.verify)])
-def test_rows_with_what_a_model_from_a_file_does_not_know_are_left_out_and_said(tmp_path, model):
+def test_rows_unknown_to_a_model_from_a_file_are_left_out_with_a_note(tmp_path, model):
     imported("skops")
     frame = categories(300)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -319,7 +319,7 @@ def test_every_step_has_its_seconds(tmp_path):
     assert list(in_memory["seconds"]) == ["target", "fcca", "rates", "files", "report"]
 
 
-def test_there_is_no_report_and_an_older_one_is_said_to_be_old(tmp_path, out):
+def test_there_is_no_report_and_a_note_mentions_an_older_one(tmp_path, out):
     path = tmp_path / "t.parquet"
     people().to_parquet(path)
     result = distill(path, "--stream", "--out", out, report=True)

@@ -44,7 +44,7 @@ def _small_pieces_and_models(monkeypatch):
     ],
     ids=lambda given: " ".join(given) if given[0].startswith(("t.", "--")) else "",
 )
-def test_what_cannot_be_is_refused_before_anything_large_is_imported(tmp_path, options, words):
+def test_invalid_options_raise_errors_before_large_imports(tmp_path, options, words):
     frame = people(20)
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
@@ -98,7 +98,7 @@ def broken(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         "other label",
     ],
 )
-def test_tables_that_cannot_be_used_are_refused_in_the_same_words(tmp_path, what):
+def test_invalid_tables_raise_the_same_error_in_memory_and_in_pieces(tmp_path, what):
     path = tmp_path / "t.parquet"
     broken(people(), what).to_parquet(path)
     said = [distill(path, mode, "--sample", 60, "--out", tmp_path / "out") for mode in ("--stream", "--no-stream")]
@@ -125,7 +125,7 @@ def test_a_limit_of_time_that_ends_all_searches_is_named_as_the_option_is(tmp_pa
 
 
 @pytest.mark.parametrize("stratified", [True, False])
-def test_a_class_of_which_all_rows_are_held_out_is_refused_in_the_same_words(tmp_path, monkeypatch, stratified):
+def test_a_class_without_training_rows_raises_the_same_error_in_memory_and_in_pieces(tmp_path, monkeypatch, stratified):
     monkeypatch.setattr(fcca.cli._split, "MOST_STRATIFIED", 1000 if stratified else 100)
     monkeypatch.setattr("fcca.cli._row_sources.MOST_STRATIFIED", 1000 if stratified else 100)
     monkeypatch.setattr("fcca.cli._black_box.target_model", lambda *args: pytest.fail("work has begun"))
@@ -232,7 +232,7 @@ def test_ctrl_c_in_the_middle_of_the_counterfactuals_leaves_nothing(tmp_path):
     assert files_in(tmp_path) == ["t.parquet"]
 
 
-def test_a_full_disk_is_told_in_words(tmp_path, monkeypatch):
+def test_a_full_disk_raises_a_clear_error(tmp_path, monkeypatch):
     people().to_parquet(tmp_path / "t.parquet")
 
     def full(*_):

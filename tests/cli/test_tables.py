@@ -50,7 +50,7 @@ def rules_file(tmp_path, text):
 
 
 @pytest.mark.parametrize("model", ["gb", "rf", "hgb", "xgb", "lgbm", "catboost", "svm", "logistic"])
-def test_texts_and_gaps_need_no_preparation(loans_csv, tmp_path, out, model):
+def test_categories_and_missing_values_need_no_preparation(loans_csv, tmp_path, out, model):
     if model in LIBRARIES:
         imported(LIBRARIES[model])
     result = distill(loans_csv, "--model", model, "--regularization", 0.001, "--out", out)
@@ -158,7 +158,7 @@ def test_mixed_spellings_can_be_categories(tmp_path, out):
     assert distill(tmp_path / "t.csv", "--out", out, "--categorical", "children").exit_code == 0
 
 
-def test_held_out_rows_with_unknown_categories_count_for_no_rate(tmp_path, out):
+def test_rates_leave_out_held_out_rows_with_unknown_categories(tmp_path, out):
     frame = loans()
     frame.loc[11, "purpose"] = "a boat"
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -245,7 +245,7 @@ def test_a_file_of_rules_that_is_not_there_is_named(loans_csv, lender_file, tmp_
 # --- fcca explain -----------------------------------------------------------------------------------------------------
 
 
-def test_labels_and_gaps_are_explained(loans_csv, lender_file, tmp_path):
+def test_categories_and_missing_values_are_explained(loans_csv, lender_file, tmp_path):
     rules = rules_file(tmp_path, "fillable: [income]\n")
     out = tmp_path / "changes.csv"
     result = explain(lender_file, loans_csv, "--n", 2, "--rules", rules, "--json", "--out", out)

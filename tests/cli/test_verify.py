@@ -1,4 +1,4 @@
-"""``fcca verify``: what distill wrote is accepted, what was changed since is rejected, what cannot be used is refused."""
+"""``fcca verify`` accepts files of distill, rejects changed ones, and reports invalid input."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def shortened(folder):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_used_is_refused(tmp_path, people, name):
+def test_invalid_files_raise_errors(tmp_path, people, name):
     made, words = REFUSED[name]
     check_refused(verify(*files(*made(people, tmp_path))), words)
 
@@ -321,7 +321,7 @@ def test_help_and_exit_codes_in_a_process_of_its_own(people):
         assert words in text
 
 
-def test_gaps_and_words_for_them_are_read_as_distill_reads_them(tmp_path):
+def test_missing_values_and_their_marks_are_read_as_by_distill(tmp_path):
     frame = loans(120)
     frame["income"] = frame["income"].map(lambda x: "unknown" if np.isnan(x) else x)
     frame["purpose"] = frame["purpose"].fillna("?")

@@ -1,4 +1,4 @@
-"""What the commands print is said in plain words, the same way everywhere."""
+"""Help texts and printed numbers of the commands."""
 
 import json
 import re
@@ -84,7 +84,7 @@ def test_always_predicting_the_commonest_class_is_among_the_rates(tmp_path):
     assert document["rates"]["training"]["baseline_accuracy"] == np.mean(training == 1)
 
 
-def test_a_small_tree_says_which_settings_were_tried_and_they_give_what_was_said(tmp_path):
+def test_the_better_settings_of_a_small_tree_give_the_listed_figures(tmp_path):
     options = ("--q", 0.7, "--criterion", "error", "--max-depth", 3, "--out", tmp_path, "--json")
     few = json.loads(distill(*options).stdout)["quality"]
     assert few["tree"]["leaves"] == 2

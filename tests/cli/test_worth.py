@@ -204,7 +204,7 @@ def test_a_certificate_of_a_weighted_tree_is_verified(rare_file, out):
         ("--criterion", "entropy", "--criterion"),
     ],
 )
-def test_settings_that_no_tree_has_are_refused_before_any_work(rare_file, out, monkeypatch, option, value, said):
+def test_invalid_tree_settings_raise_errors_before_any_work(rare_file, out, monkeypatch, option, value, said):
     monkeypatch.setattr("fcca.cli._read_table.read_data", lambda *args: pytest.fail("work has begun"))
     result = distill(rare_file, option, value, "--out", out, columns=300)
     assert result.exit_code == 2

@@ -45,7 +45,7 @@ def compared(classifier, X, y, X_test=None, y_test=None):
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
-def test_tree_and_black_box_have_the_figures_of_their_own_probabilities(load):
+def test_figures_of_tree_and_black_box_come_from_their_probabilities(load):
     X, y = load(return_X_y=True, as_frame=True)
     X, X_test, y, y_test = train_test_split(X, y.to_numpy(), random_state=0)
     classifier = FCCAClassifier(FCCADiscretizer(stumps(), Q=0.5)).fit(X, y)
@@ -118,7 +118,7 @@ def test_cart_has_the_class_weights_and_the_least_leaf_of_the_tree():
 
 
 @pytest.mark.parametrize("holds_out", [True, False])
-def test_what_is_advised_was_grown_and_is_better(holds_out):
+def test_advised_trees_were_grown_and_are_better(holds_out):
     X, y = rare()
     X_test, y_test = rare(seed=1) if holds_out else (None, None)
     classifier = FCCAClassifier(FCCADiscretizer(pairs()), OptimalTreeClassifier(criterion="error")).fit(X, y)

@@ -51,7 +51,7 @@ def test_a_probability_of_zero_costs_what_it_costs_in_scikit_learn():
     assert found.log_loss == pytest.approx(log_loss(label, probability))
 
 
-def test_what_cannot_be_known_is_none():
+def test_unknown_figures_are_none():
     label, prediction, score = np.array([1, 1]), np.array([1, 0]), np.array([[0.2, 0.8], [0.9, 0.1]])
     one_class = figures_of(label, prediction, score, np.ones(2))
     assert (one_class.accuracy, one_class.balanced_accuracy, one_class.auc, one_class.ks) == (0.5, 0.5, None, None)

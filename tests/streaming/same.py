@@ -91,7 +91,7 @@ def assert_same(streamed, whole, X):
 
 
 def numbers(n=150, n_features=5, seed=0, classes=2, decimals=1):
-    """A table of numbers with few digits, so that many are equal, and labels that hang on some of its columns."""
+    """A table of rounded numbers with many ties, and labels that depend on some columns."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(0, 2, (n, n_features)), decimals) + 0.0
     score = X[:, 0] + 0.7 * X[:, 1] * (X[:, 2] > 0) + rng.normal(0, 0.4, n)

@@ -114,7 +114,7 @@ def test_a_further_pass_is_made_only_where_some_change_has_no_direction(monkeypa
         assert passes.count("Distances") == needed, parameters
 
 
-def test_more_distinct_values_than_are_kept_are_refused_with_what_to_give_instead(monkeypatch):
+def test_too_many_distinct_values_raise_an_error_with_advice(monkeypatch):
     monkeypatch.setattr(_distance_units, "MOST_DISTINCT", 20)
     X, y = _table(gaps=False)
     model = _model(X, y)

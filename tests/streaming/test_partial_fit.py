@@ -103,7 +103,7 @@ def test_a_discretizer_can_be_pickled_between_two_pieces():
     assert found.all_thresholds_ == FCCADiscretizer(FrozenEstimator(model)).fit(X, y).all_thresholds_
 
 
-def test_fit_and_partial_fit_start_anew():
+def test_fit_and_partial_fit_start_again():
     X, y, model = _table()
     new = FCCADiscretizer(FrozenEstimator(model))
     fitted = clone(new).fit(X, y)
@@ -131,7 +131,7 @@ def test_other_names_after_another_start():
     assert not hasattr(other, "feature_names_in_")
 
 
-def test_what_partial_fit_refuses():
+def test_errors_of_partial_fit():
     X, y, model = _table()
     new = FCCADiscretizer(FrozenEstimator(model))
     with pytest.raises(InvalidInputError, match="observe was called after partial_fit"):
@@ -208,7 +208,7 @@ def test_a_pickled_discretizer_does_not_grow_with_the_pieces():
     assert len(pickle.dumps(many)) == len(pickle.dumps(few))
 
 
-def test_a_piece_that_is_refused_leaves_nothing_behind():
+def test_an_invalid_piece_leaves_the_state_unchanged():
     X, y = loans(90)
     X = X[["age", "income"]].assign(income=lambda table: table["income"].fillna(3.0))
     model = HistGradientBoostingClassifier(max_iter=5, max_depth=1, min_samples_leaf=5).fit(X, y)
@@ -280,7 +280,7 @@ def test_a_selection_made_between_pieces_is_refused():
 # --- what is left out of all counts ---------------------------------------------------------------------------------------
 
 
-def test_what_is_left_out_of_all_counts_is_warned_of_and_counted():
+def test_unverified_counterfactuals_are_counted_with_a_warning():
     X, y, model = _table()
     found = FCCADiscretizer(FrozenEstimator(model), time_limit=0.0).observe(X)
     n = int((model.predict(X) == y).sum())
@@ -308,7 +308,7 @@ def test_unverified_counterfactuals_are_warned_of(monkeypatch):
 
 
 def unverified(search):
-    """The searches, whose answers are all taken for unverified."""
+    """Mark all counterfactuals as unverified."""
 
     def searched(*args, **given):
         result = search(*args, **given)
@@ -330,7 +330,7 @@ def test_columns_of_one_value_are_warned_of_once_they_are_known():
         found.partial_fit(X[40:], y[40:])
 
 
-def test_without_a_threshold_it_is_said_why():
+def test_the_error_gives_the_reason_if_there_is_no_threshold():
     X, y, model = _table()
     new = FCCADiscretizer(FrozenEstimator(model))
     with pytest.raises(NotFittedError, match="no counterfactual yet: no rows were given to partial_fit"):

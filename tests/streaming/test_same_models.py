@@ -63,7 +63,7 @@ def test_pieces_of_one_row(name):
 
 
 @pytest.mark.parametrize("n_outputs", [2, 3])
-def test_scores_of_a_linear_model_do_not_hang_on_the_rows_beside(n_outputs):
+def test_scores_of_a_linear_model_do_not_depend_on_other_rows(n_outputs):
     """A product of matrices may differ in the last digit with the number of rows; here that decides which rows count."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 30))
@@ -86,7 +86,7 @@ def _loans(n=70, seed=0, classes=2):
 
 
 @pytest.mark.parametrize(("depth", "classes"), [(1, 2), (2, 2), (1, 3)])
-def test_categories_and_gaps(depth, classes):
+def test_categories_and_missing_values(depth, classes):
     X, y = _loans(60, classes=classes)
     model = HistGradientBoostingClassifier(
         max_iter=5, max_depth=depth, min_samples_leaf=5, categorical_features="from_dtype", random_state=0
@@ -94,7 +94,7 @@ def test_categories_and_gaps(depth, classes):
     _check(X, y, model)
 
 
-def test_a_gap_and_a_category_that_occur_in_one_piece_only():
+def test_a_missing_value_and_a_category_in_one_piece_only():
     X, y = _loans()
     model = HistGradientBoostingClassifier(
         max_iter=8, max_depth=1, min_samples_leaf=5, categorical_features="from_dtype", random_state=0
@@ -106,8 +106,8 @@ def test_a_gap_and_a_category_that_occur_in_one_piece_only():
     _check(X, y, model, ways=[("gaps last", cut_up(X, y, None, [n_full])), ("in two", cut_up(X, y, None, [20]))])
 
 
-def test_rows_that_count_do_not_hang_on_gaps_in_rows_beside_them():
-    """Scores of rows with gaps and of rows without are summed in two ways, which differ in the last digit."""
+def test_results_do_not_depend_on_missing_values_of_other_rows():
+    """Scores of rows with and without missing values are summed in two ways, which differ in the last digit."""
     X, y = _loans(200)
     X = X[["income", "age"]].astype(float)
     model = HistGradientBoostingClassifier(max_iter=25, max_depth=1, min_samples_leaf=5, random_state=0).fit(X, y)
@@ -118,7 +118,7 @@ def test_rows_that_count_do_not_hang_on_gaps_in_rows_beside_them():
     assert np.allclose(whole, engine.model.scores(table), rtol=1e-12)
 
 
-def test_linear_models_with_categories_and_gaps():
+def test_linear_models_with_categories_and_missing_values():
     X, y = loans(60)
     X["purpose"], X["grade"] = X["purpose"].fillna("none"), X["grade"].astype(str)
     numeric = make_pipeline(SimpleImputer(), StandardScaler())

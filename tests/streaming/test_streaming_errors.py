@@ -1,4 +1,4 @@
-"""What cannot be done with rows in pieces is refused in words, before much work."""
+"""Invalid input of streaming raises clear errors, before much work."""
 
 import numpy as np
 import pandas as pd
@@ -98,7 +98,7 @@ def test_one_class(table):
         in_pieces(cut_up(X[y == 0], y[y == 0], None, [10]), model)
 
 
-def test_what_is_no_fitted_black_box(table):
+def test_invalid_black_boxes_raise_errors(table):
     X, y, model = table
     pieces = _Counted(cut_up(X, y, None, [30]))
     with pytest.raises(InvalidInputError, match="FrozenEstimator"):
@@ -169,7 +169,7 @@ def test_columns_that_the_black_box_does_not_know(table):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_gaps_and_infinities_for_a_black_box_without(table, value):
+def test_missing_and_infinite_values_for_a_black_box_without_support(table, value):
     X, y, model = table
     X = X.copy()
     X[70, 1] = value
@@ -226,7 +226,7 @@ def test_labels_that_are_none(table):
             in_pieces([first, (X[30:], others)], model)
 
 
-def test_what_is_no_table(table):
+def test_invalid_tables_raise_errors(table):
     X, y, model = table
     new = FCCADiscretizer(FrozenEstimator(model))
     for refused in (

@@ -1,4 +1,4 @@
-"""Rounded thresholds: short, and inside the gap they came from."""
+"""Rounded thresholds are short, and lie between the same training values."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ from fcca.utils import plain, shortest_decimal
         (1e-7, 0.99e-7, 1.01e-7, 1e-7),
     ],
 )
-def test_known_gaps(near, low, high, expected):
+def test_known_intervals(near, low, high, expected):
     assert shortest_decimal(near, low, high) == expected
 
 
 @given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12), st.floats(0, 1))
-def test_stays_in_the_gap_and_is_no_longer_than_the_cut(a, b, share):
+def test_result_is_in_the_interval_and_no_longer_than_the_cut(a, b, share):
     low, high = min(a, b), max(a, b)
     near = low + (high - low) * share
     if not low <= near < high:

@@ -211,14 +211,14 @@ def test_a_name_that_the_file_system_takes_is_taken(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "a\0b", "\ud800", "", ".", "..", "a/b"])
-def test_a_name_that_no_file_can_have_is_told_in_words(tmp_path, name):
+def test_invalid_file_names_raise_errors(tmp_path, name):
     with pytest.raises(InvalidInputError, match="No file can be called"), atomic_outputs(tmp_path) as out:
         out.path(name)
     assert _names(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "a\0b", "\ud800"])
-def test_a_directory_that_cannot_be_is_told_in_words(tmp_path, name):
+def test_invalid_directory_names_raise_errors(tmp_path, name):
     with pytest.raises(InvalidInputError, match="Cannot write to the directory"), atomic_outputs(tmp_path / name):
         pytest.fail("the block must not begin")
     assert _names(tmp_path) == []

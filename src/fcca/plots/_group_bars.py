@@ -19,12 +19,12 @@ from fcca.utils import printable
 
 #: Labels of the rates of group_metrics.
 RATES = {
-    "base_rate": "label is favourable",
-    "selection_rate": "prediction is favourable",
-    "accuracy": "prediction is right",
-    "tpr": "of favourable labels, predicted favourable",
-    "fpr": "of unfavourable labels, predicted favourable",
-    "precision": "of favourable predictions, right",
+    "base_rate": "favourable labels",
+    "selection_rate": "favourable predictions",
+    "accuracy": "accuracy",
+    "tpr": "true positive rate",
+    "fpr": "false positive rate",
+    "precision": "precision",
 }
 
 
@@ -78,9 +78,9 @@ class GroupMetricsDisplay(Display):
         rates = found.rates(rate)
         counts = found.metrics.xs(rates.index[0])["rows"].tolist()
         if rate == "selection_rate":
-            words = f"prediction is {printable(found.favourable)}"
+            words = f"share of predictions {printable(found.favourable)}"
         title = f"Predictions by {printable(found.sensitive)}, on {sum(counts):,} {found.judged_on}"
-        return cls(rates, counts, sensitive=found.sensitive, ylabel=f"share: {words}", title=title).plot(ax)
+        return cls(rates, counts, sensitive=found.sensitive, ylabel=words, title=title).plot(ax)
 
     @classmethod
     def from_metrics(

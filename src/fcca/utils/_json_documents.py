@@ -62,7 +62,7 @@ def check_length(text: str | bytes, largest: int, what: str) -> None:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a valid JSON number")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class DocumentReader:
             except OverflowError:
                 value = math.inf
         if not (is_whole(value) if kind is int else isinstance(value, kind)):
-            raise self.damaged(f"{name!r} of {where} is missing or has the wrong type")
+            raise self.damaged(f"{where} has no {name!r} of the right type")
         if kind is float and not math.isfinite(value):
             raise self.damaged(f"{name!r} of {where} is not finite")
         if kind is list and len(value) > ITEMS_AT_MOST:
@@ -189,7 +189,7 @@ class DocumentReader:
     def labels(self, given: Sequence[Any], what: str) -> tuple[Label, ...]:
         """Check that labels are distinct strings or finite numbers."""
         if not given or not all(is_label(label) for label in given):
-            raise self.damaged(f"{what} must be a non-empty list of strings or finite numbers")
+            raise self.damaged(f"{what} must be strings or finite numbers, at least one")
         if len(set(given)) < len(given):
             raise self.damaged(f"{what} must be distinct")
         return tuple(given)
