@@ -42,7 +42,10 @@ FRUGAL = {
 
 
 def interrupt(signal_number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; after a delay inside a callback of XGBoost, which would crash."""
+    """Raise KeyboardInterrupt.
+
+    Inside a callback of XGBoost, which would crash, it is raised a moment later.
+    """
     while frame is not None:
         if frame.f_code.co_name in XGBOOST_CALLBACKS and "xgboost" in frame.f_code.co_filename:
             threading.Timer(SECONDS_OF_A_CALLBACK, _thread.interrupt_main).start()
@@ -81,7 +84,7 @@ def interrupts_deferred(*, libraries: bool = True) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Return True if an error, or one of its causes, means a lack of memory."""
+    """Return True if an error or its cause means out of memory."""
     while error is not None:
         message = str(error).lower() if isinstance(error, ImportError | RuntimeError | OSError) else ""
         if isinstance(error, MemoryError) or any(words in message for words in OUT_OF_MEMORY_MESSAGES):
@@ -97,7 +100,7 @@ def out_of_memory() -> str:
 
 
 def memory_limit() -> int | None:
-    """Return the limit of the process's address space in bytes; None without a limit."""
+    """Return the memory limit of the process in bytes; None without one."""
     try:
         import resource
     except ImportError:  # Windows
@@ -113,7 +116,7 @@ def memory_is_scarce() -> bool:
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError if a low memory limit leaves fewer bytes than needed.
+    """Raise a MemoryError if the limit leaves too few bytes.
 
     Call it before the work: threads of libraries end the process if they find no memory.
     """

@@ -25,7 +25,7 @@ def chosen_methods(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(Command):
-    """Compare trees on your table: with thresholds of FCCA and GTRE, CART, and the black box.
+    """Compare small trees and the black box on your table.
 
     Every method is cross-validated on the same folds. FCCA and GTRE take their thresholds from the black box and get
     the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. A leaf of FCCA

@@ -1,4 +1,4 @@
-"""Run ``fcca benchmark``: black box and trees on the same folds, with summary and JSON."""
+"""Run ``fcca benchmark``: cross-validation, printed summary and JSON."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BenchmarkFold:
     seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Return the figures of a method from its predictions of the held-out rows."""
+        """Return the figures of predictions of the held-out rows."""
         accuracy = float(np.mean(predicted == self.y_test))
         return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
 
@@ -102,7 +102,10 @@ class BenchmarkResult(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return means over the folds, one line per method, with the standard error of the accuracy."""
+        """Return means over the folds, one line per method.
+
+        ``accuracy_se`` is the standard error of the accuracy.
+        """
         groups = pd.DataFrame(self.lines).groupby("method", sort=False)
         means = groups.mean().assign(accuracy_se=groups["accuracy"].sem(ddof=1))
         return means.reset_index().reindex(columns=list(COLUMNS))
@@ -197,7 +200,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
 def _fold(
     data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold; returns the fold and the number of rows left out."""
+    """Fit the black box of a fold, and count rows left out."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
@@ -218,7 +221,7 @@ def _fold(
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """Yield the figures of the black box, and of always predicting the commonest class."""
+    """Yield the figures of the black box and of the commonest class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
@@ -228,7 +231,7 @@ def _references(fold: BenchmarkFold) -> Iterator[Line]:
 def _with_best_tree(
     method: str, discretizer: Any, fold: BenchmarkFold, settings: Benchmark, seconds: float, **measures: float
 ) -> Line:
-    """Return the figures of the optimal tree on the binary columns of a discretizer."""
+    """Return the figures of the optimal tree of a discretizer."""
     began = perf_counter()
     B = discretizer.transform(fold.X)
     tree = OptimalTreeClassifier(max_depth=settings.max_depth, time_limit=settings.time_limit).fit(B, fold.y)
@@ -248,7 +251,10 @@ def _with_best_tree(
 
 
 def _fcca(fold: BenchmarkFold, settings: Benchmark) -> Iterator[Line]:
-    """Yield the figures of every level of granularity; the counterfactuals are computed once."""
+    """Yield the figures of every granularity.
+
+    The counterfactuals are computed once.
+    """
     began = perf_counter()
     black_box = FrozenEstimator(fold.black_box)
     discretizer = FCCADiscretizer(black_box, time_limit=settings.time_limit, n_jobs=settings.jobs).fit(fold.X, fold.y)

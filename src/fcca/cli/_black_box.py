@@ -1,4 +1,4 @@
-"""The black box of ``fcca distill``: fitted on rows of the table, or loaded from a file."""
+"""The black box of ``fcca distill``, fitted or loaded from a file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def fitted_black_box(
     from_text: bool,
     stopwatch: Stopwatch,
 ) -> BlackBox:
-    """Infer the column types of a table and fit a black box on its rows.
+    """Infer the column types of a table and fit a black box.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class OptionCheck:
 
 
 def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
-    """Return a check by a predicate; the error message states the expected value."""
+    """Return a check by a predicate, with an error message."""
     return OptionCheck(lambda option, value: check(option, value, fits(value), expected))
 
 
@@ -78,7 +78,10 @@ def table_format(path: Path) -> str:
 
 
 def check_streamable(path: Path | None) -> None:
-    """Check that a table is a Parquet file; the error shows how to make one."""
+    """Check that a table is a Parquet file.
+
+    The error shows how to convert other files.
+    """
     if path is None:
         raise InvalidInputError("--stream was given without a file. Expected fcca distill DATA.parquet --stream.")
     if table_format(path) != ".parquet":

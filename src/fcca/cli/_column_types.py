@@ -1,4 +1,4 @@
-"""Convert the columns of a file to numbers or categories, by their values or for a model."""
+"""Convert the columns of a file to numbers or categories."""
 
 from __future__ import annotations
 
@@ -127,7 +127,10 @@ def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
-    """Return the numbers in texts, and a mask of texts that are neither number nor missing value."""
+    """Parse numbers in texts.
+
+    Returns the numbers, and a mask of texts that are neither number nor missing value.
+    """
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
     return texts.map(numbers).astype(np.float64), texts.isin(others).to_numpy()
@@ -185,7 +188,10 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """Convert values to the label type of the model: texts or whole numbers."""
+    """Convert values to the label type of the model.
+
+    This is text or whole numbers.
+    """
     some_text = any(isinstance(label, str) for label in categories)
     some_number = any(isinstance(label, int | float | np.number) for label in categories)
     texts_only, numbers_only = some_text and not some_number, some_number and not some_text
@@ -269,7 +275,7 @@ def _check_kind(column: pd.Series[Any]) -> None:
 
 
 def _finite(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert a column to float64, and check that it has no infinite values."""
+    """Convert a column to float64; infinite values are errors."""
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
@@ -289,7 +295,10 @@ def as_json(labels: Any) -> str:
 
 
 def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert mixed columns of a table of moves to texts, because Parquet needs one type."""
+    """Convert mixed columns of a table of moves to texts.
+
+    A Parquet column has one type.
+    """
     for name in ("from", "to"):
         if frame[name].dtype == object:
             frame[name] = frame[name].map(str, na_action="ignore").astype("string")

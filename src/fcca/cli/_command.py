@@ -1,4 +1,7 @@
-"""Base classes of commands and results. Fields are options, docstrings are help texts."""
+"""Base classes of commands and results.
+
+Fields of a command are its options, and its docstring is its help.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Result(ABC):
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
-        """Return the exit code and an error message, empty if there is none."""
+        """Return the exit code and an error message or ""."""
         return 0, ""
 
 
@@ -126,7 +129,7 @@ class Command:
 
 
 def options_of(command: type[Command]) -> dict[str, Any]:
-    """Return the options of a command with their types, in the order of the help."""
+    """Return the options of a command, in the order of the help."""
     hints = get_type_hints(command, include_extras=True)
     names: list[str] = []
     for base in filter(is_dataclass, command.__mro__):
@@ -143,7 +146,7 @@ def _panel(hint: Any) -> str | None:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
-    """Return a parameter for Typer, where options given several times are lists instead of tuples."""
+    """Return a parameter for Typer, with lists instead of tuples."""
     kind, *others = get_args(hint)
     if get_origin(kind) is tuple:
         kind, default = GenericAlias(list, get_args(kind)[:1]) | None, None
@@ -156,7 +159,7 @@ class _Command(TyperCommand):
 
 
 def flags_without_type(params: list[Any]) -> list[Any]:
-    """Hide the type of flags in the help, because flags take no value."""
+    """Hide the type of flags in the help."""
     for param in params:
         if getattr(param, "is_flag", False) and param.metavar is None:
             param.metavar = ""
@@ -164,7 +167,7 @@ def flags_without_type(params: list[Any]) -> list[Any]:
 
 
 def add_command(app: typer.Typer, command: type[Command]) -> None:
-    """Add a command to the command line, under the name of its class."""
+    """Add a command under the name of its class."""
     options = options_of(command)
     defaults = {field.name: Parameter.empty if field.default is MISSING else field.default for field in fields(command)}
     several = [name for name, hint in options.items() if get_origin(get_args(hint)[0]) is tuple]

@@ -1,4 +1,4 @@
-"""Format texts, numbers and tables for the console, the same for all commands.
+"""Format texts, numbers and tables for the console.
 
 Names of columns and classes come from files. They are printed only as rich ``Text``, which does not interpret markup.
 """
@@ -60,7 +60,7 @@ def written_to(paths: Sequence[Path]) -> list[Text]:
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:
-    """List the classes with their numbers of rows; only the first of many."""
+    """List the first classes with their numbers of rows."""
     counts = [f"{printable(name)} ({number(count)})" for name, count in class_counts.items()]
     shown = ", ".join(counts[:CLASSES_SHOWN])
     return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"
@@ -72,7 +72,10 @@ def number(n: int) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Format a share as ``72.9 %``. Never rounds to 0 % or 100 %."""
+    """Format a share as ``72.9 %``.
+
+    Never rounds to 0 % or 100 %.
+    """
     least = 10.0**-digits / 2
     if 0 < 100 * share < least:
         return f"< {2 * least:g} %"

@@ -1,4 +1,4 @@
-"""Write the counterfactuals of a streamed table to a file, piece by piece."""
+"""Write the counterfactuals of a streamed table to a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RowNumbers = NDArray[np.int64]
 
 
 class CounterfactualLines:
-    """Writes a Parquet file with one line per move, and records the costs; a context manager.
+    """Context manager that writes moves to a Parquet file and records costs.
 
     Parameters
     ----------
@@ -69,7 +69,10 @@ class CounterfactualLines:
 
 
 def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:
-    """Return the column types of the file, with the target type of all classes."""
+    """Return the column types of the file.
+
+    The type of ``target`` is that of all classes.
+    """
     schema = pa.Schema.from_pandas(lines, preserve_index=False)
     at = schema.get_field_index("target")
     label = pa.Schema.from_pandas(pd.DataFrame({"target": classes}), preserve_index=False).field("target")

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Distill(options.DistillSettings):
-    """Find the thresholds that decide a classifier's predictions, and the provably best small tree on them.
+    """Replace a classifier by a provably optimal small tree.
 
     A model, the black box, is fitted. For every training row that it gets right, the cheapest change that flips its
-    prediction is computed exactly. The thresholds that these changes cross are counted.
+    prediction is computed exactly. The tree is grown on the thresholds that these changes cross.
 
     Texts in the table are categories, empty fields are missing values. No preparation is needed. Codes that look like
     numbers are named with --categorical.
@@ -187,7 +187,10 @@ class Distill(options.DistillSettings):
                 raise InvalidInputError(f"{option} was given with --model-file. {reason} Omit {option}.")
 
     def _check_streamed(self, reason: str) -> None:
-        """Check that no option needs all rows in memory; ``reason`` is why the table is streamed."""
+        """Check that no option needs all rows in memory.
+
+        ``reason`` is why the table is streamed, for the error.
+        """
         if self.thresholds == "auto":
             raise InvalidInputError(
                 f"--thresholds auto was given {reason}. Its cross-validation needs all rows in memory. Give a number, or "

@@ -194,7 +194,10 @@ def _comparison(
 def _advice(
     comparison: Comparison, quality: Quality, training: BinaryRows, held_out: BinaryRows | None
 ) -> list[TriedTree] | None:
-    """Try other settings for a small or useless tree; None if trees cannot be judged."""
+    """Try other settings for a small or useless tree.
+
+    Returns None if trees cannot be judged.
+    """
     is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
     if not (is_small or quality.is_useless):
         return []

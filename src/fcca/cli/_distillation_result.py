@@ -118,7 +118,10 @@ class Distillation:
         return self.discretizer.statuses_
 
     def shown_columns(self) -> Columns | None:
-        """Return the columns; missing values are mentioned only for columns of the file that have them."""
+        """Return the columns for display.
+
+        Only columns with missing values in the file are marked as such.
+        """
         columns = self.discretizer.thresholds_.columns
         if columns is None:
             return None
@@ -163,7 +166,9 @@ class Distillation:
 
 
 def lines_of(found: Counterfactuals, rows: RowNumbers) -> pd.DataFrame:
-    """Return a table with one line per move; ``row`` is the position in the file, from 0.
+    """Return a table with one line per move.
+
+    ``row`` is the position in the file, counted from 0.
 
     Parameters
     ----------

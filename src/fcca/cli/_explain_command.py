@@ -25,7 +25,7 @@ question = partial(typer.Option, rich_help_panel="Rows and target")
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(options.Costs, options.SearchLimits):
-    """Find the cheapest change of a row that flips a classifier's prediction, with proof.
+    """Find the cheapest change that flips a prediction, with proof.
 
     A change stays inside the range of DATA, or of --reference if given. A changed column moves to another cell between
     the model's cuts. It lands on the nearest value of the data in this cell, or on the middle of the cell if the data

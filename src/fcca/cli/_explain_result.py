@@ -1,4 +1,4 @@
-"""Run ``fcca explain``: counterfactuals of rows of a file, with summary and JSON."""
+"""Run ``fcca explain``: counterfactuals, printed summary and JSON."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ExplainResult(Result):
             frame.to_csv(outputs.path(out.name), index=False, lineterminator="\n")
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the counterfactuals as a table and as sentences, with the written file at the end."""
+        """Return the counterfactuals as a table and as sentences."""
         return Group(
             panel("fcca explain", self._facts()),
             _counterfactuals_table(self.found),
@@ -140,7 +140,7 @@ class ExplainResult(Result):
             }
 
     def _value(self, move: int, code: float) -> Any:
-        """Return the start or end of a move: a number, a category, or None if missing."""
+        """Return the start or end of a move; None if missing."""
         columns = self.found.columns
         value = code if columns is None else columns.label(int(self.found.moves.feature[move]), float(code))
         if isinstance(value, np.generic):
@@ -261,7 +261,7 @@ def _counterfactuals_table(found: Explanations) -> Table:
 
 
 def _whose_probability(found: Explanations) -> str:
-    """Return the title ``P(approved)`` if all rows have the same target, otherwise ``P(then)``."""
+    """Return ``P(approved)`` for a common target, otherwise ``P(then)``."""
     codes = np.unique(found.class_code[:COUNTERFACTUALS_SHOWN])
     return f"P({printable(found.classes[codes[0]])})" if len(codes) == 1 and codes[0] >= 0 else "P(then)"
 

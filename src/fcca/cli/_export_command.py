@@ -36,7 +36,7 @@ sql_option = partial(typer.Option, rich_help_panel="SQL")
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Command):
-    """Convert the tree of fcca distill to text, Markdown, Python, SQL, ONNX or JSON.
+    """Convert a tree to text, Markdown, Python, SQL, ONNX or JSON.
 
     The Python code is a module without dependencies. Its predict(row) takes a dictionary of columns and values, and
     predicts exactly like the tree. So do SQL and ONNX. Rows with unknown categories get NULL in SQL.
@@ -119,7 +119,7 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the exporter of a name, or of the ending of a file name."""
+    """Return the exporter of a name or of a file ending."""
     if to is not None:
         return str(to)
     if out is None:

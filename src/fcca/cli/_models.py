@@ -1,4 +1,4 @@
-"""Classifiers of the command line: made by name, or loaded from a file."""
+"""Classifiers by name or from a file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset:
 
 
 def _has_usual_ranges(X: pd.DataFrame) -> bool:
-    """Return True if the ranges of all columns suit the float32 of the libraries."""
+    """Return True if the ranges of all columns suit float32."""
     numbers = X.select_dtypes("float64")
     ranges = numbers.max() - numbers.min()
     return bool(((ranges == 0) | ranges.between(SMALLEST_RANGE, 1 / SMALLEST_RANGE)).all())
@@ -144,7 +144,7 @@ def columns_of(classifier: Any, source: Path) -> ModelColumns:
 def known_columns(
     names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """Check a table against a classifier from a file, and return the classifier's columns.
+    """Check a table against a classifier, and return its columns.
 
     Parameters
     ----------

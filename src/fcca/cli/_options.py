@@ -370,7 +370,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         return {name: value for name, value in given.items() if value is not None}
 
     def check(self) -> None:
-        """Check the order of the probabilities, and that linear models do not use ranks."""
+        """Check combinations of options."""
         if self.scale == "rank" and self.model is not None and self.model.is_linear:
             raise InvalidInputError(
                 f"--scale is rank, but --model is {self.model.value}, a linear model. Expected range, mad or units of "

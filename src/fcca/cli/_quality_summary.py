@@ -42,7 +42,7 @@ IN_PIECES = (
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return the figures of the tree, and a warning if the tree is useless."""
+    """Return the figures of the tree, with a warning if useless."""
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
@@ -94,7 +94,7 @@ def _short(label: Any) -> str:
 
 
 def better_settings(found: Distillation, settings: DistillSettings) -> list[RenderableType]:
-    """Return better settings for a small or useless tree; empty for other trees."""
+    """Return better settings for a small or useless tree."""
     if found.advice:
         return [Text(), _advice_table(found.advice, found, settings)]
     if not found.quality.is_useless:

@@ -1,4 +1,4 @@
-"""Read a table and its labels from a file, and check them before any work."""
+"""Read and check a table and its labels."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def bundled_data() -> Dataset:
 
 
 def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_learn_from: bool = True) -> Dataset:
-    """Read a table from a CSV or Parquet file, without inferring column types.
+    """Read a CSV or Parquet file, without inferring column types.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
 
 
 def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: int) -> str:
-    """Find the label column, and check that the table has rows and feature columns."""
+    """Find the label column, and check for rows and feature columns."""
     name = _label_name(columns, label)
     if n_rows == 0:
         raise InvalidInputError(f"{table} has column names but no rows. Expected at least two rows of each class.")
@@ -181,7 +181,7 @@ class ModelColumns:
     columns: Columns | None
 
     def check(self, given: list[str], table: str) -> None:
-        """Check that a table has the columns of the model, in the same order."""
+        """Check that a table has the same columns in the same order."""
         names = self.names
         if names is not None and given != names and sorted(given) == sorted(names):
             at = next(j for j, (name, expected) in enumerate(zip(given, names, strict=True)) if name != expected)
@@ -194,7 +194,7 @@ class ModelColumns:
 
 
 def read_features(path: Path, label: str | None, model: ModelColumns, *, has_label: bool) -> pd.DataFrame:
-    """Read the columns of a model from a table, without the label column.
+    """Read the columns of a model from a table.
 
     Parameters
     ----------
@@ -224,7 +224,10 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
 
 
 def n_values(path: Path) -> int:
-    """Return rows × columns of a Parquet file; 0 for other formats and unreadable files."""
+    """Return rows × columns of a Parquet file.
+
+    Other formats and unreadable files give 0.
+    """
     if table_format(path) != ".parquet":
         return 0
     import pyarrow as pa
@@ -347,7 +350,10 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
 
 
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
-    """Return the labels of a column as integers or strings; its index has the row numbers."""
+    """Return the labels of a column as integers or strings.
+
+    The index of the column has the row numbers.
+    """
     missing = column.index[column.isna()]
     if len(missing):
         raise missing_labels(str(column.name), len(missing), missing[0])
@@ -426,7 +432,7 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
-    """Check that both parts of a split can have rows of every class."""
+    """Check that a split can have every class in both parts."""
     n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:

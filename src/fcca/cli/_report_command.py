@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Report(options.DistillSettings):
-    """Write the report of a fitted model: one page with thresholds, trees and counterfactuals.
+    """Write an interactive report of a fitted model.
 
-    The page is the same as that of [italic]fcca distill[/]. The model is not refitted. All rows of DATA are used for
+    The page shows thresholds, trees and counterfactuals, as that of [italic]fcca distill[/] does. The model is not
+    refitted. All rows of DATA are used for
     thresholds and tree, and the rows of --test are held out. The page is a single file that needs no network.
 
     [bold]Examples[/]

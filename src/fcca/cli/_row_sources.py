@@ -1,4 +1,4 @@
-"""Sources of rows for ``fcca distill``: a table in memory, or a Parquet file read in pieces.
+"""Sources of rows: a table in memory, or a Parquet file.
 
 Both sources have the same methods. :func:`fcca.cli._distill_steps.distillation` calls them in this order: ``check_rules``,
 ``labels``, ``read`` if a black box is fitted, ``prepare``, ``fit``, ``binary_rows``, ``encoded_rows``, ``left_out`` and
@@ -53,7 +53,7 @@ class TableLabels(NamedTuple):
 
 
 def _with_any_label(columns: Columns | None) -> Columns | None:
-    """Return the columns; any category is allowed if the black box does not store categories."""
+    """Allow any category where the black box stores none."""
     if columns is None:
         return None
     return Columns(
@@ -65,7 +65,7 @@ def _with_any_label(columns: Columns | None) -> Columns | None:
 
 
 def _nothing_known() -> InvalidInputError:
-    """Return the error for a table in which all training rows are left out."""
+    """Return the error for a table without usable training rows."""
     return InvalidInputError("Every training row has a category or a missing value that the black box does not know.")
 
 
@@ -182,7 +182,7 @@ class MemorySource:
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return the training rows and the held-out rows as numbers and category codes."""
+        """Return training and held-out rows as numbers and codes."""
         assert self.rows_in_memory is not None
         encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
         return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
@@ -236,7 +236,10 @@ class ParquetSource:
                 )
 
     def labels(self, settings: DistillSettings) -> TableLabels:
-        """Read the labels of all rows; keep them only for tables of moderate size."""
+        """Read the labels of all rows.
+
+        They are kept only for tables of moderate size.
+        """
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
 
@@ -372,7 +375,10 @@ class _KnownRows:
             yield Rows(X, y, None, held_out if held_out.any() else None)
 
     def _converted(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, Bools | None]:
-        """Convert a piece, and return a mask of columns with missing values, or None."""
+        """Convert a piece.
+
+        Also returns a mask of columns with missing values, or None.
+        """
         plain = self.known is None or not (self.known.has_categories or any(column.ignored for column in self.known))
         if plain and all(dtype.kind in "biuf" for dtype in frame.dtypes):
             values = frame.to_numpy(dtype=np.float64)

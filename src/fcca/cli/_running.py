@@ -49,7 +49,10 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show the progress of a block: bars on a terminal, lines elsewhere, nothing if quiet."""
+        """Show the progress of a block.
+
+        Bars on a terminal, lines elsewhere, nothing if quiet.
+        """
         if self.quiet:
             yield
             return
@@ -76,7 +79,7 @@ class Output:
         self._message("Error", message, "bold red")
 
     def cannot_write(self, place: Path, failure: OSError) -> int:
-        """Print an error about files that could not be written; returns the exit code."""
+        """Print an error about unwritten files, and return the exit code."""
         reason = failure.strerror or str(failure)
         self.error(f"Cannot write to {place}: {reason}. Nothing was left half-written.")
         return EXIT_CANNOT_WRITE
@@ -94,7 +97,7 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Repeat interrupts that Python could not raise, such as in a callback of a C library."""
+    """Repeat interrupts that got lost, as in callbacks of C libraries."""
     usual, again = sys.unraisablehook, []
 
     def send_again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -114,7 +117,7 @@ def _lost_interrupts() -> Iterator[list[threading.Timer]]:
 
 
 def run_command(work: Callable[[], int], output: Output) -> None:
-    """Run a command and exit with its code, or with the code of an error."""
+    """Run a command and exit with its code."""
     lost: list[threading.Timer] = []
     try:
         with _lost_interrupts() as lost:
@@ -147,7 +150,7 @@ def file_link(path: Path) -> Text:
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a page in the browser, or print a note if there is no browser."""
+    """Open a page in the browser; without one, print a note."""
     import webbrowser
 
     try:

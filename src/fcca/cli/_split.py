@@ -1,4 +1,7 @@
-"""Choose the held-out rows and the sample for the black box, the same for all sources."""
+"""Choose the held-out rows and the sample for the black box.
+
+The choice is the same in memory and in pieces.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,10 @@ class _Distilled(Result):
         path.write_text(text, encoding="utf-8", newline="\n")
 
     def _first_screen(self, written: Sequence[Path]) -> list[RenderableType]:
-        """Return how good, how simple, how sure and where to look next; then details of the quality."""
+        """Return how good, how simple, how sure, where to look next.
+
+        Details of the quality follow.
+        """
         found = self.found
         return [
             *quality_summary(found),
@@ -125,7 +128,7 @@ class DistillResult(_Distilled):
                 self._write_page(outputs.path(REPORT))
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary, with the written files at the end."""
+        """Return the printed summary."""
         found = self.found
         parts: list[RenderableType] = [
             *self._first_screen(written),
@@ -160,7 +163,7 @@ class ReportResult(_Distilled):
         self._write_page(outputs.path(self.settings.out.name), levels)
 
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return the printed summary, with the path of the report at the end."""
+        """Return the printed summary."""
         lines = [line for path in written for line in (Text(), _report_line(path))]
         found = self.found
         return Group(*self._first_screen(written), panel("fcca report", facts(found)), _scores_table(found), *lines)
@@ -186,7 +189,7 @@ def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
 
 
 def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
-    """Name the part of the summary and the file to look at next."""
+    """Name the section and the file to look at next."""
     below = "the better settings below" if found.advice else "the rules of the tree below"
     page = next((path for path in written if path.suffix in (".html", ".htm")), None)
     if page is not None:
@@ -279,7 +282,7 @@ def _thresholds_table(found: Distillation) -> Table:
 
 
 def tree_of_rules(found: Distillation) -> Tree:
-    """Return the tree for the console: conditions at the branches, classes at the leaves."""
+    """Return the tree for the console."""
     nodes, names = found.classifier.structure_, found.discretizer.thresholds_.feature_names
     first = branches_in_words(nodes, names, found.classifier.classes_.tolist(), found.shown_columns())
 

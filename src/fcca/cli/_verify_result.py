@@ -1,4 +1,4 @@
-"""Run ``fcca verify``: check a certificate against a table and a model from files."""
+"""Run ``fcca verify``: check a certificate against table and model."""
 
 from __future__ import annotations
 
@@ -119,7 +119,10 @@ def run_verify(settings: Verify) -> VerifyResult:
 
 
 def _table(stated: CertificateDocument, path: Path | None, label: str | None) -> Dataset:
-    """Read the table, by default the bundled one, with columns and types of the certificate."""
+    """Read the table with the columns of the certificate.
+
+    Without a path, it is the bundled table.
+    """
     read = stated.read
     named = label if label is not None or read is None else read.label
     if path is None:
@@ -140,7 +143,7 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
-    """Check that the tree in a file is the tree of the certificate."""
+    """Compare the tree in a file with that of the certificate."""
     if path is None:
         return []
     try:

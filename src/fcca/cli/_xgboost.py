@@ -1,4 +1,6 @@
-"""XGBoost's classifier for any labels. The library is optional, so this module is imported on use.
+"""XGBoost's classifier for any labels.
+
+The library is optional, so this module is imported on use.
 
 Files of ``fcca distill --save-model`` store the name of this module.
 """

@@ -1,4 +1,4 @@
-"""Tables on a Dask cluster: the same thresholds and the same tree as on one machine.
+"""Thresholds and trees of tables on a Dask cluster.
 
 It needs Dask: ``pip install "fcca[dask]"``.
 """

@@ -1,4 +1,4 @@
-"""Passes over a Dask table: one task per partition, results summed on the workers."""
+"""Passes over a Dask table, one task per partition."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ class DaskPieces(Pieces):
         return total
 
     def each(self, function: Callable[..., T], *given: Any) -> list[T]:
-        """Return the results of a function of each partition's number and rows, in order."""
+        """Return the results of a function for every partition.
+
+        The function takes the number and the rows of a partition.
+        """
         return self._computed(self.table.applied(function, *given))
 
     def _computed(self, tasks: Sequence[Delayed]) -> list[Any]:
@@ -102,7 +105,7 @@ class DaskPieces(Pieces):
 
 
 def active_client(client: Any) -> Any:
-    """Return the given client or Dask's active one; None means the local scheduler."""
+    """Return a client; None means the local scheduler."""
     if client is None:
         if dask.config.get("scheduler", None) not in (None, *OF_DISTRIBUTED):
             return None

@@ -1,4 +1,4 @@
-"""Replace a black box by a small tree, from a table on a Dask cluster."""
+"""Replace a black box by a tree, from a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def distill(
     retries: int = 3,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box by a small, provably optimal tree, from a table on a Dask cluster.
+    """Replace a black box by an optimal tree, from a Dask DataFrame.
 
     Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers add up
     these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
@@ -118,7 +118,7 @@ def distill(
 
 
 def _unfitted_discretizer(discretizer: FCCADiscretizer | None) -> FCCADiscretizer:
-    """Return a copy of the discretizer, after checking that its parameters work on a cluster."""
+    """Check a discretizer for use on a cluster and copy it."""
     if discretizer is None:
         return FCCADiscretizer()
     if not isinstance(discretizer, FCCADiscretizer):

@@ -23,7 +23,9 @@ Positions = NDArray[np.int64]
 
 
 def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state: int) -> FrozenEstimator:
-    """Return the fitted black box; fit it on a sample of the rows where necessary.
+    """Return the fitted black box.
+
+    An unfitted one is fitted on a sample of the rows.
 
     Parameters
     ----------
@@ -163,7 +165,10 @@ def _chosen(number: int, rows: Rows, of_each: list[Positions]) -> Rows | None:
 
 
 def _check_categories_known(classifier: Any, table: PartitionedTable) -> None:
-    """Check that category codes mean the same in all partitions, for a black box that splits on codes."""
+    """Check that category codes are the same in all partitions.
+
+    Only black boxes that split on codes need this.
+    """
     unknown = table.unknown_categories
     for name, column in zip(table.layout.features, read_model(classifier).columns or (), strict=False):
         if isinstance(column, CodedColumn) and name in unknown:

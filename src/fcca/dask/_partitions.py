@@ -54,7 +54,7 @@ class Layout:
 
 
 class PartitionedTable:
-    """A Dask DataFrame with a column of labels and, optionally, one of weights.
+    """A Dask DataFrame with label column and optional weight column.
 
     Parameters
     ----------

@@ -14,7 +14,10 @@ Entry = tuple[Any, str]  # entry of a legend: artist and label
 
 
 def room_of(ax: Any) -> tuple[float, float]:
-    """Return width and height of axes in points; in a grid, with the labels around them."""
+    """Return width and height of axes in points.
+
+    In a grid, the labels around the axes are included.
+    """
     box, figure = ax.get_window_extent(), getattr(ax.figure, "figure", None) or ax.figure  # ax.figure may be a subfigure
     share = 1.0 if ax.get_subplotspec() is None else IN_A_GRID
     most = figure.get_size_inches() * POINTS
@@ -23,17 +26,17 @@ def room_of(ax: Any) -> tuple[float, float]:
 
 
 def fitting(room: float, around: float, line: float = 1.25 * 8.0) -> int:
-    """Return the number of text lines that fit into a height in points, at least one."""
+    """Return how many text lines fit into a height in points."""
     return max(1, int((room - around) // line))
 
 
 def is_narrow(ax: Any) -> bool:
-    """Return True if the axes are too narrow for panels side by side."""
+    """Return True for axes too narrow for panels side by side."""
     return hasattr(ax, "get_subplotspec") and room_of(ax)[0] < NARROW
 
 
 def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
-    """Remove the top and right spines, and draw light grid lines along one axis.
+    """Remove two spines, and draw grid lines along one axis.
 
     With ``scale=False``, the bottom spine and its ticks are removed, too.
     """
@@ -48,13 +51,13 @@ def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None
 
 
 def name_lines(ax: Any, names: Sequence[str]) -> None:
-    """Label the lines 0, 1, 2, … of axes, from top to bottom."""
+    """Label the lines of axes from top to bottom."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def draw_key(ax: Any, entries: Sequence[Entry], *, columns: int, title: str | None = None, lines: float = 0.0) -> None:
-    """Draw a legend in empty axes, or below axes with ``lines`` lines of labels."""
+    """Draw a legend in empty axes, or below ``lines`` lines of labels."""
     from matplotlib.transforms import ScaledTranslation
 
     # matplotlib leaves labels that begin with an underscore out of legends.

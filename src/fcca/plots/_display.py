@@ -12,7 +12,7 @@ from fcca.exceptions import InvalidInputError
 
 
 class Display(ABC):
-    """Base class of the Displays: stores the data of a plot and draws it.
+    """Base class of the Displays.
 
     A new plot is a dataclass of its data, in a separate file. Its class methods ``from_…`` end in ``.plot(ax)``. It
     implements :meth:`_draw`, which begins with :meth:`_begin` or :meth:`_begin_panels`.
@@ -43,12 +43,12 @@ class Display(ABC):
         """Draw on axes, or in a new figure for None."""
 
     def _begin(self, ax: Any, width: float, height: float) -> Any:
-        """Return the given axes, or the axes of a new figure of this size in inches."""
+        """Return the given axes, or those of a new figure."""
         self.figure_, self.ax_ = _figure_and_axes(ax, width, height)
         return self.ax_
 
     def _begin_panels(self, ax: Any, lines: int, columns: int, width: float, height: float) -> tuple[NDArray[Any], Any]:
-        """Return a grid of panels and empty axes below it for a legend.
+        """Return a grid of panels, and axes for a legend.
 
         The grid replaces the given axes or fills a new figure. A single row or column of panels is a 1D array.
 

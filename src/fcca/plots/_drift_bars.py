@@ -28,7 +28,7 @@ LIMITS = (STABLE, SHIFTED)
 
 @dataclass(eq=False, repr=False)
 class DriftDisplay(Display):
-    """Bars of the population stability index by column, and the bins of one column.
+    """Bars of the population stability index, and of one column's bins.
 
     It is recommended to use :meth:`from_drift`.
 

@@ -31,7 +31,9 @@ SLACK = 1e-12
 
 @dataclass(eq=False, repr=False)
 class FrontierDisplay(Display):
-    """Curve of the least inconsistency by number of thresholds, with two simpler selections.
+    """Curve of the least inconsistency by number of thresholds.
+
+    Two simpler selections are drawn for comparison.
 
     Filled points are proven optimal. For the others, the optimum lies in the band below. It is recommended to use
     :meth:`from_frontier`.
@@ -152,7 +154,7 @@ class FrontierDisplay(Display):
 
 
 def _runs(some: list[int], among: list[int]) -> str:
-    """List numbers and join three or more neighbours: ``1 to 4 and 6``."""
+    """List numbers with runs, as in ``1 to 4 and 6``."""
     runs: list[list[int]] = []
     for at, k in enumerate(among):
         if k in some:

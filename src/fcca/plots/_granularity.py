@@ -191,7 +191,7 @@ def _check(path: Any) -> None:
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
-    """Return a tick per level; levels close to another one get no label."""
+    """Return one tick per level; close ones get no label."""
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []
@@ -204,7 +204,7 @@ def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
 
 
 def _at_least(ax: Any, span: float) -> None:
-    """Widen the vertical axis to a least span, so that small differences look small."""
+    """Widen the vertical axis, so that small differences look small."""
     low, high = ax.get_ylim()
     lack = max(span - (high - low), 0.0) / 2
     ax.set_ylim(low - lack, high + lack)

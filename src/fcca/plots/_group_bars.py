@@ -142,7 +142,9 @@ class GroupMetricsDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class RecourseDisplay(Display):
-    """Bars by group of the cost of a favourable prediction, and of the rows without a way.
+    """Bars by group of the cost of recourse.
+
+    A second panel shows the rows without a way to a favourable prediction.
 
     It is recommended to use :meth:`from_recourse`.
 

@@ -274,7 +274,7 @@ class ThresholdHeatmapDisplay(Display):
 
 
 def _label_key(key: Any, lowest: float, highest: float) -> None:
-    """Label the colour bar with the smallest and largest count, and one between if there is room."""
+    """Label the smallest, a middle and the largest count."""
     places = [lowest, highest]
     if lowest > 0 and highest >= 3 * lowest:
         middle = float(np.sqrt(lowest * highest))

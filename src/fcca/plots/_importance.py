@@ -24,7 +24,7 @@ AROUND = 60.0  # points above and below the bars
 
 @dataclass(eq=False, repr=False)
 class CounterfactualImportanceDisplay(Display):
-    """Bars of how often counterfactuals move each column, with its number of thresholds.
+    """Bars of how often counterfactuals move each column.
 
     It is recommended to use :meth:`from_estimator`.
 
@@ -63,7 +63,7 @@ class CounterfactualImportanceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, sample_weight: ArrayLike | None = None, max_features: int = 20, ax: Any = None
     ) -> Self:
-        """Count and draw the columns that the counterfactuals of a fitted estimator move.
+        """Count and draw the moved columns of a fitted estimator.
 
         Parameters
         ----------

@@ -41,7 +41,9 @@ class DrawnCounterfactual(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class CounterfactualMovesDisplay(Display):
-    """Arrows of the moved columns of one row, each in its range and with the crossed cut.
+    """Arrows of the moved columns of one row.
+
+    Each arrow is drawn in the range of its column, with the crossed cut.
 
     It is recommended to use :meth:`from_explanations` or :meth:`from_estimator`.
 
@@ -258,7 +260,7 @@ def _ends(move: Move) -> tuple[str, str]:
 
 
 def _name(arrow: Arrow, width: float, tight: bool) -> str:
-    """Return the column name and, if there is room, its range on a second line."""
+    """Return the column name and, if there is room, its range."""
     name = one_line(feature_in_words(arrow.move.feature), width)
     if arrow.move.labels is not None or math.isnan(arrow.low) or tight:
         return name

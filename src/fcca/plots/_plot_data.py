@@ -70,7 +70,7 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
 
 
 def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
-    """Scale values to [0, 1] by the range of their column; constant columns give 0.5."""
+    """Scale values to [0, 1]; constant columns give 0.5."""
     width = np.asarray(high, dtype=float) - low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.where(width > 0, np.clip((value - low) / np.where(width > 0, width, 1.0), 0.0, 1.0), 0.5)

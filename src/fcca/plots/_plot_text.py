@@ -34,7 +34,10 @@ def number(x: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a share in whole percents. Never rounds to 0 % or 100 %."""
+    """Format a share in whole percents.
+
+    Never rounds to 0 % or 100 %.
+    """
     if 0 < share < 0.005:
         return "< 1 %"
     return "> 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
@@ -65,7 +68,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: object, width: float, size: float = SMALL) -> str:
-    """Shorten a text to a width in points by cutting out its middle."""
+    """Shorten a text to a width by cutting out its middle."""
     whole = printable(text)
     if text_width(whole, size) <= width:
         return whole
@@ -83,7 +86,7 @@ def shortened(text: object, width: float, size: float = SMALL) -> str:
 
 
 def wrapped(text: object, width: float, size: float, most_lines: int) -> list[str]:
-    """Break a text into lines of at most ``width`` points, and cut off further lines."""
+    """Break a text into lines, and cut off further lines."""
     lines, line = [], ""
     for piece in _breakable_pieces(printable(text), width, size):
         if line and text_width((line + piece).rstrip(), size) > width:
@@ -105,12 +108,12 @@ def one_line(text: object, width: float, size: float = SMALL) -> str:
 
 
 def some_lines(text: object, width: float, size: float, most_lines: int) -> str:
-    """Break a text into lines of at most ``width`` points and escape them."""
+    """Break a text into lines and escape them."""
     return "\n".join(map(shown, wrapped(text, width, size, most_lines)))
 
 
 def _breakable_pieces(text: str, width: float, size: float) -> list[str]:
-    """Split a text where a line may break: between words or inside long words."""
+    """Split a text where a line may break."""
     pieces, piece = [], ""
     for at, char in enumerate(text):
         piece += char

@@ -55,7 +55,7 @@ class RegionAxis:
 
     @classmethod
     def of(cls, name: str, column: Floats, cuts: Floats, fine: bool, categories: Any, missing: bool) -> RegionAxis:
-        """Make cells between the cuts; with ``fine``, also between the lines of a fine mesh."""
+        """Make cells between the cuts and, with ``fine``, a mesh."""
         if categories is not None:
             low, high = -0.5, len(categories) - 0.5
             values = np.arange(len(categories), dtype=np.float64)
@@ -81,7 +81,9 @@ class RegionAxis:
 
 @dataclass(eq=False, repr=False)
 class DecisionRegionsDisplay(Display):
-    """Decision regions of the black box and the tree, with thresholds and counterfactuals.
+    """Decision regions of black box and tree.
+
+    Thresholds and some counterfactuals are drawn, too.
 
     For classifiers of exactly two columns. The regions are exact: every cell between the cuts is predicted. Linear black
     boxes have no cuts, so their regions are drawn on a fine mesh. It is recommended to use :meth:`from_estimator`.
@@ -303,7 +305,10 @@ def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
 
 
 def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, int]) -> tuple[RegionAxis, RegionAxis]:
-    """Return both axes, with the cuts of black box and tree; a mesh if there are none or too many."""
+    """Return both axes with the cuts of black box and tree.
+
+    Without cuts, or with too many, the axes have a fine mesh.
+    """
     kept: ThresholdTable = classifier.discretizer_.thresholds_
     engine = CounterfactualExplainer(classifier.discretizer_.estimator_, X).engine
     cuts = [kept.threshold[(kept.feature == j) & (kept.kind == "cut")] for j in (0, 1)]
@@ -344,7 +349,10 @@ def _arrows(
     table: Floats,
     rows: NDArray[np.int64],
 ) -> Floats:
-    """Return ``n`` proven counterfactuals, evenly spread; ``rows`` are the row numbers of the table."""
+    """Return ``n`` proven counterfactuals, evenly spread.
+
+    ``rows`` are the row numbers of the table.
+    """
     proven = np.flatnonzero(found.is_status("optimal"))
     some = found.take(proven[_spread(len(proven), n)])
     here = replace(some, rows=np.searchsorted(rows, some.rows))

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 
 class ScaledText(Text):
-    """Text with a size in data units; the axes must have equal aspect."""
+    """Text with a size in data units, for axes of equal aspect."""
 
     def __init__(self, x: float, y: float, text: str, *, points: float, **options: Any) -> None:
         super().__init__(x, y, text, **options)

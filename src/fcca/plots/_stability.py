@@ -1,4 +1,4 @@
-"""Bars of how often bootstrap samples find each threshold, and how far it moves."""
+"""Bars of the stability of thresholds in bootstrap samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOWEST = 0.005  # least upper end of the right panel's axis, as a share of the r
 
 @dataclass(eq=False, repr=False)
 class StabilityDisplay(Display):
-    """Bars of how often bootstrap samples find each threshold, and how far it moves.
+    """Bars of the stability of thresholds in bootstrap samples.
 
     It is recommended to use :meth:`from_stability`.
 
@@ -142,7 +142,7 @@ class StabilityDisplay(Display):
 
 
 def _names(frame: pd.DataFrame, width: float) -> list[str]:
-    """Shorten conditions to a width in points, the column name before the threshold."""
+    """Shorten conditions to a width, column names before thresholds."""
     names = []
     for condition, feature in zip(frame["condition"], frame["feature"], strict=True):
         comparison = condition.removeprefix(feature)

@@ -142,7 +142,7 @@ class TreeDisplay(Display):
             self._swatch(ax, key.left, self._layout.bottom + key.below, at, key.name)
 
     def _begin_tree(self) -> Any:
-        """Return the axes of a new figure in the natural size of the tree."""
+        """Return the axes of a new figure of natural size."""
         layout = self._layout = self._laid_out(SHAPES[0])
         words = self._title(max(layout.width, LEAST_TITLE))
         width = max(layout.width, *(1.05 * text_width(line, TITLE) for line in words))

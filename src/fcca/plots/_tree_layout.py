@@ -71,7 +71,7 @@ class TreeLayout(NamedTuple):
 def laid_out(
     tree: TreeStructure, feature_names: Sequence[str], class_names: Sequence[str], columns: Columns | None, shape: Shape
 ) -> TreeLayout:
-    """Lay out a tree from left to right, in boxes of one shape.
+    """Lay out a tree from left to right.
 
     Parameters
     ----------
@@ -112,7 +112,10 @@ def _rows(tree: TreeStructure, node: int) -> str:
 
 
 def _middles(tree: TreeStructure, heights: list[float]) -> list[float]:
-    """Return the vertical centre of every box: leaves stacked, parents centred on their children."""
+    """Return the vertical centre of every box.
+
+    Leaves are stacked, and parents are centred on their children.
+    """
     leaves = np.flatnonzero(tree.feature < 0).tolist()  # nodes are numbered depth first, so leaves are in order
     slot = max(heights[leaf] for leaf in leaves) + BETWEEN
     y = [0.0] * len(heights)

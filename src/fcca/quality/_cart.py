@@ -69,7 +69,7 @@ class Cart:
         return found
 
     def n_leaves(self, n_leaves: int) -> int:
-        """Return the number of leaves of the tree of at most ``n_leaves`` leaves."""
+        """Return the number of leaves, at most ``n_leaves``."""
         self.grow(n_leaves)
         return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
 
@@ -88,7 +88,7 @@ class Cart:
         self._probability[:, fitted.classes_] = smoothed_probability(mass)
 
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
-        """Return, for each node of the full tree, its node in the smaller tree.
+        """Return the node of the smaller tree for each node.
 
         A node outside the smaller tree is mapped to its closest ancestor inside. Each split adds two nodes with the next
         numbers. So the tree with k leaves has the first 2k - 1 nodes.
@@ -105,7 +105,7 @@ class Cart:
 
 
 class _Encoder:
-    """Fills missing numbers with the median, and encodes categories one-hot or as codes."""
+    """Fills missing numbers with medians, and encodes categories."""
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:
         self._n_categories = [

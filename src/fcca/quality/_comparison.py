@@ -1,4 +1,4 @@
-"""Compare a tree with CART, the commonest class and the black box on the same rows."""
+"""Compare a tree with CART, the commonest class and the black box."""
 
 from __future__ import annotations
 
@@ -85,17 +85,23 @@ class Quality:
 
     @property
     def is_useless(self) -> bool:
-        """True if the tree is no better than always predicting the commonest class."""
+        """True if the tree is no better than the commonest class."""
         return self.leaves == 1 or is_no_better(self.tree, self.commonest)
 
     @property
     def black_box_is_useless(self) -> bool:
-        """True if the black box is known to be no better than the commonest class."""
+        """True if the black box is no better than the commonest class.
+
+        False if its AUC is unknown.
+        """
         return self.black_box.auc is not None and is_no_better(self.black_box, self.commonest)
 
 
 def is_no_better(figures: Figures, commonest: Figures) -> bool:
-    """Return True for an accuracy not above that of the commonest class, and an AUC near ½."""
+    """Return True for a low accuracy and an AUC near ½.
+
+    The accuracy is compared with that of the commonest class.
+    """
     return figures.accuracy <= commonest.accuracy and (figures.auc is None or figures.auc < LEAST_AUC)
 
 
@@ -182,7 +188,7 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return the number of leaves and the figures of CART with at most ``n_leaves`` leaves.
+        """Return leaves and figures of CART with at most ``n_leaves`` leaves.
 
         Both are None if the rows are not in memory.
         """
@@ -194,7 +200,7 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Return scores with one column per class of the comparison; missing classes get 0."""
+        """Return scores with one column per class, 0 for missing classes."""
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
         return every
@@ -234,6 +240,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return the number of leaves to grow CART to: the tree's limit, at most 64."""
+    """Return the limit of the tree's leaves, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

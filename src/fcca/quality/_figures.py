@@ -1,4 +1,4 @@
-"""Figures of a classifier on labelled rows: accuracy, AUC, log-loss and KS, all weighted."""
+"""Weighted figures of a classifier: accuracy, AUC, log-loss and KS."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def confusion_matrix(label: Codes, prediction: Codes, weight: Floats, n_classes:
 
 
 def _masses(is_positive: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return the weight of positive and of negative rows at each distinct score, ascending."""
+    """Return the weights of positive and negative rows by score.
+
+    The scores are distinct and ascending.
+    """
     distinct, at = np.unique(score, return_inverse=True)
     n = len(distinct)
     positive, negative = (
@@ -89,7 +92,10 @@ def _masses(is_positive: NDArray[np.bool_], score: Floats, weight: Floats) -> tu
 
 
 def _auc(positive: Floats, negative: Floats) -> float:
-    """Return the chance that a positive row scores above a negative one; ties count half."""
+    """Return the chance that positive rows score above negative ones.
+
+    Ties count half.
+    """
     below = np.cumsum(negative) - negative / 2
     return float((positive * below).sum() / (positive.sum() * negative.sum()))
 

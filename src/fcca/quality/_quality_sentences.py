@@ -8,7 +8,7 @@ from fcca.utils import printable
 
 
 def verdict_sentence(quality: Quality) -> str:
-    """Return a sentence if the tree is no better than the commonest class, else an empty string.
+    """Return a warning about a useless tree, otherwise an empty string.
 
     Parameters
     ----------

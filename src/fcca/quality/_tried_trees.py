@@ -1,4 +1,4 @@
-"""Try other settings of the tree, and keep those that give a better tree."""
+"""Try other settings of the tree, and keep better ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRo
 
 
 def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
-    """Yield lists of settings; the first better setting of each list is kept."""
+    """Yield lists of settings to try.
+
+    The first better setting of each list is kept.
+    """
     yield [{"criterion": criterion} for criterion in ("log_loss", "evidence") if criterion != tree.criterion]
     if tree.regularization_ > 0:
         yield [{"regularization": float(f"{tree.regularization_ / factor:.1g}")} for factor in CHEAPER]
@@ -94,7 +97,10 @@ def _alternatives(tree: Any) -> Iterator[list[dict[str, Any]]]:
 
 
 def _is_better(figures: Figures, before: Figures, random_auc: float) -> bool:
-    """Return True for a higher AUC, above chance, with a better log-loss or balanced accuracy."""
+    """Return True for clearly better figures.
+
+    The AUC is higher and above chance, and log-loss or balanced accuracy is better.
+    """
     if figures.auc is None or before.auc is None or figures.auc < max(before.auc + LEAST_GAIN, random_auc):
         return False
     assert figures.log_loss is not None

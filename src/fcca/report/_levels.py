@@ -1,4 +1,4 @@
-"""Levels of a slider: kept thresholds, their optimal tree, its proof and its rates."""
+"""Levels of a slider: kept thresholds, tree, proof and rates."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _rates(tree: Any, B: NDArray[np.int8], rows: PredictedRows, commonest: Any) 
 
 
 def tried_settings(inputs: ReportInput) -> list[str]:
-    """Return sentences on better settings, if the tree is no better than the commonest class."""
+    """Return sentences on better settings for a useless tree."""
     table = inputs.discretizer.thresholds_
     training, held_out = (
         None if rows is None else BinaryRows(table.binarize(rows.table), rows.y, rows.predictions, rows.weight)
@@ -186,7 +186,7 @@ def tree_document(
 
 
 def quality_document(quality: Quality) -> dict[str, Any]:
-    """Return the document of the figures of a tree and of CART, with the verdict."""
+    """Return the figures of tree and CART, with the verdict."""
     return {
         "tree": asdict(quality.tree),
         "cart": None if quality.cart is None else asdict(quality.cart),
@@ -255,7 +255,10 @@ def _rounded_down(criterion: str, value: float) -> str:
 
 
 def numbers(values: Any) -> list[float | int | None]:
-    """Convert numbers for JSON: integers without a decimal point, null for missing values."""
+    """Convert numbers for JSON.
+
+    Integers have no decimal point, missing values are null.
+    """
     return [
         None if not math.isfinite(x) else int(x) if x.is_integer() and abs(x) < 1e15 else x
         for x in np.asarray(values, dtype=np.float64).tolist()
@@ -268,6 +271,6 @@ def shown_text(text: str) -> str:
 
 
 def safe_text(given: object) -> str:
-    """Escape a text, and cut out the middle of a very long one."""
+    """Escape a text; very long ones lose their middle."""
     shown = printable(given)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

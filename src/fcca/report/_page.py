@@ -1,4 +1,7 @@
-"""Make the report: one HTML page that loads nothing and runs only the scripts of fcca."""
+"""Make the report, one HTML page.
+
+The page loads nothing and runs only the scripts of fcca.
+"""
 
 from __future__ import annotations
 
@@ -212,7 +215,10 @@ class Draft:
     advice: Sequence[str]
 
     def fitting(self, max_rows: int) -> str:
-        """Return the page with as many rows as fit; very wide tables also lose rare conditions."""
+        """Return the page with as many rows as fit.
+
+        Very wide tables also lose rare conditions.
+        """
         inputs, most = self.inputs, None
         data, listed = self.data(most)
         nothing = rows_document(inputs, data, np.arange(0), listed)
@@ -231,7 +237,7 @@ class Draft:
         return text
 
     def data(self, most_conditions: int | None) -> tuple[dict[str, Any], Positions]:
-        """Return the document of the page without rows, and the positions of its conditions."""
+        """Return the document without rows, and its listed conditions."""
         inputs = self.inputs
         listed = listed_conditions(inputs, self.sliders, most_conditions)
         notes = [*self.notes]
@@ -299,7 +305,7 @@ def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
 
 
 def content_security_policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Return a policy that allows only these styles and scripts, by hash, and embedded images."""
+    """Return a policy for these styles, scripts and embedded images."""
 
     def hashes(texts: Sequence[str]) -> str:
         found = [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts]

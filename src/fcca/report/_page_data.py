@@ -1,4 +1,4 @@
-"""Data of the page as JSON documents: one for the page, one for its rows."""
+"""Data of the page as two JSON documents: page and rows."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def data_document(
 
 
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
-    """Return the document of a slider; for optimal choices, with candidates, target and least inconsistency."""
+    """Return the document of a slider.
+
+    For optimal choices, it has candidates, target and least inconsistency.
+    """
     levels = [_level(inputs, level, listed) for level in slider.levels]
     proofs = [None if step.proof is None else asdict(step.proof) for step in slider.steps]
     document = {
@@ -302,7 +305,9 @@ def _notes(inputs: ReportInput) -> list[str]:
 
 
 def sample(codes: Positions, n: int) -> Positions:
-    """Draw the positions of at most n rows, stratified by class; always the same ones.
+    """Draw at most n rows, stratified by class.
+
+    The same input gives the same rows.
 
     Parameters
     ----------
@@ -336,7 +341,10 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
 
 
 def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
-    """Return the document of some training rows: values of the tree's columns, and counterfactuals."""
+    """Return the document of some training rows.
+
+    It has the values of the columns in trees, and the counterfactuals.
+    """
     columns = sorted(
         {
             data["conditions"][condition]["column"]

@@ -1,4 +1,4 @@
-"""Input of a report: a fitted classifier, its training rows and held-out rows."""
+"""Input of a report: classifier, training rows and held-out rows."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class ReportInput:
 
     @property
     def learned(self) -> NDArray[Any]:
-        """Target of the tree: the labels of the training rows, or the black box's predictions."""
+        """Target of the tree: labels, or predictions of the black box."""
         return self.training.y if self.classifier.fit_to == "labels" else self.training.predictions
 
     @cached_property
@@ -143,7 +143,7 @@ class ReportInput:
 
     @cached_property
     def point_of_row(self) -> Positions:
-        """Position of the counterfactual of every training row; -1 for rows without one."""
+        """Position of each training row's counterfactual; -1 for none."""
         points = np.full(len(self.training), -1, dtype=np.int64)
         if self.counterfactuals is not None:
             at = np.searchsorted(self.numbers, self.counterfactuals.rows)
@@ -174,7 +174,10 @@ def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
 
 
 def check_classifier(classifier: Any) -> None:
-    """Check that a classifier is fitted, and that tree and discretizer have the same thresholds."""
+    """Check a fitted classifier.
+
+    Tree and discretizer must have the same thresholds.
+    """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(f"A report needs a fitted FCCAClassifier, got {type_in_words(classifier)}.")
     check_is_fitted(classifier)
@@ -279,7 +282,7 @@ def _note_on_unknown(n: int) -> str:
 
 
 def model_name(estimator: Any) -> str:
-    """Return the name of a classifier with its scalers and its decision threshold."""
+    """Describe a classifier, its scalers and its decision threshold."""
     if isinstance(estimator, DecidedAt):
         return f"{model_name(estimator.estimator)}, deciding at {estimator.threshold:g}"
     if isinstance(estimator, FrozenEstimator):

@@ -1,4 +1,4 @@
-"""Sliders of the page: ways to select thresholds, with a level at each step."""
+"""Sliders of the page, which select thresholds."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def make_sliders(
     time_limit: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[Slider], int, list[str]]:
-    """Return the sliders, the position of the active one, and notes on missing levels.
+    """Return sliders, position of the active one, and notes.
 
     The active slider starts at the level of the classifier.
     """
@@ -94,7 +94,10 @@ def _granularity(inputs: ReportInput) -> float:
 
 
 def _by_frequency(inputs: ReportInput, Q: Sequence[float]) -> list[SliderStep]:
-    """Return the steps of the granularity slider; the granularity of the classifier is always included."""
+    """Return the steps of the granularity slider.
+
+    The granularity of the classifier is always included.
+    """
     fitted = _granularity(inputs)
     others = [level for level in Q if abs(level - fitted) > 1e-9] if inputs.has_granularity else []
     kept_at = inputs.discretizer.kept_at if inputs.has_granularity else partial(most_frequent, inputs.conditions)

@@ -1,4 +1,4 @@
-"""Thresholds and tree of tables that do not fit into memory, read in pieces."""
+"""Thresholds and trees of tables that are read in pieces."""
 
 from fcca.streaming._distill_pieces import (
     Distilled as Distilled,

@@ -1,4 +1,4 @@
-"""Replace a black box by a small tree, from a table read in pieces."""
+"""Replace a black box by a tree, from a table in pieces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COARSER = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Distilled:
-    """A classifier fitted on a table in pieces, with the table's distinct binary rows.
+    """A classifier fitted on pieces, with the distinct binary rows.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = 
 def parts_for_pieces(
     classifier: FCCAClassifier,
 ) -> tuple[FCCADiscretizer, OptimalTreeClassifier, OptimalSelection | None]:
-    """Return the unfitted discretizer, tree and selection of a classifier, with checked parameters.
+    """Return discretizer, tree and selection, unfitted and checked.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def distill(
     n_thresholds: int | None = None,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box by a small, provably optimal tree, from a table in pieces.
+    """Replace a black box by an optimal tree, from pieces.
 
     The table need not fit into memory. It is read three times, one piece at a time: for the ranges of the columns, for the
     counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:

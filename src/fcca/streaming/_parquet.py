@@ -176,7 +176,7 @@ class ParquetTable:
 
     @contextmanager
     def _same_file(self) -> Iterator[pq.ParquetFile]:
-        """Open the file, and raise an error if it changed since the first opening."""
+        """Open the file; a change since the first opening is an error."""
         self._check_same()
         try:
             with pq.ParquetFile(self.path, pre_buffer=False) as file:  # pre_buffer would read all row groups at once
@@ -198,7 +198,9 @@ def _is_whole(number: Any) -> bool:
 
 
 def header(path: Path) -> tuple[list[str], int]:
-    """Return the columns of a Parquet file, without pandas index columns, and its number of rows.
+    """Return columns and number of rows of a Parquet file.
+
+    Index columns of pandas are left out.
 
     Parameters
     ----------
@@ -226,7 +228,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert to pandas with the column names of the file, without a pandas index."""
+    """Convert to pandas, without an index of pandas."""
     table = table.replace_schema_metadata(None)
     return decimals_as_numbers(table.to_pandas(), table.schema)
 

@@ -27,6 +27,6 @@ def shortest_decimal(near: float, at_least: float, below: float) -> float:
 
 
 def plain(x: float) -> str:
-    """Return the shortest text that reads back as the same number, without ``.0``."""
+    """Return the shortest text of a number, without ``.0``."""
     text = repr(float(x))
     return text[:-2] if text.endswith(".0") else text

@@ -90,7 +90,10 @@ class AtomicOutputs:
         return self._temporary.setdefault(name, self.directory / unique)
 
     def commit(self) -> None:
-        """Flush all files to disk, then rename them in the order of their first ``path`` call."""
+        """Flush all files to disk, then rename them.
+
+        The order is that of their first ``path`` call.
+        """
         names = [name for name, path in self._temporary.items() if path.exists()]
         names.sort(key=lambda name: name == self._last)
         for name in names:
@@ -120,7 +123,7 @@ class AtomicOutputs:
 
 @contextmanager
 def atomic_outputs(directory: str | Path, *, last: str | None = None) -> Iterator[AtomicOutputs]:
-    """Write files to ``directory``; they appear when the block ends without an error.
+    """Write files that appear when the block ends without an error.
 
     A missing directory is created. A directory without write permission raises an error before the block begins. After an
     exception or Ctrl-C, old files are unchanged, and temporary files and new directories are removed. If the process is
@@ -184,7 +187,10 @@ def _check_destination(directory: Path, name: str) -> None:
 
 
 def _make(directory: Path, made: list[Path]) -> None:
-    """Create a directory and its missing parents, and append them to ``made``, outermost first."""
+    """Create a directory and its parents.
+
+    New directories are appended to ``made``, outermost first.
+    """
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
         with suppress(FileExistsError):  # another process created it in the meantime

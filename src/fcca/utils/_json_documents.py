@@ -1,4 +1,4 @@
-"""Parse JSON documents within size limits, and check the type of every entry."""
+"""Parse JSON documents and check their entries."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; repeated names are errors, because parsers treat them differently."""
+    """Return a JSON object; repeated names are errors."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -199,7 +199,10 @@ class DocumentReader:
         return self.labels(self.entry(given, "categories", list, where), f"categories of {where}")
 
     def cut(self, given: Any, where: str) -> tuple[float, float, float, float]:
-        """Return a threshold, the black box's cut, and the training values beside it, NaN if unknown."""
+        """Return threshold, cut, and the training values around them.
+
+        Unknown values are NaN.
+        """
         threshold, cut, below, above = self.entries(given, CUT, where).values()
         below, above = (math.nan if value is None else value for value in (below, above))
         if below > threshold or above <= threshold:

@@ -22,7 +22,9 @@ def is_whole(value: Any, *, at_least: float = -math.inf) -> TypeGuard[int]:
 
 
 def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.inf) -> TypeGuard[float]:
-    """Return True for a real number in an interval; False for booleans and NaN.
+    """Return True for a real number in an interval.
+
+    Booleans and NaN give False.
 
     Examples
     --------
@@ -38,7 +40,7 @@ def is_number(value: Any, *, at_least: float = -math.inf, at_most: float = math.
 
 
 def whole_number(name: str, given: Any, least: int = 1) -> int:
-    """Check that an argument is an integer of at least ``least`` and return it.
+    """Check that an argument is an integer and return it.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class ProgressDisplay(Protocol):
     """Shows the progress of running jobs."""
 
     def job(self, label: str, total: int | None) -> AbstractContextManager[Update]:
-        """Show a job while it runs; total is None if its size is unknown."""
+        """Show a job while it runs; unknown totals are None."""
 
 
 _display: ContextVar[ProgressDisplay | None] = ContextVar("display", default=None)
@@ -53,7 +53,7 @@ def step(label: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(label: str, total: int | None, shown: bool) -> Iterator[Update | None]:
-    """Yield a function that reports the work done; None if nothing is shown.
+    """Yield a function that reports progress; None if not shown.
 
     Parameters
     ----------

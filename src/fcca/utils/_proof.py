@@ -8,7 +8,7 @@ from fcca.utils._decimals import plain
 
 
 def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> str:
-    """Describe a proof: ``proven optimal``, or the gap, as in ``within 3.1 % of optimal``."""
+    """Describe a proof: ``proven optimal`` or ``within 3.1 % of optimal``."""
     if is_optimal:
         return "proven optimal"
     if not lower_bound > 0:
@@ -20,12 +20,15 @@ def proof_in_words(objective: float, lower_bound: float, is_optimal: bool) -> st
 
 
 def limits_in_words(time_limit: float | None, max_nodes: int | None) -> str:
-    """Describe limits: ``The time limit of 2 s or the limit of 9 branches``; empty without limits."""
+    """Describe the limits of a search; empty without limits."""
     limits = [] if time_limit is None else [f"time limit of {time_limit} s"]
     limits += [] if max_nodes is None else [f"limit of {max_nodes} branches"]
     return f"The {' or the '.join(limits)}" if limits else ""
 
 
 def _rounded_up(x: float) -> int:
-    """Round up to an integer of at least 1; ignore float errors below 1e-9."""
+    """Round up to an integer of at least 1.
+
+    Float errors below 1e-9 are ignored.
+    """
     return max(1, math.ceil(x - 1e-9))

@@ -22,7 +22,7 @@ def printable(text: object) -> str:
 
 
 def type_in_words(given: object) -> str:
-    """Name the type of an object; a class itself is ``the class X``.
+    """Name the type of an object, or ``the class X``.
 
     Parameters
     ----------
