@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Report(options.DistillSettings):
     """Write an interactive report of a fitted model.
 
-    The page shows thresholds, trees and counterfactuals, as that of [italic]fcca distill[/] does. The model is not
-    refitted. All rows of DATA are used for
-    thresholds and tree, and the rows of --test are held out. The page is a single file that needs no network.
+    The page shows thresholds, trees and counterfactuals, like that of [italic]fcca distill[/]. The model is not
+    refitted. All rows of DATA are used for thresholds and tree, and the rows of --test are held out. The page is a
+    single file that needs no network.
 
     [bold]Examples[/]
 

@@ -28,10 +28,10 @@ proof_option = partial(typer.Option, rich_help_panel="Repeated proofs")
 class Verify(Command):
     """Check a certificate: recompute every claim of fcca distill.
 
-    The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the rules, flip the model's predict and have the stated cost.
-    Thresholds, counts, leaves and objective are recomputed. The search for the best tree is repeated. A sample of the
-    counterfactuals is re-proven by an independent method where one exists. Nothing in a certificate is trusted, and
-    nothing in it is executed.
+    The claims are recomputed from the table and the model. Every counterfactual must start at its row, follow the
+    rules, flip the model's predict and have the stated cost. Thresholds, counts, leaves and objective are recomputed.
+    The search for the best tree is repeated. A sample of the counterfactuals is re-proven by an independent method
+    where one exists. Nothing in a certificate is trusted, and nothing in it is executed.
 
     [bold]Examples[/]
 
