@@ -37,7 +37,7 @@ def test_without_data_it_runs_on_the_bundled_table(out):
         "benign",
         "455 for training, 114 held out",
         "proven optimal",
-        "kept of",
+        "thresholds kept",
     ):
         assert text in result.stdout
     assert re.search(r"≤ [\d.]+  → (benign|malignant)", result.stdout)

@@ -278,9 +278,9 @@ def test_help_has_examples_and_says_where_a_change_lands():
     assert "explain" in run("--help").stdout
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", run("explain", "--help").stdout).split())
     for mentioned in (
-        *("fcca explain loans.skops loans.csv", "--target-probability", "say how far a change goes", "130 interrupted"),
-        "on the value of the data nearest to where it came from, or on the middle of the cell where the data has no value",
-        "several searches per row",
+        *("fcca explain loans.skops loans.csv", "--target-probability", "define the distance of a change", "130 interrupted"),
+        "on the nearest value of the data in this cell, or on the middle of the cell if the data has no value there",
+        "Each further one takes as long as the first",
     ):
         assert mentioned in text
 

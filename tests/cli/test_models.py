@@ -133,7 +133,7 @@ def test_a_file_of_lightgbm_says_that_it_keeps_no_labels(tmp_path):
     assert "0, 1" in result.stderr
     assert ".skops" in result.stderr
     document = json.loads(explain(tmp_path / "booster.txt", tmp_path / "t.csv", "--rows", 0, "--json").stdout)
-    assert "keeps no labels" in document["notes"][0]
+    assert "stores no labels" in document["notes"][0]
 
 
 def test_models_are_described_by_their_size(classifier):
@@ -168,16 +168,16 @@ def test_a_forest_from_a_file_without_names_is_checked_by_number(csv, tmp_path):
 @pytest.mark.parametrize(
     ("wrap", "text"),
     [
-        (lambda fitted: decide_at(fitted, 0.3), "yes where its probability is at least 0.3, instead of 0.5"),
+        (lambda fitted: decide_at(fitted, 0.3), "yes if its probability is at least 0.3, instead of 0.5"),
         (lambda fitted: decide_at(fitted, 0.5), None),
         (lambda fitted: FixedThresholdClassifier(fitted), None),
         (
             lambda fitted: FrozenEstimator(FixedThresholdClassifier(fitted, threshold=0.9, pos_label="no")),
-            "no where its probability is at least 0.9, instead of 0.5",
+            "no if its probability is at least 0.9, instead of 0.5",
         ),
         (
             lambda fitted: FixedThresholdClassifier(fitted, threshold=0.5, response_method="decision_function"),
-            "yes where its decision function is at least 0.5, instead of 0",
+            "yes if its decision function is at least 0.5, instead of 0",
         ),
         (lambda fitted: fitted, None),
     ],
@@ -190,4 +190,4 @@ def test_a_tuned_threshold_is_described(classifier):
     tuned = TunedThresholdClassifierCV(FrozenEstimator(classifier), cv="prefit", refit=False)
     tuned.fit(columns(), table()["label"])
     tuned.best_threshold_ = 0.25
-    assert decision(make_pipeline(tuned)) == "yes where its probability is at least 0.25, instead of 0.5"
+    assert decision(make_pipeline(tuned)) == "yes if its probability is at least 0.25, instead of 0.5"

@@ -48,7 +48,7 @@ def test_a_summary_begins_with_the_held_out_rows(csv, out):
 
 
 def test_the_first_screen_answers_how_good_how_simple_how_sure_and_where_to_look_next(csv, out):
-    shown = distill(csv, "--out", out, columns=80).stdout
+    shown = distill(csv, "--out", out, report=True, columns=80).stdout
     screen = "\n".join(shown.splitlines()[:24])
     places = [screen.index(start) for start in ("Held-out rows: 16", "How simple  depth ", "How sure    proven optimal: ")]
     assert [*places, screen.index("Look next   ")] == sorted([*places, screen.index("Look next   ")])
@@ -150,7 +150,7 @@ def test_noise_says_that_nothing_helps(tmp_path, out):
 def test_a_table_in_pieces_without_held_out_rows_has_nothing_to_try_by(tmp_path, out):
     rare().to_parquet(tmp_path / "rare.parquet")
     options = (tmp_path / "rare.parquet", "--stream", "--test-size", 0, "--criterion", "error", "--out", out)
-    assert "No other settings were tried: hold out rows" in distill(*options).stdout
+    assert "No other settings were tried. Hold out rows" in distill(*options).stdout
 
 
 # --- options of the tree --------------------------------------------------------------------------------------------------
