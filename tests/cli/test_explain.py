@@ -278,7 +278,12 @@ def test_help_has_examples_and_says_where_a_change_lands():
     assert "explain" in run("--help").stdout
     text = " ".join(re.sub(r"[│╭╮╰╯─]", " ", run("explain", "--help").stdout).split())
     for mentioned in (
-        *("fcca explain loans.skops loans.csv", "--target-probability", "define the distance of a change", "130 interrupted"),
+        *(
+            "fcca explain loans.skops loans.csv",
+            "--target-probability",
+            "define the distance of a change",
+            "130 interrupted",
+        ),
         "on the nearest value of the data in this cell, or on the middle of the cell if the data has no value there",
         "Each further one takes as long as the first",
     ):

@@ -51,7 +51,7 @@ def test_numbers_give_the_same_whatever_the_row_groups(tmp_path, row_group_size,
 def test_categories_and_missing_values_give_the_same(tmp_path, options, row_group_size):
     found, _ = both(tmp_path, categories(), *options, row_group_size=row_group_size)
     assert found["sample"] == (80 if "--sample" in options else None)
-    assert any("is taken for a missing value" in note for note in found["notes"])
+    assert any("counts as a missing value" in note for note in found["notes"])
 
 
 @pytest.mark.verify
@@ -158,11 +158,11 @@ def test_rows_with_categories_missing_in_the_sample_are_left_out_with_a_note(tmp
     first = ", ".join(map(str, np.sort(strange)[:5]))
     assert (
         "7 training rows have categories or missing values that the black box does not know, and are left out: "
-        f"rows {first}, … (7 rows) (the first is 0)." in found["notes"]
+        f"rows {first}, … (7 rows) (counted from 0)." in found["notes"]
     )
     assert (
         "1 held-out row has a category or a missing value that the black box does not know, and is left out of all rates: "
-        f"row {held_out[0]} (the first is 0)." in found["notes"]
+        f"row {held_out[0]} (counted from 0)." in found["notes"]
     )
 
 
@@ -199,9 +199,9 @@ def test_rows_unknown_to_a_model_from_a_file_are_left_out_with_a_note(tmp_path, 
     first = ", ".join(map(str, strange[:5]))
     assert found["notes"] == [
         "6 training rows have categories or missing values that the black box does not know, and are left out: "
-        f"rows {first}, … (6 rows) (the first is 0).",
+        f"rows {first}, … (6 rows) (counted from 0).",
         "2 held-out rows have categories or missing values that the black box does not know, and are left out of all rates: "
-        f"rows {held_out[0]}, {held_out[1]} (the first is 0).",
+        f"rows {held_out[0]}, {held_out[1]} (counted from 0).",
     ]
     lines = pd.read_parquet(tmp_path / "no-stream" / "counterfactuals.parquet")
     assert not np.isin(lines["row"], [*strange, *held_out]).any()

@@ -193,7 +193,7 @@ def test_too_many_distinct_rows_are_refused_with_the_option_that_helps(tmp_path,
     people(1500).to_parquet(tmp_path / "t.parquet")
     result = distill(tmp_path / "t.parquet", "--stream", "--sample", 500, "--out", tmp_path / "out")
     check_refused(result, "thresholds at --q 0 give", "memory")
-    assert re.search(r"--q 0\.\d+ keeps|raise --q", result.stderr)
+    assert re.search(r"--q 0\.\d+ keeps|Increase --q", result.stderr)
     assert "Q" not in result.stderr.replace("--q", "")
 
 

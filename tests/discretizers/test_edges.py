@@ -36,9 +36,9 @@ def parquet(tmp_path):
         ("y", {"columns": "a"}, "columns must be a list of names, got the text 'a'"),
         ("z", {}, r"rows\.parquet has no column 'z'\. Its columns are \['a', 'b', 'y'\]"),
         ("y", {"columns": ["a", "c"]}, "has no column 'c'"),
-        ("y", {"columns": ["a", "y"]}, "'y' is named twice: as label, as sample_weight or among columns"),
-        ("y", {"sample_weight": "y"}, "'y' is named twice"),
-        ("y", {"columns": []}, "has no column to learn from beside 'y'"),
+        ("y", {"columns": ["a", "y"]}, "'y' is given twice"),
+        ("y", {"sample_weight": "y"}, "'y' is given twice"),
+        ("y", {"columns": []}, "has no feature columns, only the label column 'y'"),
     ],
 )
 def test_parquet_files_are_asked_only_for_what_they_have(parquet, label, options, said):
@@ -47,7 +47,7 @@ def test_parquet_files_are_asked_only_for_what_they_have(parquet, label, options
 
 
 def test_parquet_rows_without_a_label_are_named(parquet):
-    with pytest.raises(InvalidInputError, match=r"The label column 'y' has no value in row 1 \(the first is 0\)"):
+    with pytest.raises(InvalidInputError, match=r"The label column 'y' has a missing value in row 1, counted from 0"):
         list(ParquetTable(parquet, "y"))
 
 
