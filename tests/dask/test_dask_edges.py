@@ -37,7 +37,7 @@ def unreadable(frame):
     ("given", "message"),
     [
         ({"fit_to": "x"}, "'fit_to' parameter"),
-        ({"n_thresholds": "auto"}, "Give a number"),
+        ({"n_thresholds": "auto"}, "n_thresholds='auto'.*Pass an integer"),
         ({"n_thresholds": -1}, "'n_thresholds' parameter"),
         ({"tree": 3}, "'tree' parameter"),
         ({"tree": OptimalTreeClassifier(max_depth=-1)}, "'max_depth' parameter"),
@@ -45,7 +45,7 @@ def unreadable(frame):
         ({"discretizer": FCCADiscretizer(Q=2)}, "'Q' parameter"),
         ({"discretizer": FCCADiscretizer(selection=OptimalSelection(n_thresholds=-1))}, "n_thresholds"),
         ({"discretizer": FCCADiscretizer(time_limit=1)}, "time_limit_per_row"),
-        ({"discretizer": FCCADiscretizer(margin="10%")}, "Give a number"),
+        ({"discretizer": FCCADiscretizer(margin="10%")}, "margin=.10%.*Pass a number"),
         ({"discretizer": FCCADiscretizer(GradientBoostingClassifier())}, "Pass it as classifier instead"),
         ({"discretizer": 3}, "an FCCADiscretizer, got int"),
         ({"discretizer": OptimalTreeClassifier()}, "an FCCADiscretizer, got OptimalTreeClassifier"),
