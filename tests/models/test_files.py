@@ -252,3 +252,19 @@ def test_trees_that_point_outside_of_themselves_are_refused(table, tmp_path):
     histogram._predictors[0][0].nodes["feature_idx"][0] = 6
     with pytest.raises(InvalidInputError, match="damaged"):
         check_sklearn_objects(histogram, tmp_path)
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+def test_a_parent_outside_of_a_tree_is_damage(table, tmp_path, booster):
+    """XGBoost reads outside its arrays for it, so that a trial may pass by chance."""
+    X, y = table
+    model = imported("xgboost").XGBClassifier(n_estimators=2, n_jobs=1, booster=booster).fit(X, y)
+    model.save_model(tmp_path / "model.json")
+    load_model(tmp_path / "model.json", trusted=True)
+    document = json.loads((tmp_path / "model.json").read_text())
+    held = document["learner"]["gradient_booster"]
+    parents = held.get("gbtree", held)["model"]["trees"][1]["parents"]
+    parents[-1] = len(parents)
+    (tmp_path / "damaged.json").write_text(json.dumps(document))
+    with pytest.raises(InvalidInputError, match="parent outside of its nodes"):
+        load_model(tmp_path / "damaged.json")

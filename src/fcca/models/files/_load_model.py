@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier
 
 from fcca.exceptions import InvalidInputError
@@ -26,6 +27,7 @@ PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickl
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x04\x22\x4d\x18", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 LARGEST_FILE = 4 * 2**30  # bytes
 CATBOOST_BINARY, LIGHTGBM_TEXT = b"CBM1", b"tree\n"
+XGBOOST_ROOT = 2**31 - 1  # parent of a root
 LIGHTGBM_PARAMETER = re.compile(r"\[[a-z_0-9]+: .*\]", re.ASCII)
 
 Load = Callable[[Path, bytes], Any]
@@ -186,7 +188,17 @@ def _json_format(path: Path, content: bytes) -> tuple[str, Load]:
 def _load_xgboost(path: Path, content: bytes) -> Any:
     booster = library_for(path, "xgboost").Booster()
     booster.load_model(bytearray(content))  # from memory, so that the content tells the format, not the suffix
+    _check_parents(json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"])
     return booster
+
+
+def _check_parents(gradient_booster: dict[str, Any]) -> None:
+    """Check the parents of the nodes; XGBoost reads outside its arrays for others, and may or may not crash."""
+    model = gradient_booster.get("gbtree", gradient_booster)["model"]
+    for tree in model.get("trees", ()):
+        parents = np.array(tree["parents"])
+        if np.any((parents < 0) | (parents >= len(parents)) & (parents != XGBOOST_ROOT)):
+            raise ValueError("a tree has a parent outside of its nodes")
 
 
 def _load_lightgbm(path: Path, content: bytes) -> Any:
