@@ -19,7 +19,7 @@ INSTALLED_BENCH := $(VENV)/.installed-bench
 INSTALLED_EXPERIMENTS := $(VENV)/.installed-experiments
 INSTALLED_RELEASE := $(VENV)/.installed-release
 
-.PHONY: demo test test-all test-rest lint verify fuzz docs docs-tag bench bench-quick instructions sanitize core-coverage paper paper-quick wheel wheel-test audit coverage clean help
+.PHONY: demo test test-all test-rest lint verify fuzz docs docs-tag pictures bench bench-quick instructions sanitize core-coverage paper paper-quick wheel wheel-test audit coverage clean help
 
 help:  ## Show what can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ docs-tag:  ## The documentation of a tag, beside the others: make docs-tag TAG=v
 	mkdir -p $(HTML) && rm -rf $(HTML)/$(TAG:v%=%) && mv build/docs-$(TAG)/$(HTML)/$(TAG:v%=%) $(HTML)/
 	git worktree remove --force build/docs-$(TAG)
 	$(PYTHON) docs/_ext/versions.py $(HTML) $(DOCS_BASE)
+
+pictures: $(INSTALLED_TEST_ALL)  ## The pictures of the README, docs/_static/*.png (needs chromium)
+	$(BIN)/python docs/pictures.py $$(command -v chromium)
 
 bench: $(INSTALLED_BENCH)  ## Beside Gurobi, HiGHS, CP-SAT, treecf, pystreed, gosdt, pycontree and the authors' code: half an hour
 	$(BIN)/python -m benchmarks

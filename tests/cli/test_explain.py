@@ -366,7 +366,6 @@ def test_the_readme_prints_what_it_says(tmp_path, monkeypatch):
     blocks = re.findall(r"```(\w+)\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(next(text for kind, text in blocks if kind == "python" and "skops.io.dump" in text), {})
-    (tmp_path / "rules.yaml").write_text(next(text for kind, text in blocks if kind == "yaml"), encoding="utf-8")
     commands = [line for kind, text in blocks if kind == "sh" for line in text.splitlines() if ".csv" in line]
     assert len(commands) >= 3
     printed = ""
