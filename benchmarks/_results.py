@@ -2,7 +2,7 @@
 
 A script calls :func:`recorded` with its ``main`` and, where it prints a line of a table, :func:`row` with the same figures.
 What it prints is kept too; its lines that begin with PASS or MISS are the verdicts, those that begin with ``skipped:`` say
-what was left out. The file is written anew with every row, so that a script which is ended early loses nothing. The suite
+what was left out. The file is rewritten with every row, so that a script which is ended early loses nothing. The suite
 (``python -m benchmarks``) and the documentation make their tables of these files.
 """
 

@@ -163,7 +163,7 @@ def cells(fold: Fold, ks: Sequence[int], limit_of: dict[int, float]) -> Iterator
 
 
 def over_time(fold: Fold, ks: Sequence[int], limits: Sequence[float]) -> Iterator[Timed]:
-    """The search for every k, anew with every limit; a proof is not sought twice."""
+    """Search every k, again with every limit; a proof is not sought twice."""
     for k in ks:
         found: Selection | None = None
         for limit in limits:

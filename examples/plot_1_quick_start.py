@@ -3,7 +3,7 @@ How do I turn a black box into a small tree?
 ============================================
 
 Boosting is accurate and unreadable. Here 100 boosted trees become a tree of a few leaves, which is proven to be
-the best one on the thresholds that the boosting hangs on.
+the best one on the thresholds that matter to the boosting.
 """
 
 # %%

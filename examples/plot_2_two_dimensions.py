@@ -28,8 +28,8 @@ def distilled(black_box, Q):
 
 
 # %%
-# A boosting of 60 small trees. Each arrow is the proven smallest change of one row that makes the black box answer
-# otherwise. The lines are the thresholds that are kept.
+# A boosting of 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips the black box.
+# The lines are the thresholds kept.
 boosting = GradientBoostingClassifier(n_estimators=60, max_depth=2, random_state=0)
 fine = distilled(boosting, Q=0.3)
 DecisionRegionsDisplay.from_estimator(fine)

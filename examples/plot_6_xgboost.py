@@ -2,8 +2,8 @@
 Can I read what my XGBoost model does?
 ======================================
 
-A fitted XGBoost model goes in as it is. What comes out: the thresholds that its answers hang on, and a small tree
-that answers alike on most rows.
+``fcca`` takes a fitted XGBoost model as it is. It finds the thresholds that matter to the model, and a small tree that
+agrees with it on most rows.
 """
 
 # %%

@@ -1,7 +1,7 @@
 """What is compared: ways to turn a table into 0/1 columns. A new one is a function and a line in METHODS.
 
 A method takes a fold and yields its discretizations: one for every granularity that it has. Whatever can be had without
-fitting anew should be.
+another fit should be.
 """
 
 from __future__ import annotations

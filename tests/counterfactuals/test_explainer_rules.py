@@ -170,7 +170,7 @@ def test_rules_that_the_given_rows_break_are_reported(explainer, data):
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ([Immutable("agee")], "no column 'agee'. Did you mean 'age'?"),
+        ([Immutable("agee")], "unknown column 'agee'. Did you mean 'age'?"),
         ([Forbidden("purpose", [("cars", "tv")])], "no category 'cars'. Did you mean 'car'?"),
         ([OneHot("age", "rent")], "other values than 0 and 1"),
         ([Bounds("rent", low=1e6)], "leave nothing"),

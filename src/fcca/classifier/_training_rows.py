@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Whether a classifier was fitted on these rows.
+    """Check whether a classifier was fitted on these rows.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Whether rows and class weights of the leaves are those of ``fit``."""
+    """Compare rows and class weights of the leaves with those of ``fit``."""
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)
@@ -44,7 +44,7 @@ def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
 
 
 def _start_the_counterfactuals(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Whether every counterfactual starts at its row, so that the order is the same."""
+    """Check that every counterfactual starts at its row, so that the order is the same."""
     found = getattr(classifier.discretizer_, "counterfactuals_", None)
     if found is None:
         return True

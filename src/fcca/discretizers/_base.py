@@ -47,7 +47,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             None keeps all thresholds.
         X, y, sample_weight : as in fit, optional
             The rows to measure the inconsistency on, those of ``fit`` as a rule. Not needed where selection is None. y is
-            not needed where the selection is against the target.
+            not needed where the selection is fitted to the black box.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
             raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
         selection.check_parameters()
         if selection.fit_to == "target" and not isinstance(self, TargetThresholdTransformer):
-            raise InvalidInputError(f"{type(self).__name__} has no target model, so fit_to must be 'labels', got 'target'.")
+            raise InvalidInputError(f"{type(self).__name__} has no black box, so fit_to must be 'labels', got 'target'.")
 
     def _check_fitted(self, attribute: str = "thresholds_") -> None:
         """Check that there are thresholds."""
@@ -191,7 +191,7 @@ class ThresholdTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def _needs_labels(self) -> bool:
-        """Whether ``fit`` needs y."""
+        """True where ``fit`` needs y."""
         return self.selection is not None
 
     def _column_names(self) -> list[str]:

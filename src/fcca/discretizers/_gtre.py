@@ -45,11 +45,11 @@ SAME_SCORE = 1e-12
 class GTREDiscretizer(TargetThresholdTransformer):
     """Guess thresholds by a reference ensemble.
 
-    The ensemble is fitted, and every value it splits at becomes a 0/1 column; so does every set of categories that it tells
-    apart, and ``is missing`` for a column with missing values that it splits. Then, as long as an ensemble that is fitted on
-    these columns gets no fewer training rows right than with all of them, its least important column is dropped. This is the
-    GTRE of McTavish et al., which the paper compares with, step by step as gosdt's ``ThresholdGuessBinarizer`` does it:
-    ``GTREDiscretizer()`` finds the thresholds that ``ThresholdGuessBinarizer(max_depth=1)`` does.
+    The ensemble is fitted, and every value that it splits at becomes a binary column. So does every set of categories that
+    it distinguishes, and ``is missing`` for a column with missing values that it splits. Then the least important column is
+    dropped, as long as an ensemble on the binary columns is no less accurate on the training rows than with all columns.
+    This is the GTRE of McTavish et al., which the paper compares with. ``GTREDiscretizer()`` finds the same thresholds as
+    gosdt's ``ThresholdGuessBinarizer(max_depth=1)``.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
 
 
 def _is_plain_stumps(estimator: Any) -> bool:
-    """Whether StumpBoosting computes the same: default parameters but depth, length and rate."""
+    """Check whether StumpBoosting computes the same: default parameters but depth, length and rate."""
     if type(estimator) is not GradientBoostingClassifier:
         return False
     free = ("n_estimators", "learning_rate", "random_state")

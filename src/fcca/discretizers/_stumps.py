@@ -136,7 +136,7 @@ class StumpBoosting:
 
 
 def _has_clear_minimum(importance: Floats) -> bool:
-    """Whether the least important column is certain in spite of rounding."""
+    """Check whether the least important column is certain in spite of rounding."""
     if len(importance) < 2 or importance.min() == 0:  # a column that no stump uses has none, to the last bit
         return True
     least, second = np.partition(importance, 1)[:2]

@@ -451,7 +451,7 @@ class ThresholdSearch:
 
     @property
     def needs_values_around(self) -> bool:
-        """Whether the values around thresholds must be collected; cells have those around cuts."""
+        """True where the values around thresholds must be collected; cells have those around cuts."""
         return not self.engine.has_cuts
 
     def values_around(self, merged: ThresholdTable, X: Floats) -> Cells:

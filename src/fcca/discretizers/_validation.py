@@ -112,7 +112,7 @@ def _check_mixed_labels(X: Any, columns: Columns) -> None:
 
 
 def is_plain(X: Any) -> bool:
-    """Whether all columns are numbers by their type."""
+    """Check whether all columns are numbers by their type."""
     if isinstance(X, pd.DataFrame):
         return all(pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes)
     if type(X).__module__.startswith("polars"):
@@ -228,7 +228,7 @@ def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
 
 
 def _is_special(columns: Columns) -> bool:
-    """Whether some columns are not plain numbers."""
+    """Check whether some columns are not plain numbers."""
     return columns.has_categories or bool(columns.may_miss.any()) or any(column.ignored for column in columns)
 
 

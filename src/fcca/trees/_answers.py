@@ -1,4 +1,4 @@
-"""How a fitted tree answers, whoever holds it."""
+"""Predictions and rules of a fitted tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCEPTED_TYPES = (np.float64, np.uint8, np.int8, np.bool_)
 
 
 class TreeAnswersMixin:
-    """Predictions, rules and scikit-learn's form of the tree that ``_structure`` gives in the units of X."""
+    """Predictions, rules and conversion of the tree ``_structure``, which is in the units of X."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -28,41 +28,41 @@ class TreeAnswersMixin:
 
     @property
     def _columns(self) -> Columns | None:
-        """Categories and gaps of X; None where all columns are plain numbers."""
+        """Columns with categories and missing values; None where all are plain numbers."""
         return None
 
     def _checked_table(self, X: Any) -> NDArray[Any]:
-        """X as a table of numbers that the tree's nodes can test."""
+        """Convert X to numbers that the nodes can test."""
         table: NDArray[Any] = validate_data(self, X, dtype=ACCEPTED_TYPES, reset=False)
         return table
 
     def apply(self, X: Any) -> NDArray[np.int64]:
-        """Number of the leaf that every row ends in."""
+        """Return the leaf of every row."""
         check_is_fitted(self)
         return self._structure.leaf_of(self._checked_table(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each class in a row's leaf: ``(weight + ½) / (total weight + ½ · classes)``."""
+        """Return the class probabilities of a row's leaf: ``(weight + ½) / (total weight + ½ · classes)``."""
         leaves = self.apply(X)
         return self._structure.probability[leaves]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class of every row: the heaviest of its leaf."""
+        """Predict the heaviest class of each row's leaf."""
         heaviest = self.predict_proba(X).argmax(axis=1)
         answers: NDArray[Any] = self.classes_[heaviest]
         return answers
 
     def rules(self) -> list[str]:
-        """One line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        """Return one line per leaf, such as ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
         check_is_fitted(self)
         names = [str(name) for name in _check_feature_names_in(self)]
         return self._structure.rules(names, self.classes_, self._columns)
 
     def to_sklearn(self) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with the same nodes, for ``plot_tree``, ``export_text``, dtreeviz or shap.
+        """Convert to a fitted DecisionTreeClassifier, for ``plot_tree``, dtreeviz or shap.
 
-        It answers alike, except that scikit-learn's trees cast X to 32-bit floats first: a value closer to a threshold than
-        those can tell may go to the other side.
+        Its predictions are the same, but scikit-learn's trees cast X to 32-bit floats first. A value closer to a threshold
+        than these floats can tell may go to the other side.
         """
         check_is_fitted(self)
         return self._structure.to_sklearn(self.classes_, self.n_features_in_, getattr(self, "feature_names_in_", None))

@@ -1,4 +1,4 @@
-"""Which yes-or-no questions a table's columns allow."""
+"""Yes/no questions on the columns of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS_PER_PIECE = 65_536
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions ``x[feature] > threshold`` and the training rows' answers, 0 or 1."""
+    """Questions ``x[feature] > threshold``, with a 0 or 1 per training row."""
 
     feature: NDArray[np.int32]
     threshold: Floats
@@ -46,7 +46,7 @@ def questions(X: NDArray[Any], n_classes: int) -> Questions:
 
 
 def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
-    """X as bytes, or None where it holds anything but 0 and 1."""
+    """Convert X to bytes; None where it holds other values than 0 and 1."""
     if X.dtype == np.bool_:
         return np.ascontiguousarray(X).view(np.uint8)
     if X.dtype in (np.uint8, np.int8):

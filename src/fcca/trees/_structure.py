@@ -1,4 +1,4 @@
-"""A fitted tree as plain arrays, and as scikit-learn's own."""
+"""A fitted tree as plain arrays, and as a scikit-learn tree."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ class TreeStructure:
         return weight, n_rows
 
     def with_conditions(self, table: ThresholdTable) -> TreeStructure:
-        """The same tree on the columns that its 0/1 columns were made of: column i is the table's condition i."""
+        """Return the tree on the original columns; binary column i is the table's condition i."""
         inner = self.feature >= 0
         column, cut = self.feature.copy(), self.threshold.copy()
         column[inner], cut[inner] = table.feature[self.feature[inner]], table.threshold[self.feature[inner]]
         tested = [(node, int(self.feature[node])) for node in np.flatnonzero(inner).tolist()]
         sets = {node: codes for node, condition in tested if (codes := table.codes[condition]) is not None}
-        gaps = frozenset(node for node, condition in tested if table.kind[condition] == "missing")
-        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=gaps)
+        missing = frozenset(node for node, condition in tested if table.kind[condition] == "missing")
+        return replace(self, feature=column, threshold=cut, categories=sets, asks_missing=missing)
 
     @property
     def has_cuts_only(self) -> bool:
-        """Whether every node compares with a threshold."""
+        """True where every node compares with a threshold."""
         return not self.categories and not self.asks_missing
 
     @property
@@ -127,7 +127,7 @@ class TreeStructure:
         return depth
 
     def leaf_of(self, X: Floats) -> NDArray[np.int64]:
-        """The leaf that every row reaches."""
+        """Return the leaf of every row."""
         node = np.zeros(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         for _ in range(self.depth):
@@ -143,7 +143,7 @@ class TreeStructure:
         return node
 
     def path_to(self, node: int) -> list[tuple[int, bool]]:
-        """The path to a node: (node, whether it is left to the right), from the root on."""
+        """Return the path to a node from the root: pairs of node and whether the path goes right."""
         path = []
         while node != 0:
             parent = int(np.flatnonzero((self.left == node) | (self.right == node))[0])
@@ -154,7 +154,7 @@ class TreeStructure:
     def test_in_words(
         self, node: int, goes_right: bool, feature_names: Sequence[str], columns: Columns | None = None
     ) -> str:
-        """What holds of the rows that an inner node sends to one side, such as ``RM > 6.94`` or ``purpose ≠ "car"``.
+        """Return the test for one side of an inner node, such as ``RM > 6.94`` or ``purpose ≠ "car"``.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class TreeStructure:
             Which side.
         feature_names : sequence of str
         columns : Columns, optional
-            Categories and gaps; None where all columns are plain numbers.
+            Categories and missing values; None where all columns are plain numbers.
         """
         j = int(self.feature[node])
         codes = self.categories.get(node)
@@ -178,9 +178,9 @@ class TreeStructure:
     def branches_in_words(
         self, feature_names: Sequence[str], columns: Columns | None = None
     ) -> list[tuple[str, str] | None]:
-        """Per inner node, what holds of the rows that it sends left and right; None for a leaf.
+        """Return the tests for the left and right side of every inner node; None for a leaf.
 
-        Below a test that only present values pass, a column is not said to be missing again.
+        Below a test that only present values pass, missing values are not mentioned again.
         """
         said: list[tuple[str, str] | None] = [None] * len(self.feature)
         pending = [(0, columns)]
@@ -209,7 +209,7 @@ class TreeStructure:
     def path_in_words(
         self, path: list[tuple[int, bool]], feature_names: Sequence[str], columns: Columns | None
     ) -> list[str]:
-        """What holds of the rows at the end of a path, each of it once: of several cuts on a side, the tightest is said."""
+        """Return the tests of a path, each once; of several cuts on a side, the tightest."""
         is_present, is_missing, compared = set(), set(), set()
         implied = self._implied_cuts(path)
         for node, goes_right in path:
@@ -232,7 +232,7 @@ class TreeStructure:
         return [f"({text})" if text.endswith(OR_MISSING) and len(texts) > 1 else text for text in texts]
 
     def _implied_cuts(self, path: list[tuple[int, bool]]) -> set[int]:
-        """Nodes of a path whose cut says no more than another one of the same column, left to the same side."""
+        """Find nodes of a path whose cut is implied by another cut of the same column."""
         tightest: dict[tuple[int, bool], int] = {}
         implied = set()
         for node, goes_right in path:
@@ -250,7 +250,7 @@ class TreeStructure:
     def to_sklearn(
         self, classes: NDArray[np.generic], n_features: int, feature_names: Any = None, above: Floats | None = None
     ) -> DecisionTreeClassifier:
-        """A fitted DecisionTreeClassifier with these nodes; they must all compare with a threshold.
+        """Convert to a fitted DecisionTreeClassifier; all nodes must compare with a threshold.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class TreeStructure:
         """
         if not self.has_cuts_only:
             raise InvalidInputError(
-                "scikit-learn's trees compare with thresholds only; this tree also tests categories or gaps."
+                "scikit-learn's trees compare with thresholds only; this tree also tests categories or missing values."
             )
         n_nodes, n_classes = self.weight.shape
         probability = self.probability
