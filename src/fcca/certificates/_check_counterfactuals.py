@@ -87,9 +87,9 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 
 
 def landings(given: Evidence) -> list[str]:
-    """Check that numbers land on the nearest training value of their cell.
+    """Check that each changed number is the training value nearest to its start in the new cell.
 
-    In a cell without training values they land on its middle.
+    In a cell without training values it must be the middle of the cell.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):

@@ -102,7 +102,7 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
 def _described(table: ThresholdTable) -> tuple[Any, ...]:
     """Columns and categories of a threshold table, for comparisons.
 
-    The type of the labels that the black box takes is left out, because it depends on the type of the user's table.
+    Ignores the type of labels that the black box expects, because it depends on the type of the user's table.
     """
     labels = (None if one is None else [typed_label(label) for label in one] for one in table.labels)
     if table.columns is None:

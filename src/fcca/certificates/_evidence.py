@@ -126,7 +126,7 @@ class Evidence:
 
     @cached_property
     def search(self) -> ThresholdSearch:
-        """The discretizer's search, with the box, cells and rules of these rows."""
+        """The search of the discretizer, with the ranges and cells of these rows and the stated rules."""
         given = self.stated.parameters
         parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)

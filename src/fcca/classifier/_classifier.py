@@ -281,7 +281,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     ) -> FCCAClassifier:
         """Grow a new tree at another granularity.
 
-        Black box and counterfactuals stay the same. A selection is dropped: this is the paper's choice, by frequency.
+        The black box and the counterfactuals stay the same. Thresholds are kept by frequency, as in the paper; a selection
+        is ignored.
 
         Parameters
         ----------
@@ -293,7 +294,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Returns
         -------
         FCCAClassifier
-            A new one; this one stays as it is.
+            A new classifier. This one is not changed.
         """
         rows = self.training_data(X, y, sample_weight)
         if not hasattr(self.discretizer_, "set_granularity"):
@@ -309,7 +310,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     ) -> FCCAClassifier:
         """Grow a new tree on other thresholds of the discretizer.
 
-        Black box and counterfactuals stay the same.
+        The black box and the counterfactuals stay the same.
 
         Parameters
         ----------
@@ -321,7 +322,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Returns
         -------
         FCCAClassifier
-            A new one; this one stays as it is.
+            A new classifier. This one is not changed.
         """
         rows = self.training_data(X, y, sample_weight)
         check_selects(self.discretizer_)

@@ -22,11 +22,11 @@ def are_training_rows(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
         Fitted.
     rows : TrainingTable
     """
-    return _fill_the_tree(classifier, rows) and _start_the_counterfactuals(classifier, rows)
+    return _same_leaves(classifier, rows) and _start_the_counterfactuals(classifier, rows)
 
 
-def _fill_the_tree(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
-    """Compare rows and class weights of the leaves with those of ``fit``."""
+def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
+    """Check that each leaf has as many rows and as much weight per class as in ``fit``."""
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)

@@ -129,7 +129,7 @@ def _form(to: str | None, out: Path | None) -> str:
             return name
     endings = ", ".join(exporter.suffix for exporter in EXPORTERS.values())
     raise InvalidInputError(
-        f"Unknown output format of {out.name}. Choose one with --to, or use a name that ends in {endings}."
+        f"Cannot tell the format from the name {out.name}. Choose one with --to, or use a name that ends in {endings}."
     )
 
 

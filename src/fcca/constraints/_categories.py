@@ -19,7 +19,7 @@ from fcca.exceptions import InvalidInputError
 
 @dataclass(frozen=True, init=False, repr=False)
 class Forbidden(OneColumn):
-    """This column makes none of the moves in the pairs ``(from, to)``."""
+    """Forbid changes of a column from one category to another, as pairs ``(from, to)``."""
 
     pairs: tuple[tuple[Any, Any], ...]
 

@@ -25,7 +25,7 @@ ROWS_OF_ERROR = 50_000
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Distinct keys with the number and weight of their rows; they add up.
+    """Distinct keys with the number and weight of their rows. Two objects can be added with ``+``.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class TooManyRowsError(FCCAError, MemoryError):
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct training rows, and those held out; adds up."""
+    """Distinct training rows and distinct held-out rows. Two objects can be added with ``+``."""
 
     training: CountedRows
     held_out: CountedRows

@@ -224,7 +224,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
     def _search_for_pieces(self, like: Any) -> ThresholdSearch:
-        """Forget an earlier fit, and make the search for pieces like some raw rows."""
+        """Discard an earlier fit, and create the search for tables with the columns of ``like``."""
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):

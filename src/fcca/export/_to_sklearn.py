@@ -61,9 +61,9 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
         return nodes.to_sklearn(classes, len(tree.columns), names, above)
     if table is None:
         raise InvalidInputError(
-            "scikit-learn's trees need binary columns for categories and missing values. This tree has only the conditions "
-            "that it tests: it comes from a document of version 1. Write it again from the classifier with "
-            "fcca.export.to_json or fcca distill."
+            "A tree with categories or missing values can be converted to scikit-learn only where all conditions of the "
+            "classifier are known. This tree comes from a version 1 document, which has only the conditions that the tree "
+            "tests. Export the classifier again with fcca.export.to_json or fcca distill."
         )
     names = tree.get_feature_names_out()
     threshold = np.where(conditions < 0, np.nan, 0.5)

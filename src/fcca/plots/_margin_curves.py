@@ -1,4 +1,4 @@
-"""Curves of the robustness and the cost of counterfactuals by margin."""
+"""Curves of the robustness and the cost of counterfactuals against the margin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CURVES = {
 
 @dataclass(eq=False, repr=False)
 class MarginEffectDisplay(Display):
-    """Curves of the robustness and the cost of counterfactuals by margin.
+    """Curves of the robustness and the cost of counterfactuals against the margin.
 
     It is recommended to use :meth:`from_effect`.
 

@@ -88,10 +88,10 @@ class Cart:
         self._probability[:, fitted.classes_] = smoothed_probability(mass)
 
     def _kept(self, n_leaves: int) -> NDArray[np.intp]:
-        """Return the node of the smaller tree for each node.
+        """Map each node of the fitted tree to its node in the tree pruned to ``n_leaves`` leaves.
 
-        A node outside the smaller tree is mapped to its closest ancestor inside. Each split adds two nodes with the next
-        numbers. So the tree with k leaves has the first 2k - 1 nodes.
+        A pruned node is mapped to its closest remaining ancestor. Each split adds two nodes with the next numbers, so the
+        tree with k leaves has the first 2k - 1 nodes.
         """
         tree = self._tree
         parent = np.zeros(tree.node_count, dtype=np.intp)

@@ -64,14 +64,16 @@ class Admissible:
         kept = _positions("keep", keep, table, columns=False)
         both = [at for at in kept if state[at] == FORBIDDEN]
         if both:
-            raise InvalidInputError(f"keep and forbid both name {table.names()[both[0]]!r}. Name it in one of them only.")
+            raise InvalidInputError(
+                f"{table.names()[both[0]]!r} is in both 'keep' and 'forbid'. Name it in one of them only."
+            )
         state[kept] = KEPT
         n_features = len(table.feature_names)
         caps = _caps(per_feature, table)
         kept_of = np.bincount(table.feature[state == KEPT], minlength=n_features)
         for j in np.flatnonzero(kept_of > caps).tolist():
             raise InvalidInputError(
-                f"keep names {kept_of[j]} conditions of column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
+                f"'keep' has {kept_of[j]} conditions of column {table.feature_names[j]!r}, but per_feature allows {caps[j]}."
             )
         open_of = np.bincount(table.feature[state != FORBIDDEN], minlength=n_features)
         takes = np.minimum(open_of, caps)
@@ -80,12 +82,12 @@ class Admissible:
             columns = min(n_features, whole_number("max_features", max_features))
         begun = int((kept_of > 0).sum())
         if begun > columns:
-            raise InvalidInputError(f"keep names conditions of {begun} columns, but max_features={max_features}.")
+            raise InvalidInputError(f"The conditions in 'keep' are of {begun} columns, but max_features={max_features}.")
         fresh = takes[(kept_of == 0) & (takes > 0)].tolist()
         sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
         if largest[-1] == 0:
-            raise InvalidInputError("forbid and per_feature leave no condition to choose. Relax one of them.")
+            raise InvalidInputError("'forbid' and 'per_feature' together exclude every condition. Relax one of them.")
         return cls(state, caps, columns, tuple(largest))
 
 

@@ -127,7 +127,7 @@ class OptimalSelection(BaseEstimator):
         admissible = self._admissible(table)
         n = self.n_thresholds
         if n is not None and n < admissible.n_kept:
-            raise InvalidInputError(f"keep names {admissible.n_kept} conditions, but n_thresholds={n}.")
+            raise InvalidInputError(f"'keep' has {admissible.n_kept} conditions, but n_thresholds={n}.")
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         with progress_bar("Best thresholds", None, bool(self.verbose)):
             if n is not None:

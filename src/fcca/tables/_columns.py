@@ -92,10 +92,10 @@ class Columns:
 
     @classmethod
     def of_table(cls, X: Any) -> Columns:
-        """Find the columns of a raw table.
+        """Describe the columns of a raw table.
 
-        Numbers and booleans are numbers, and all other values are categories. A column of pandas' category dtype holds
-        categories, even if these are numbers. Labels are sorted, except for those of a category dtype, which keep its order.
+        Numeric and boolean columns are numeric; all others are categorical. A column of pandas' category dtype is
+        categorical even if its categories are numbers, and keeps their order. Other categories are sorted.
 
         Parameters
         ----------

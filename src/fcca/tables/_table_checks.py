@@ -110,7 +110,7 @@ def check_values(
             ]
             more = f"; … ({len(columns)} columns)" if len(columns) > NAMES_SHOWN else ""
             raise InvalidInputError(
-                f"X has {what}: column {'; column '.join(places)}{more}. Fill them in, or leave out these rows or columns."
+                f"X has {what}: column {'; column '.join(places)}{more}. Replace them, or leave out these rows or columns."
             )
 
 

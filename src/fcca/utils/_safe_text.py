@@ -22,7 +22,7 @@ def printable(text: object) -> str:
 
 
 def type_in_words(given: object) -> str:
-    """Name the type of an object, or ``the class X``.
+    """Return the name of an object's type; ``the class X`` for a class X.
 
     Parameters
     ----------

@@ -95,5 +95,5 @@ def check_pipeline(pipeline: Any, check_supported: Callable[[Any], None]) -> Non
 def best_estimator(search: Any) -> Any:
     """Return the best estimator of a fitted parameter search."""
     if not hasattr(search, "best_estimator_"):
-        raise UnsupportedModelError(f"{type(search).__name__} keeps no best estimator. Fit it with refit=True.")
+        raise UnsupportedModelError(f"{type(search).__name__} has no best_estimator_. Fit it with refit=True.")
     return search.best_estimator_

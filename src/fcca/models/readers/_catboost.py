@@ -258,7 +258,7 @@ class CatBoostModel(NativeClassifier):
         return np.asarray(self.booster.predict(self._columns(X, by_category=by_category), prediction_type=kind))
 
     def predict(self, X: Any) -> NDArray[np.generic]:
-        """Labels."""
+        """Predict class labels."""
         return self._outputs(X, "Class").ravel()
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
