@@ -194,8 +194,8 @@ class GTREDiscretizer(TargetThresholdTransformer):
         table = self._splits(model, X, columns, names)
         if len(table) == 0:
             raise InvalidInputError(
-                f"The reference ensemble has no splits, so no thresholds. Either no column separates the {len(X)} rows"
-                "apart, or their values lie closer together than scikit-learn's trees can see (1e-7): scale the columns."
+                f"The reference ensemble has no splits, so no thresholds. Either no column separates the {len(X)} rows, "
+                "or their values lie closer together than scikit-learn's trees can separate (1e-7): scale the columns."
             )
         self.n_thresholds_reference_ = len(table)
         B = table.binarize(X)
