@@ -182,7 +182,7 @@ def test_fit_to_target_uses_the_predictions(data, frozen, kind):
 
 def test_midpoints_have_no_target_and_need_labels(data):
     X, y = data
-    with pytest.raises(InvalidInputError, match="no target model"):
+    with pytest.raises(InvalidInputError, match="has no black box"):
         MidpointDiscretizer(selection=OptimalSelection(2, fit_to="target")).fit(X, y)
     with pytest.raises(InvalidInputError, match="A selection requires y"):
         MidpointDiscretizer(selection=OptimalSelection(2)).fit(X)
