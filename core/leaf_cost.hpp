@@ -83,7 +83,7 @@ struct LeafRules {
 
 class LeafCost {
  public:
-  // total: the weight of all rows. units: of weight in a row of weight 1. counted: a plane of row counts follows those of the classes.
+  // total: the weight of all rows. units: how many make a row of weight 1. counted: a plane of row counts follows those of the classes.
   LeafCost(Criterion criterion, std::size_t n_classes, double total, double units, bool whole, LeafRules rules, bool counted);
 
   Criterion criterion() const { return criterion_; }

@@ -22,7 +22,7 @@ struct TreeTable {
 
 struct TreeTask {
   Criterion criterion = Criterion::error;
-  double units = 1;    // of weight in a row of weight 1
+  double units = 1;    // of weight: how many make a row of weight 1
   double penalty = 0;  // the price of a leaf, as its cost
   std::int32_t max_depth = 0;
   std::int64_t max_leaves = LeafBudget::unlimited;

@@ -161,8 +161,8 @@ def cheapest_alternatives(
     Returns
     -------
     found : Counterfactuals
-        The counterfactuals, row by row. A row with fewer than n ends with a further entry. Its status is ``infeasible`` if
-        it is proven that there are no more, or ``unknown`` if the time ran out.
+        The counterfactuals, row by row. A row with fewer than n has a last entry without a change. Its
+        status is ``infeasible`` if no further counterfactual exists, with proof, or ``unknown`` after a timeout.
     number : ndarray
         1, 2, … within each row.
     """

@@ -28,9 +28,9 @@ class Explanations(Counterfactuals):
     rows : ndarray of shape (n_answers,)
         Row of each counterfactual, as a position in the given table.
     answer : ndarray of shape (n_answers,)
-        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n`` ends
-        with a further entry. Its status is ``infeasible`` if it is proven that there are no more, or ``unknown`` if the
-        time ran out.
+        Number of the counterfactual within its row: 1 for the cheapest, 2 for the next. A row with fewer than ``n`` has
+        a last entry without a change. Its status is ``infeasible`` if no further counterfactual exists, with proof, or
+        ``unknown`` after a timeout.
     predicted, target : ndarray of shape (n_answers,)
         The class predicted for the row, and the class reached.
     status : ndarray of shape (n_answers,)

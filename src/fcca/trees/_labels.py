@@ -97,7 +97,7 @@ class SoftLabels:
         return found
 
     def rows(self, kept: NDArray[np.bool_]) -> SoftLabels:
-        """The soft labels of some rows."""
+        """Return the soft labels of some rows."""
         return SoftLabels(self.weight[kept], self.n_rows[kept])
 
     def times(self, factor: Floats) -> SoftLabels:

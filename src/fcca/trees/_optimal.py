@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -148,6 +148,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         soft = None
         if probability is not None:
             shares = check_array(probability, dtype=np.float64, input_name="probability")
+            check_consistent_length(X, shares)
             if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
                 raise InvalidInputError("probability must not be negative, and each row must sum to 1.")
             soft = SoftLabels.of(shares, check_weights(sample_weight, len(shares)))
@@ -188,9 +189,10 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         label, classes = pd.factorize(y, sort=True)  # by hashing: np.unique would sort all rows
         self.classes_ = np.asarray(classes, dtype=y.dtype)
         labels = HardLabels(label.astype(np.int32), self.row_weights(y, weight), n_rows, len(self.classes_))
-        if soft is None:
+        if soft is not None:
+            _check_soft(soft, len(X), len(self.classes_))
+        if soft is None or len(self.classes_) == 1:  # a single class has nothing to learn
             return self._grow(X, labels, labels)
-        _check_soft(soft, len(X), len(self.classes_))
         if self.class_weight is not None:
             factor = np.ones(len(self.classes_))
             factor[label] = labels.weight / weight
