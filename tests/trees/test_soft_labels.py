@@ -5,7 +5,7 @@ import pytest
 
 from fcca import OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
-from fcca.trees import SoftLabels
+from fcca.tables import SoftLabels
 from oracles import tree_enumeration
 from trees.problems import assert_same
 from trees.test_criteria import CRITERIA, limited_problems

@@ -227,7 +227,7 @@ def _parameters(classifier: FCCAClassifier) -> dict[str, Any]:
         "rules": [{"rule": entry.pop("rule"), **entry} for entry in (rule.to_dict() for rule in rules)],
         "rules_in_words": [repr(rule) for rule in rules],
         "selection": _parameters_of_selection(discretizer),
-        "fit_to": classifier.fit_to,
+        "fit_to": classifier.fit_to_,
         "tree": {
             "criterion": tree.criterion,
             "max_depth": _optional(int, tree.max_depth),

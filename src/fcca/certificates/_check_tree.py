@@ -163,7 +163,7 @@ def _of_provenance(given: Evidence) -> list[str]:
             problems.append(f"the provenance of the tree has another {first} of the {part} than the parameters")
     predicted = _as_written(np.asarray(given.tree.predict(given.rows.X)))
     # The provenance has an accuracy if the weights in the leaves are those of the labels.
-    of_labels = stated.parameters.fit_to == "labels" and stated.parameters.class_weight is None
+    of_labels = stated.parameters.fit_to != "target" and stated.parameters.class_weight is None
     for name, share, of, is_needed in (
         ("fidelity", provenance.fidelity, given.predictions, True),
         ("accuracy", provenance.accuracy, given.rows.y, of_labels),

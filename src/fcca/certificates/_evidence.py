@@ -207,7 +207,7 @@ class Evidence:
 
     def targets(self, fit_to: str) -> NDArray[Any]:
         """The given labels or the black box's predictions."""
-        return np.asarray(self.rows.y if fit_to == "labels" else self.predictions)
+        return np.asarray(self.predictions if fit_to == "target" else self.rows.y)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
         """Search again for some of the counterfactuals."""

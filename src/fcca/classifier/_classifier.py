@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fcca.classifier._cross_validation import CrossValidationMixin, check_selects, choose_n_thresholds
+from fcca.classifier._fit_tree import FIT_TO, binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.classifier._training_rows import are_training_rows
 from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.exceptions import InvalidInputError
@@ -46,8 +47,10 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         ``FCCADiscretizer()``.
     tree : OptimalTreeClassifier, default=None
         The tree on the binary columns; None is ``OptimalTreeClassifier()``.
-    fit_to : {"labels", "target"}, default="labels"
-        What the tree learns: the labels, or the predictions of the black box.
+    fit_to : {"probability", "labels", "target"}, default=None
+        What the tree learns: the class probabilities of the black box, the labels, or the predictions of the black box.
+        Its nodes count the labels, or the predictions with "target". None is "probability" where the black box has
+        ``predict_proba`` and the tree is an OptimalTreeClassifier, otherwise "labels"; "labels" in the preset "paper".
     n_thresholds : int or "auto", default=None
         Number of thresholds for the tree; None gives it all. An :class:`~fcca.selection.OptimalSelection` chooses the best
         ones, with proof, among those that the discretizer finds. "auto" takes the smallest number up to
@@ -66,6 +69,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         Fitted on the binary columns. Its ``objective_``, ``lower_bound_``, ``gap_`` and ``is_optimal_`` are the certificate.
     structure_ : TreeStructure
         The same tree in raw units; categories by their codes, positions in ``discretizer_.thresholds_.columns``.
+    fit_to_ : {"probability", "labels", "target"}
+        What the tree learned.
     fidelity_ : float
         Share of the training weight that the tree predicts as the black box does.
     n_thresholds_ : int
@@ -100,7 +105,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         "discretizer": [HasMethods(["fit", "transform", "predict_target"]), None],
         "tree": [HasMethods(["fit", "predict"]), None],
-        "fit_to": [StrOptions({"labels", "target"})],
+        "fit_to": [StrOptions(set(FIT_TO)), None],
         "n_thresholds": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "preset": [StrOptions({"paper"}), None],
     }
@@ -109,7 +114,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         self,
         discretizer: Any = None,
         tree: Any = None,
-        fit_to: str = "labels",
+        fit_to: str | None = None,
         n_thresholds: int | str | None = None,
         preset: str | None = None,
     ) -> None:
@@ -221,7 +226,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         check_selects(discretizer)
         own = discretizer.selection
         if own is None:
-            return OptimalSelection(fit_to=self.fit_to, max_nodes=NODES_OF_CHOICE)
+            return OptimalSelection(fit_to=selection_fit_to(self.fit_to), max_nodes=NODES_OF_CHOICE)
         if own.n_thresholds is not None or own.max_inconsistency is not None:
             raise InvalidInputError(
                 f"n_thresholds={self.n_thresholds!r} was given, and the discretizer's selection says how many, too. Give "
@@ -263,11 +268,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             if hasattr(discretizer, name):
                 setattr(self, name, getattr(discretizer, name))
         weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-        learned = rows.y if self.fit_to == "labels" else rows.predictions
-        if rows.n_rows is None:
-            tree.fit(rows.B, learned, **weights, **(metadata or {}))
-        else:
-            tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows)
+        self.fit_to_ = resolve_fit_to(self.fit_to, self.preset, tree, rows, discretizer.classes_)
+        fit_tree(tree, rows, self.fit_to_, metadata)
         self.discretizer_, self.tree_ = discretizer, tree
         self.classes_ = tree.classes_
         structure: TreeStructure = tree.tree_.with_conditions(discretizer.thresholds_)
@@ -336,7 +338,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         known = other.discretizer.get_params(deep=False)
         other.discretizer.set_params(**{name: value for name, value in parameters.items() if name in known})
         _, tree = other.new_parts()
-        return other.grow(discretizer, tree, _binary_rows(discretizer, rows), rows)
+        return other.grow(discretizer, tree, binary_rows(discretizer, rows.X, rows.y, rows.sample_weight), rows)
 
     def training_data(self, X: Any = None, y: Any = None, sample_weight: ArrayLike | None = None) -> TrainingTable:
         """Get the training rows, without those of weight 0.
@@ -447,12 +449,4 @@ def _fit_discretizer(
     fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
     fitted = fit(X, y, **weights, **metadata)
     table = weighted_rows(X, y, sample_weight)
-    return table, fitted if isinstance(fitted, BinaryRows) else _binary_rows(discretizer, table)
-
-
-def _binary_rows(discretizer: Any, rows: TrainingTable) -> BinaryRows:
-    """Binarize and predict rows by a fitted discretizer."""
-    if hasattr(discretizer, "binary_rows"):
-        found: BinaryRows = discretizer.binary_rows(rows.X, rows.y, rows.sample_weight)
-        return found
-    return BinaryRows(discretizer.transform(rows.X), rows.y, discretizer.predict_target(rows.X), rows.sample_weight)
+    return table, fitted if isinstance(fitted, BinaryRows) else binary_rows(discretizer, table.X, table.y, table.sample_weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
+from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
 from fcca.selection import NUMBERS_OF_THRESHOLDS, OptimalSelection, whole_numbers
@@ -85,19 +87,23 @@ class FoldTrees:
         Makes an unfitted tree.
     discretizer : discretizer
         Fitted on the fold.
-    fit_to : {"labels", "target"}
-        What the trees learn.
+    fit_to : {"probability", "labels", "target"} or None
+        What the trees learn; see :func:`resolve_fit_to`.
+    preset : {"paper"} or None
     """
 
-    def __init__(self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str) -> None:
+    def __init__(
+        self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str | None, preset: str | None
+    ) -> None:
         self.fold, self.new_tree = fold, new_tree
-        self.answers = discretizer.predict_target(fold.X_test)
-        self.learned = fold.y if fit_to == "labels" else discretizer.predict_target(fold.X)
+        self.predictions = discretizer.predict_target(fold.X_test)
+        self.rows = binary_rows(discretizer, fold.X, fold.y, fold.weight)
+        self.fit_to = resolve_fit_to(fit_to, preset, new_tree(), self.rows, discretizer.classes_)
 
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
         """Grow a tree on these columns, and measure it."""
         fold, weights = self.fold, self.fold.weights
-        tree = self.new_tree().fit(B, self.learned, **weights)
+        tree = fit_tree(self.new_tree(), replace(self.rows, B=B), self.fit_to)
         predicted = tree.predict(B_test)
         return {
             "thresholds": len(thresholds),
@@ -106,7 +112,7 @@ class FoldTrees:
             "inconsistency": inconsistency_rate(B, fold.y, **weights),
             "accuracy": fidelity(predicted, fold.y_test, fold.test_weight),
             "log_loss": _log_loss(tree, B_test, fold),
-            "fidelity": fidelity(predicted, self.answers, fold.test_weight),
+            "fidelity": fidelity(predicted, self.predictions, fold.test_weight),
             "leaves": getattr(tree, "n_leaves_", np.nan),
             "optimal": float(getattr(tree, "is_optimal_", np.nan)),
         }
@@ -125,14 +131,14 @@ def granularities_of_fold(
     fold: Fold,
     discretizer: Any,
     new_tree: Callable[[], Any],
-    fit_to: str,
+    fit_to: tuple[str | None, str | None],
     levels: Sequence[float],
     lambda0: Sequence[float] | None,
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure trees at all levels of granularity."""
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(first)
-    trees = FoldTrees(fold, new_tree, first, fit_to)
+    trees = FoldTrees(fold, new_tree, first, *fit_to)
     for cost in [first.lambda0] if lambda0 is None else lambda0:
         discretizer = first
         if cost != first.lambda0:
@@ -149,14 +155,14 @@ def selections_of_fold(
     fold: Fold,
     discretizer: Any,
     new_tree: Callable[[], Any],
-    fit_to: str,
+    fit_to: tuple[str | None, str | None],
     numbers: Sequence[int],
     selection: OptimalSelection,
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure trees on the best thresholds."""
     discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(discretizer)
-    trees = FoldTrees(fold, new_tree, discretizer, fit_to)
+    trees = FoldTrees(fold, new_tree, discretizer, *fit_to)
     measured = fold.y if selection.fit_to == "labels" else discretizer.predict_target(fold.X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the path says how many are proven
@@ -257,7 +263,8 @@ def _most_accurate(path: pd.DataFrame, rule: str, size: str) -> Any:
 class CrossValidationMixin(ABC):
     """Cross-validated paths of a classifier over granularities and numbers of thresholds."""
 
-    fit_to: str
+    fit_to: str | None
+    preset: str | None
 
     @abstractmethod
     def _new_discretizer(self) -> Any:
@@ -312,7 +319,7 @@ class CrossValidationMixin(ABC):
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, levels, lambda0)
+            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), levels, lambda0)
         ]
         return path_frame(lines, ["lambda0", "Q"], per_fold=per_fold)
 
@@ -363,14 +370,14 @@ class CrossValidationMixin(ABC):
         check_selects(discretizer)
         selection = discretizer.selection if selection is None else selection
         if selection is None:
-            selection = OptimalSelection(fit_to=self.fit_to, max_nodes=NODES_OF_PATH)
+            selection = OptimalSelection(fit_to=selection_fit_to(self.fit_to), max_nodes=NODES_OF_PATH)
         if not isinstance(selection, OptimalSelection):
             raise InvalidInputError(f"selection must be an OptimalSelection or None, got {selection!r}.")
         selection.check_parameters(for_frontier=True)
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, numbers, selection)
+            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), numbers, selection)
         ]
         return path_frame(lines, ["n_thresholds"], per_fold=per_fold)
 

@@ -30,7 +30,7 @@ def _same_leaves(classifier: FCCAClassifier, rows: TrainingTable) -> bool:
     nodes = classifier.structure_
     is_leaf, shape = nodes.feature < 0, nodes.weight.shape
     leaf = classifier.apply(rows.X)
-    learned = np.asarray(rows.y if classifier.fit_to == "labels" else classifier.discretizer_.predict_target(rows.X))
+    learned = np.asarray(classifier.discretizer_.predict_target(rows.X) if classifier.fit_to_ == "target" else rows.y)
     label = pd.Index(classifier.classes_).get_indexer(learned)
     if (label < 0).any():
         return False

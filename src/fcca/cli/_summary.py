@@ -232,7 +232,7 @@ def _selection(found: Distillation) -> list[tuple[str, str]]:
     if chosen is None:
         return []
     n, every = number(chosen.n_thresholds), number(len(chosen.candidates))
-    against = "" if found.classifier.fit_to == "labels" else " with the black box's predictions"
+    against = "" if found.classifier.fit_to_ != "target" else " with the black box's predictions"
     rate = f"{n} of {every} thresholds, inconsistency{against} {percent(chosen.inconsistency, 2)}"
     return [("Selection", f"{chosen.proof}: {rate}; no choice of {n} is below {percent(chosen.lower_bound, 2)}")]
 

@@ -15,7 +15,7 @@ from fcca.discretizers._rows import BinaryRows, EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import as_fitted_on
 from fcca.selection import OptimalSelection, Selection
-from fcca.tables import check_column_names, weighted_rows
+from fcca.tables import SoftLabels, check_column_names, weighted_rows
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -264,7 +264,16 @@ class TargetThresholdTransformer(ThresholdTransformer):
             self._training_rows = rows
 
     def _binarized(self, rows: EncodedRows) -> BinaryRows:
-        return BinaryRows(self.thresholds_.binarize(rows.X), rows.y, self._predicted(rows), rows.weight)
+        B, predictions = self.thresholds_.binarize(rows.X), self._predicted(rows)
+        return BinaryRows(B, rows.y, predictions, rows.weight, soft=self._soft_labels(rows))
+
+    def _soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
+        """Probabilities of the black box as soft labels, those of the rows where known; None where it has none."""
+        probability = rows.probability
+        if probability is None and hasattr(self.estimator_, "predict_proba"):
+            given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)
+            probability = np.asarray(self.estimator_.predict_proba(given), dtype=np.float64)
+        return None if probability is None else SoftLabels.of(probability, rows.weight)
 
     def _predicted(self, rows: EncodedRows) -> NDArray[np.generic]:
         """Predictions of the black box, those of the rows where known."""

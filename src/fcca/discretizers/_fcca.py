@@ -252,7 +252,7 @@ class FCCADiscretizer(PartialFitTransformer):
         self._keep_crossings(result.crossings.point, found.position[result.condition])
         # From here on rows are rows of the caller's X, those of weight 0 included.
         self.counterfactuals_ = replace(result.counterfactuals, rows=data.rows[result.counterfactuals.rows])
-        self._choose(replace(rows, predictions=result.predictions))
+        self._choose(replace(rows, predictions=result.predictions, probability=result.probability))
         return self
 
     def fit_pieces(self, pieces: Pieces) -> FoundThresholds:

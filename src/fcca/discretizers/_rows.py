@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_y, _num_samples, column_or_1d
 
 from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.exceptions import InvalidInputError
-from fcca.tables import check_weights
+from fcca.tables import SoftLabels, check_weights
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -33,6 +33,8 @@ class BinaryRows:
     weight : ndarray of shape (n_rows,) or None
     n_rows : ndarray of shape (n_rows,) or None
         Number of equal rows that each stands for; None where each stands for itself.
+    soft : SoftLabels or None
+        Class probabilities of the black box, times the weights; None where it has none.
     """
 
     B: NDArray[np.int8]
@@ -40,6 +42,7 @@ class BinaryRows:
     predictions: Labels
     weight: Floats | None = None
     n_rows: NDArray[np.int64] | None = None
+    soft: SoftLabels | None = None
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,15 @@ class EncodedRows:
     weight : ndarray of shape (n_rows,) or None
     predictions : ndarray of shape (n_rows,) or None
         Predictions of the black box, where they are known.
+    probability : ndarray of shape (n_rows, n_classes) or None
+        Class probabilities of the black box, where they are known.
     """
 
     X: Floats
     y: Labels
     weight: Floats | None = None
     predictions: Labels | None = None
+    probability: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.X)

@@ -129,6 +129,7 @@ class SearchResult(NamedTuple):
     crossings: Crossings
     condition: NDArray[np.int64]  # per crossing, its position in the table of the counts before these are compacted
     predictions: NDArray[Any]  # of the black box, for all rows
+    probability: NDArray[np.float64] | None  # its class probabilities, for all rows; None where it has none
 
 
 class OutOfTimeError(NoCounterfactualError):

@@ -42,7 +42,7 @@ from fcca.exceptions import (
     UnfinishedSearchWarning,
     UnverifiedCounterfactualWarning,
 )
-from fcca.models import OpenColumn, read_model
+from fcca.models import NoProbability, OpenColumn, read_model
 from fcca.tables import Columns, check_column_names, check_columns, column_names
 from fcca.thresholds import ThresholdTable
 from fcca.utils import progress_bar
@@ -302,7 +302,8 @@ class ThresholdSearch:
         engine, given = self.engine, self.parameters
         predictions = engine.predict(X)
         correct = predictions == y
-        confidence = engine.model.confidence(engine.scores(X))
+        scores = engine.scores(X)
+        confidence = engine.model.confidence(scores)
         least = 0.0 if engine.model.n_outputs > 1 and given.p0 == 0.5 else given.p0
         points = np.flatnonzero(correct & (confidence >= least) & (confidence <= given.p1))
         found, deciding = self._counterfactuals(X, points, engine.class_index(predictions[points]))
@@ -320,7 +321,9 @@ class ThresholdSearch:
             n_fill_searches=deciding.n_searches,
             n_fill_unfinished=deciding.n_unfinished,
         )
-        return SearchResult(counts, found, crossed, condition, predictions)
+        has_probability = hasattr(engine.estimator, "predict_proba") and not isinstance(engine.model.link, NoProbability)
+        probability = engine.model.probabilities(scores) if has_probability else None
+        return SearchResult(counts, found, crossed, condition, predictions, probability)
 
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]

@@ -64,7 +64,7 @@ class Provenance:
         The selection of thresholds; None if they were kept by frequency.
     rules : tuple of str
         The rules of the counterfactuals.
-    fit_to : {"labels", "target"}
+    fit_to : {"probability", "labels", "target"}
         Training labels of the tree: the given labels or the predictions of the black box.
     n_rows : int
         Number of training rows.
@@ -109,7 +109,7 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
     if isinstance(discretizer, FCCADiscretizer):  # the values that None stands for
         own |= asked_distances(discretizer)
     selection = own.get("selection")
-    learned_labels = classifier.fit_to == "labels" and getattr(grown, "class_weight", None) is None
+    learned_labels = classifier.fit_to_ != "target" and getattr(grown, "class_weight", None) is None
     leaves, total = nodes.weight[nodes.feature < 0], float(nodes.weight[0].sum())
     statuses = getattr(discretizer, "statuses_", None)
     return Provenance(
@@ -119,7 +119,7 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
         tree=_part(grown, _parameters(grown, deep=False)),
         selection=None if selection is None else _part(selection, _parameters(selection, deep=False)),
         rules=tuple(_in_text(rule) for rule in islice(own.get("constraints") or (), MOST_ENTRIES)),
-        fit_to=str(classifier.fit_to),
+        fit_to=str(classifier.fit_to_),
         n_rows=int(nodes.n_rows[0]),
         weight=total,
         statuses=None if statuses is None else {str(name): int(n) for name, n in statuses.items()},

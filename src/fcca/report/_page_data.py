@@ -74,8 +74,8 @@ def data_document(
         "conditions": _conditions(conditions, listed),
         "n_conditions": len(conditions),
         "n_counterfactuals": numbers([_n_proven(inputs)])[0],
-        "fit_to": inputs.classifier.fit_to,
-        "cost": cost_in_words(inputs.classifier.tree_, inputs.classifier.fit_to),
+        "fit_to": inputs.classifier.fit_to_,
+        "cost": cost_in_words(inputs.classifier.tree_, inputs.classifier.fit_to_),
         "black_box": {
             "name": dict(given).get("Black box", printable(name)),
             "training": _accuracy(inputs.training),
@@ -119,7 +119,7 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
         "quality": quality_document(level.quality),
         "is_own": level.is_own,
         "tree": tree_document(level, inputs.conditions, listed, codes, len(inputs.classes)),
-        "certificate": certificate(level.tree, inputs.classifier.fit_to),
+        "certificate": certificate(level.tree, inputs.classifier.fit_to_),
     }
 
 
@@ -261,7 +261,7 @@ def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
         proven = found.cost[found.is_status("optimal")]
         facts.append(("Size of a change", _size_of_a_change(inputs)))
         facts.append(("Median size of a change", f"{np.median(proven):.3g}"))
-    learned = "the labels" if inputs.classifier.fit_to == "labels" else "the predictions of the black box"
+    learned = "the labels" if inputs.classifier.fit_to_ == "labels" else "the predictions of the black box"
     facts.append(("The tree learned", learned))
     return facts
 

@@ -124,7 +124,7 @@ class ReportInput:
     @property
     def learned(self) -> NDArray[Any]:
         """Target of the tree: labels, or predictions of the black box."""
-        return self.training.y if self.classifier.fit_to == "labels" else self.training.predictions
+        return self.training.predictions if self.classifier.fit_to_ == "target" else self.training.y
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -3,6 +3,7 @@
 from fcca.tables._columns import Column, Columns
 from fcca.tables._known_rows import known_rows
 from fcca.tables._metadata import routed_metadata
+from fcca.tables._soft_labels import SoftLabels
 from fcca.tables._table_checks import (
     ROWS_SHOWN,
     called,
@@ -22,6 +23,7 @@ __all__ = [
     "Column",
     "Columns",
     "PowerOfTwoScaler",
+    "SoftLabels",
     "TrainingTable",
     "called",
     "check_column_names",

@@ -8,7 +8,6 @@ from fcca.trees._criteria import (
     leaf_cost as leaf_cost,
     smoothed_probability as smoothed_probability,
 )
-from fcca.trees._labels import SoftLabels as SoftLabels
 from fcca.trees._optimal import OptimalTreeClassifier
 from fcca.trees._sentences import (
     amount_in_words as amount_in_words,

@@ -18,11 +18,11 @@ from sklearn.utils.validation import validate_data
 
 from fcca import _core
 from fcca.exceptions import InvalidInputError, LightWeightsWarning, UnfinishedSearchWarning
-from fcca.tables import check_weights
+from fcca.tables import SoftLabels, check_weights
 from fcca.trees._answers import ACCEPTED_TYPES, TreeAnswersMixin
 from fcca.trees._columns import Questions, questions
 from fcca.trees._criteria import CRITERIA, default_leaf_price, leaf_cost
-from fcca.trees._labels import HardLabels, SoftLabels
+from fcca.trees._labels import HardLabels
 from fcca.trees._structure import TreeStructure
 from fcca.utils import limits_in_words, proof_in_words
 

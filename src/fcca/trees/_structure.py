@@ -13,10 +13,10 @@ from sklearn.tree._tree import Tree
 
 from fcca.conditions import condition_in_words, negation_in_words
 from fcca.exceptions import InvalidInputError
-from fcca.tables import Columns
+from fcca.tables import Columns, SoftLabels
 from fcca.thresholds import ThresholdTable
 from fcca.trees._criteria import smoothed_probability
-from fcca.trees._labels import HardLabels, SoftLabels
+from fcca.trees._labels import HardLabels
 
 Floats = NDArray[np.float64]
 

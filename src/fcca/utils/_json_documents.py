@@ -16,7 +16,7 @@ Label = str | int | float | bool
 
 ITEMS_AT_MOST = 2_000_000
 LARGEST_WHOLE = 2**62
-FIT_TO = ("labels", "target")
+FIT_TO = ("labels", "target", "probability")
 CUT = {"threshold": float, "cut": float, "below": float | None, "above": float | None}
 
 

@@ -1,0 +1,84 @@
+"""What a tree learns: the labels, the predictions or the probabilities of the black box."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fcca.discretizers import BinaryRows
+from fcca.exceptions import InvalidInputError
+from fcca.trees import OptimalTreeClassifier
+
+FIT_TO = ("labels", "target", "probability")
+
+
+def resolve_fit_to(fit_to: str | None, preset: str | None, tree: Any, rows: BinaryRows, classes: NDArray[Any]) -> str:
+    """Replace None by a default: the probabilities where the black box and the tree support them, else the labels.
+
+    Parameters
+    ----------
+    fit_to : {"labels", "target", "probability"} or None
+    preset : {"paper"} or None
+        "paper" means the labels.
+    tree : classifier
+    rows : BinaryRows
+        The training rows.
+    classes : ndarray
+        Classes of the black box.
+    """
+    problem = ""
+    if not isinstance(tree, OptimalTreeClassifier):
+        problem = f"the tree is a {type(tree).__name__}, not an OptimalTreeClassifier"
+    elif rows.soft is None:
+        problem = "the black box has no predict_proba"
+    elif not np.array_equal(classes, np.unique(rows.y)):
+        problem = "the black box has other classes than y"
+    if fit_to == "probability" and problem:
+        raise InvalidInputError(f"fit_to='probability' is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")
+    if fit_to is not None:
+        return fit_to
+    return "labels" if problem or preset == "paper" else "probability"
+
+
+def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, Any] | None = None) -> Any:
+    """Fit a tree to binary rows.
+
+    Parameters
+    ----------
+    tree : classifier
+    rows : BinaryRows
+    fit_to : {"labels", "target", "probability"}
+    metadata : mapping, optional
+        Further arguments of ``fit``.
+    """
+    learned = rows.predictions if fit_to == "target" else rows.y
+    if fit_to == "probability":
+        return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows, rows.soft)
+    if rows.n_rows is not None:
+        return tree.fit_counted(rows.B, learned, rows.weight, rows.n_rows)
+    weights = {} if rows.weight is None else {"sample_weight": rows.weight}
+    return tree.fit(rows.B, learned, **weights, **(metadata or {}))
+
+
+def binary_rows(discretizer: Any, X: Any, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> BinaryRows:
+    """Binarize and predict rows by a fitted discretizer.
+
+    Parameters
+    ----------
+    discretizer : discretizer
+    X : array-like or data frame of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows,)
+    sample_weight : ndarray of shape (n_rows,) or None
+    """
+    if hasattr(discretizer, "binary_rows"):
+        found: BinaryRows = discretizer.binary_rows(X, y, sample_weight)
+        return found
+    return BinaryRows(discretizer.transform(X), y, discretizer.predict_target(X), sample_weight)
+
+
+def selection_fit_to(fit_to: str | None) -> str:
+    """Return what a selection of thresholds is measured by: the predictions for "target", else the labels."""
+    return "target" if fit_to == "target" else "labels"

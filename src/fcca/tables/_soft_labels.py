@@ -1,0 +1,74 @@
+"""Soft labels: a probability of every class per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+#: Units of weight in a row of weight 1. Whole units add up exactly, and the search sums them as integers.
+UNITS = 16
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """A probability of every class per row.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_rows, n_classes)
+        Weight of each class in each row, in units of 1/16 row.
+    n_rows : ndarray of shape (n_rows,)
+        Number of equal rows that each stands for.
+    """
+
+    weight: Floats
+    n_rows: Counts
+    label: ClassVar[None] = None
+    units: ClassVar[float] = float(UNITS)
+
+    @classmethod
+    def of(cls, probability: Floats, sample_weight: Floats | None = None) -> SoftLabels:
+        """Round probabilities to whole units, the sum of each row to a row.
+
+        Parameters
+        ----------
+        probability : ndarray of shape (n_rows, n_classes)
+        sample_weight : ndarray of shape (n_rows,), optional
+        """
+        exact = np.round(probability * UNITS, 6)  # the last digits may differ between equal sums
+        whole = np.floor(exact)
+        left = (UNITS - whole.sum(axis=1)).astype(np.int64)
+        rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1, kind="stable")
+        weight = whole + (rank < left[:, None])
+        if sample_weight is not None:
+            weight = weight * sample_weight[:, None]
+        return cls(weight, np.ones(len(weight), dtype=np.int64))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.weight.shape[1])
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weight.sum() / UNITS)
+
+    def class_weights(self, rows: NDArray[np.intp]) -> Floats:
+        """Sum the weight of each class in some rows."""
+        found: Floats = self.weight[rows].sum(axis=0) / UNITS
+        return found
+
+    def rows(self, kept: NDArray[np.bool_]) -> SoftLabels:
+        """Return the soft labels of some rows."""
+        return SoftLabels(self.weight[kept], self.n_rows[kept])
+
+    def times(self, factor: Floats) -> SoftLabels:
+        """Multiply the weight of each class by a factor."""
+        return replace(self, weight=self.weight * factor)
