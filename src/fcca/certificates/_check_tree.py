@@ -14,7 +14,7 @@ from fcca.certificates._evidence import NEAR, Evidence, Floats, NotChecked, is_n
 from fcca.certificates._fingerprints import plain_label
 from fcca.exceptions import UnfinishedSearchWarning
 from fcca.export import WITHOUT_EFFECT, Part, conditions_in, plain_parameter
-from fcca.tables import Column, Columns, column_names
+from fcca.tables import Column, Columns, SoftLabels, column_names
 from fcca.trees import OptimalTreeClassifier, compared_trees, default_leaf_price, leaf_cost
 
 TREE_LIMITS = ("criterion", "max_leaf_nodes", "min_samples_leaf", "min_weight_fraction_leaf")
@@ -23,19 +23,31 @@ NUMBERS = ("threshold", "cut", "below", "above", "count")
 
 def row_weights(given: Evidence) -> Floats:
     """Weights of the rows times the weights of their classes."""
-    weights, label = given.stated.parameters.class_weight, given.training_labels
-    if weights is None:
+    if given.stated.parameters.class_weight is None:
         return given.weight
-    classes, code = np.unique(label, return_inverse=True)
+    _, code = np.unique(given.training_labels, return_inverse=True)
+    weighted: Floats = given.weight * _class_factors(given)[code.ravel()]
+    return weighted
+
+
+def soft_labels(given: Evidence) -> SoftLabels | None:
+    """Probabilities that the tree learned, times the weights of rows and classes; None if it learned labels."""
+    if given.soft is None or given.stated.parameters.class_weight is None:
+        return given.soft
+    return given.soft.times(_class_factors(given))
+
+
+def _class_factors(given: Evidence) -> Floats:
+    """Weights of the classes, in sorted order."""
+    weights = given.stated.parameters.class_weight
+    classes, code = np.unique(given.training_labels, return_inverse=True)
     if weights == "balanced":
         mass = np.bincount(code.ravel(), weights=given.weight)
-        factor = given.weight.sum() / (len(classes) * mass)
-    else:
-        assert isinstance(weights, tuple)
-        known = {typed_label(one): weight for one, weight in weights}
-        factor = np.array([known.get(typed_label(one), 1.0) for one in classes.tolist()])
-    weighted: Floats = given.weight * factor[code.ravel()]
-    return weighted
+        balanced: Floats = given.weight.sum() / (len(classes) * mass)
+        return balanced
+    assert isinstance(weights, tuple)
+    known = {typed_label(one): weight for one, weight in weights}
+    return np.array([known.get(typed_label(one), 1.0) for one in classes.tolist()])
 
 
 def check_weighted_classes(given: Evidence) -> list[str]:
@@ -216,11 +228,13 @@ def objective(given: Evidence) -> list[str]:
     problems = []
     if any(getattr(claim, name) != getattr(proof, name) for name in ("objective", "lower_bound", "gap", "optimal")):
         problems.append("objective, bound, gap or optimality of the tree differ from the proof")
-    weight = row_weights(given)
+    weight, soft = row_weights(given), soft_labels(given)
+    total = float(weight.sum()) if soft is None else soft.total
     regularization = requested.regularization
     if regularization is None:
-        price = default_leaf_price(requested.criterion, len(tree.classes), len(given.kept))
-        regularization = price / float(weight.sum())
+        is_soft = soft is not None
+        price = default_leaf_price(requested.criterion, len(tree.classes), len(given.kept), is_soft=is_soft)
+        regularization = price / total
     if not is_near(claim.regularization, regularization):
         problems.append(f"the regularization is {regularization:.9g}, but the tree states {claim.regularization:.9g}")
     problems += [
@@ -244,7 +258,8 @@ def objective(given: Evidence) -> list[str]:
         least = requested.min_weight_fraction_leaf * float(weight.sum())
         if rows.min() < requested.min_samples_leaf or held[leaves].sum(axis=1).min() < least * (1 - NEAR):
             problems.append("a leaf has fewer rows than min_samples_leaf or less weight than min_weight_fraction_leaf")
-    cost = float(leaf_cost(held[leaves], requested.criterion).sum() / weight.sum())
+    costing = held[leaves] if soft is None else np.array([soft.class_weights(np.flatnonzero(leaf == one)) for one in leaves])
+    cost = float(leaf_cost(costing, requested.criterion).sum() / total)
     return problems + _of_proof(given, cost + claim.regularization * tree.structure.n_leaves)
 
 
@@ -281,7 +296,7 @@ def best_tree(given: Evidence) -> list[str] | str:
     search = OptimalTreeClassifier(**requested, regularization=given.tree.certificate.regularization, time_limit=time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)
-        best = search.fit(B, given.training_labels, row_weights(given))
+        best = search.fit_counted(B, given.training_labels, row_weights(given), soft=soft_labels(given))
     if proof.optimal and best.objective_ < proof.objective - NEAR:
         return [f"another tree has objective {best.objective_:.12g}, better than the one called optimal"]
     if best.objective_ < proof.lower_bound - NEAR:

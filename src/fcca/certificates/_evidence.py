@@ -20,7 +20,7 @@ from fcca.counterfactuals import STATUSES, CounterfactualEngine, Counterfactuals
 from fcca.discretizers import ThresholdSearch
 from fcca.export import DistilledTree
 from fcca.models import LinearModel
-from fcca.tables import Columns, TrainingTable
+from fcca.tables import Columns, SoftLabels, TrainingTable
 from fcca.thresholds import ThresholdTable
 
 Floats = NDArray[np.float64]
@@ -204,6 +204,14 @@ class Evidence:
     def training_labels(self) -> NDArray[Any]:
         """Training labels of the tree: given labels or predictions."""
         return self.targets(self.stated.parameters.fit_to)
+
+    @cached_property
+    def soft(self) -> SoftLabels | None:
+        """Class probabilities of the black box; None if the tree did not learn them."""
+        if self.stated.parameters.fit_to != "probability":
+            return None
+        model = self.engine.model
+        return SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
         """The given labels or the black box's predictions."""

@@ -92,6 +92,7 @@ class Criterion(StrEnum):
 class FitTo(StrEnum):
     """Targets of the tree."""
 
+    probability = "probability"
     labels = "labels"
     target = "target"
 
@@ -334,9 +335,13 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         ),
         expects("the cost of a leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
     ] = None
-    fit_to: Annotated[FitTo, model_option(help="Learn the labels, or the predictions of the black box (target).")] = (
-        FitTo.labels
-    )
+    fit_to: Annotated[
+        FitTo | None,
+        model_option(
+            help="Learn the class probabilities of the black box, the labels, or its predictions (target). Default: the "
+            "probabilities where the black box has some; the labels with --preset paper."
+        ),
+    ] = None
     random_state: RandomState = 0
     thresholds: Annotated[
         str | None,

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds
+from fcca.classifier import NODES_OF_CHOICE, NODES_OF_PATH, FCCAClassifier, choose_n_thresholds, selection_fit_to
 from fcca.cli._black_box import LARGEST_NUMBER, BlackBox, Rules, check_range, training_table
 from fcca.cli._column_types import as_known
 from fcca.cli._counterfactual_lines import CounterfactualLines
@@ -88,7 +88,7 @@ def _with_selection(
     if settings.thresholds is None:
         return classifier
     limits = OptimalSelection(
-        fit_to=str(settings.fit_to),
+        fit_to=selection_fit_to(settings.fit_to),
         time_limit=settings.time_limit,
         max_nodes=None if settings.time_limit else NODES_OF_CHOICE,
     )

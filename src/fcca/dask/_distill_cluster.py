@@ -23,7 +23,7 @@ def distill(
     sample_weight: str | None = None,
     discretizer: FCCADiscretizer | None = None,
     tree: Any = None,
-    fit_to: str = "labels",
+    fit_to: str | None = None,
     n_thresholds: int | None = None,
     sample: int = 100_000,
     random_state: int = 0,
@@ -67,8 +67,8 @@ def distill(
         The parameters of the search. ``estimator`` must be None. ``n_jobs`` is the number of threads per task.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
-    fit_to : {"labels", "target"}, default="labels"
-        What the tree learns: the labels, or the predictions of the black box.
+    fit_to : {"probability", "labels", "target"}, default=None
+        What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
         Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
     sample : int, default=100000

@@ -265,10 +265,16 @@ class TargetThresholdTransformer(ThresholdTransformer):
 
     def _binarized(self, rows: EncodedRows) -> BinaryRows:
         B, predictions = self.thresholds_.binarize(rows.X), self._predicted(rows)
-        return BinaryRows(B, rows.y, predictions, rows.weight, soft=self._soft_labels(rows))
+        return BinaryRows(B, rows.y, predictions, rows.weight, soft=self.soft_labels(rows))
 
-    def _soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
-        """Probabilities of the black box as soft labels, those of the rows where known; None where it has none."""
+    def soft_labels(self, rows: EncodedRows) -> SoftLabels | None:
+        """Class probabilities of the black box; None where it has none.
+
+        Parameters
+        ----------
+        rows : EncodedRows
+            Probabilities that they hold are not computed again.
+        """
         probability = rows.probability
         if probability is None and hasattr(self.estimator_, "predict_proba"):
             given = as_fitted_on(self.estimator_, rows.X, columns=self.all_thresholds_.columns)

@@ -33,14 +33,19 @@ class CountedRows:
         Sorted.
     n_rows : ndarray of shape (n_distinct,)
     weight : ndarray of shape (n_distinct,)
+    soft : ndarray of shape (n_distinct, n_classes)
+        Sums of soft labels; without columns where the black box has no probabilities.
     """
 
     keys: Keys
     n_rows: Codes
     weight: Floats
+    soft: Floats
 
     @classmethod
-    def of(cls, keys: Keys, n_rows: Codes | None = None, weight: Floats | None = None) -> CountedRows:
+    def of(
+        cls, keys: Keys, n_rows: Codes | None = None, weight: Floats | None = None, soft: Floats | None = None
+    ) -> CountedRows:
         """Count equal keys together.
 
         Parameters
@@ -50,6 +55,8 @@ class CountedRows:
             How many rows each entry stands for; 1 where None.
         weight : ndarray of shape (n_entries,), optional
             The weight of these rows; 1 a row where None.
+        soft : ndarray of shape (n_entries, n_classes), optional
+            Sums of their soft labels.
         """
         code = _numbered(keys)
         n = int(code.max(initial=-1)) + 1
@@ -58,9 +65,13 @@ class CountedRows:
         # Sums of whole numbers up to 2**53 are exact in float64, whatever their order.
         count = np.bincount(code, weights=n_rows, minlength=n)
         held = count.astype(np.float64) if weight is None else np.bincount(code, weights=weight, minlength=n)
+        given = np.empty((len(keys), 0)) if soft is None else soft
+        sums = [np.bincount(code, weights=column, minlength=n) for column in given.T]
+        of_classes = np.stack(sums, axis=1).astype(np.float64) if sums else np.empty((n, 0))
         distinct = keys[first]
         order = np.lexsort(distinct.T[::-1])
-        return cls(distinct[order], count[order].astype(np.int64), held[order].astype(np.float64))
+        counts = count[order].astype(np.int64), held[order].astype(np.float64)
+        return cls(distinct[order], *counts, of_classes[order])
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -70,12 +81,13 @@ class CountedRows:
             np.concatenate([self.keys, other.keys]),
             np.concatenate([self.n_rows, other.n_rows]),
             np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.soft, other.soft]),
         )
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.keys.nbytes + self.n_rows.nbytes + self.weight.nbytes
+        return self.keys.nbytes + self.n_rows.nbytes + self.weight.nbytes + self.soft.nbytes
 
 
 class TooManyRowsError(FCCAError, MemoryError):
@@ -114,7 +126,7 @@ class DistinctRows:
         if sum(rows.nbytes + len(rows) * self.n_conditions for rows in (self.training, self.held_out)) > MOST_BYTES:
             rows = self.training
             every = slice(0, None, -(-len(rows) // ROWS_OF_ERROR) or 1)
-            some = CountedRows(rows.keys[every], rows.n_rows[every], rows.weight[every])
+            some = CountedRows(rows.keys[every], rows.n_rows[every], rows.weight[every], rows.soft[every])
             raise TooManyRowsError(int(rows.n_rows.sum()), len(rows), some)
         return self
 
@@ -189,7 +201,9 @@ class RowCoder:
             product *= size
         return words
 
-    def count(self, X: Floats, label: Codes, prediction: Codes, weight: Floats | None = None) -> CountedRows:
+    def count(
+        self, X: Floats, label: Codes, prediction: Codes, weight: Floats | None = None, soft: Floats | None = None
+    ) -> CountedRows:
         """Count rows.
 
         Parameters
@@ -199,17 +213,19 @@ class RowCoder:
         label, prediction : ndarray of shape (n_rows,)
             Numbers of the label and of the black box's prediction.
         weight : ndarray of shape (n_rows,), optional
+        soft : ndarray of shape (n_rows, n_classes), optional
+            Soft labels.
         """
         keys = np.zeros((len(X), len(self._words)), dtype=np.uint64)
         groups = iter((label, prediction, *(digit.of(X[:, digit.feature]) for digit in self.digits)))
         for at, sizes in enumerate(self._words):
             for size in sizes:
                 keys[:, at] = keys[:, at] * np.uint64(size) + next(groups).astype(np.uint64)
-        return CountedRows.of(keys, weight=weight)
+        return CountedRows.of(keys, weight=weight, soft=soft)
 
-    def none(self) -> CountedRows:
-        """No row."""
-        return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64))
+    def none(self, n_soft: int) -> CountedRows:
+        """No row; ``n_soft`` is the number of columns of soft labels."""
+        return CountedRows.of(np.zeros((0, len(self._words)), dtype=np.uint64), soft=np.empty((0, n_soft)))
 
     def labels_and_predictions(self, rows: CountedRows) -> tuple[Codes, Codes]:
         """Decode the numbers of label and prediction of each distinct row."""

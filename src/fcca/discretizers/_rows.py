@@ -44,6 +44,18 @@ class BinaryRows:
     n_rows: NDArray[np.int64] | None = None
     soft: SoftLabels | None = None
 
+    def some(self, at: NDArray[np.intp]) -> BinaryRows:
+        """Take some of the rows.
+
+        Parameters
+        ----------
+        at : ndarray of int
+            Their positions.
+        """
+        weight, n_rows = (None if each is None else each[at] for each in (self.weight, self.n_rows))
+        soft = None if self.soft is None else self.soft.rows(at)
+        return BinaryRows(self.B[at], self.y[at], self.predictions[at], weight, n_rows, soft)
+
 
 @dataclass(frozen=True)
 class EncodedRows:

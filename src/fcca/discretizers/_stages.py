@@ -24,7 +24,7 @@ from fcca.discretizers._threshold_search import ThresholdSearch
 from fcca.discretizers._validation import is_plain
 from fcca.exceptions import InvalidInputError
 from fcca.models import column_of
-from fcca.tables import check_weights, column_names, float_table
+from fcca.tables import SoftLabels, check_weights, column_names, float_table
 from fcca.thresholds import ThresholdTable
 
 Labels = NDArray[Any]
@@ -197,14 +197,17 @@ def count_rows(rows: AnyRows, search: ThresholdSearch, coder: RowCoder, classes:
 
     def counted(part: EncodedRows | None) -> CountedRows:
         if part is None or not len(part):
-            return coder.none()
+            return coder.none(len(engine.model.classes) if search.has_probability else 0)
         label = np.minimum(np.searchsorted(classes, part.y), len(classes) - 1)
         if unknown := part.y[classes[label] != part.y][:1].tolist():
             raise InvalidInputError(
                 f"The label {unknown[0]!r} was not there when the table was first read. The table must stay the same."
             )
-        engine = search.engine
         prediction = engine.class_index(engine.predict(part.X)).astype(np.int64)
-        return coder.count(part.X, label, prediction, part.weight)
+        soft = None
+        if search.has_probability:
+            soft = SoftLabels.of(engine.model.probabilities(engine.scores(part.X)), part.weight).weight
+        return coder.count(part.X, label, prediction, part.weight, soft)
 
+    engine = search.engine
     return DistinctRows(counted(rows.training(search)), counted(rows.testing(search)), n_conditions).checked()

@@ -287,6 +287,11 @@ class ThresholdSearch:
             constant &= [not column.ignored for column in self.columns]
         return [self.names[j] for j in np.flatnonzero(constant)]
 
+    @property
+    def has_probability(self) -> bool:
+        """True where the black box has class probabilities."""
+        return hasattr(self.engine.estimator, "predict_proba") and not isinstance(self.engine.model.link, NoProbability)
+
     # --- search -------------------------------------------------------------------------------------------------------
 
     def search(self, X: Floats, y: Labels, weight: Floats | None = None) -> SearchResult:
@@ -321,8 +326,7 @@ class ThresholdSearch:
             n_fill_searches=deciding.n_searches,
             n_fill_unfinished=deciding.n_unfinished,
         )
-        has_probability = hasattr(engine.estimator, "predict_proba") and not isinstance(engine.model.link, NoProbability)
-        probability = engine.model.probabilities(scores) if has_probability else None
+        probability = engine.model.probabilities(scores) if self.has_probability else None
         return SearchResult(counts, found, crossed, condition, predictions, probability)
 
     def _counterfactuals(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fcca.classifier import fit_tree
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.quality._comparison import Comparison
@@ -114,7 +115,6 @@ class _Trial:
 
     def __init__(self, comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> None:
         self._comparison, self._training, self._held_out = comparison, training, held_out
-        self._learned = training.y if comparison.classifier.fit_to == "labels" else training.predictions
         self._ends = perf_counter() + ALL_SECONDS
 
     @property
@@ -135,12 +135,11 @@ class _Trial:
     def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
         """Grow a tree on all training rows, or on some."""
         tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
-        training, at = self._training, slice(None) if rows is None else rows
-        weight, n_rows = (None if each is None else each[at] for each in (training.weight, training.n_rows))
+        training = self._training if rows is None else self._training.some(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnfinishedSearchWarning)
             warnings.simplefilter("ignore", LightWeightsWarning)  # shown when the classifier was fitted
-            return tree.fit_counted(training.B[at], self._learned[at], weight, n_rows)
+            return fit_tree(tree, training, self._comparison.classifier.fit_to_)
 
     def figures(self, tree: Any) -> Figures:
         """Measure a fitted tree on the held-out rows, or cross-validate its settings."""

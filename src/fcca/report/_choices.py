@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fcca.classifier import selection_fit_to
 from fcca.exceptions import InvalidInputError, UnfinishedSearchWarning
 from fcca.metrics import inconsistency_rate
 from fcca.report._report_input import Positions, ReportInput

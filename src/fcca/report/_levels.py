@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fcca.classifier import fit_tree
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.metrics import compression_rate, fidelity, inconsistency_rate
@@ -89,7 +90,8 @@ class Levels:
         tree = classifier.tree_
         is_own = np.array_equal(kept, self._classifier_kept)
         if not is_own:
-            tree = _grown(clone(tree), B, self.inputs.learned, training.weight, self.time_limit)
+            rows = BinaryRows(B, training.y, training.predictions, training.weight, soft=self.inputs.soft)
+            tree = _grown(clone(tree), rows, classifier.fit_to_, self.time_limit)
         rates, judged = None, B
         if held_out is not None:
             judged = table.binarize(held_out.table)
@@ -104,14 +106,14 @@ def classifier_kept(inputs: ReportInput) -> Positions:
     return np.array([position[name] for name in inputs.discretizer.thresholds_.names()], dtype=np.int64)
 
 
-def _grown(tree: Any, B: Any, y: Any, weight: Any, time_limit: float | None) -> Any:
+def _grown(tree: Any, rows: BinaryRows, fit_to: str, time_limit: float | None) -> Any:
     tree_limit = tree.get_params().get("time_limit")
     limits = [limit for limit in (tree_limit, time_limit) if limit is not None]
     tree.set_params(time_limit=min(limits) if limits else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the page shows the proof
         warnings.simplefilter("ignore", LightWeightsWarning)  # shown when the classifier was fitted
-        return tree.fit(B, y, **({} if weight is None else {"sample_weight": weight}))
+        return fit_tree(tree, rows, fit_to)
 
 
 def _rates(tree: Any, B: NDArray[np.int8], rows: PredictedRows, commonest: Any) -> dict[str, Any]:
@@ -131,8 +133,8 @@ def tried_settings(inputs: ReportInput) -> list[str]:
     """Return sentences on better settings for a useless tree."""
     table = inputs.discretizer.thresholds_
     training, held_out = (
-        None if rows is None else BinaryRows(table.binarize(rows.table), rows.y, rows.predictions, rows.weight)
-        for rows in (inputs.training, inputs.held_out)
+        None if rows is None else BinaryRows(table.binarize(rows.table), rows.y, rows.predictions, rows.weight, soft=soft)
+        for rows, soft in ((inputs.training, inputs.soft), (inputs.held_out, None))
     )
     assert training is not None
     judged = training if held_out is None else held_out

@@ -240,6 +240,11 @@ def _change(inputs: ReportInput) -> dict[str, Any] | None:
 # --- facts and notes ----------------------------------------------------------------------------------------------------
 
 GIVEN_UNITS = "in the given units, or as a share of the column’s range"
+LEARNED = {
+    "probability": "the class probabilities of the black box",
+    "labels": "the labels",
+    "target": "the predictions of the black box",
+}
 DISTANCES = {
     "range": "as a share of the column’s range",
     "rank": "as a share of the column’s ranks",
@@ -261,8 +266,7 @@ def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
         proven = found.cost[found.is_status("optimal")]
         facts.append(("Size of a change", _size_of_a_change(inputs)))
         facts.append(("Median size of a change", f"{np.median(proven):.3g}"))
-    learned = "the labels" if inputs.classifier.fit_to_ == "labels" else "the predictions of the black box"
-    facts.append(("The tree learned", learned))
+    facts.append(("The tree learned", LEARNED[inputs.classifier.fit_to_]))
     return facts
 
 

@@ -15,10 +15,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fcca.classifier import FCCAClassifier
 from fcca.counterfactuals import Counterfactuals
+from fcca.discretizers import EncodedRows
 from fcca.exceptions import InvalidInputError
 from fcca.models import DecidedAt, TableCoder, as_fitted_on
 from fcca.quality import Comparison, LabelledRows
-from fcca.tables import Columns, PowerOfTwoScaler, heaviest_label, known_rows
+from fcca.tables import Columns, PowerOfTwoScaler, SoftLabels, heaviest_label, known_rows
 from fcca.thresholds import ThresholdTable
 from fcca.utils import printable, type_in_words
 
@@ -121,10 +122,14 @@ class ReportInput:
         position = {label: code for code, label in enumerate(self.classes)}
         return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
 
-    @property
-    def learned(self) -> NDArray[Any]:
-        """Target of the tree: labels, or predictions of the black box."""
-        return self.training.predictions if self.classifier.fit_to_ == "target" else self.training.y
+    @cached_property
+    def soft(self) -> SoftLabels | None:
+        """Class probabilities of the black box; None if the tree did not learn them."""
+        if self.classifier.fit_to_ != "probability":
+            return None
+        rows = EncodedRows(self.training.table, self.training.y, self.training.weight)
+        found: SoftLabels | None = self.discretizer.soft_labels(rows)
+        return found
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -26,6 +26,7 @@ from fcca.discretizers import (
 )
 from fcca.exceptions import InvalidInputError
 from fcca.selection import OptimalSelection
+from fcca.tables import SoftLabels
 from fcca.thresholds import ThresholdTable
 from fcca.trees import OptimalTreeClassifier
 
@@ -119,7 +120,8 @@ def _binary_rows(
     def binary(rows: CountedRows, table: ThresholdTable) -> BinaryRows:
         label, prediction = coder.labels_and_predictions(rows)
         B = coder.binarized(rows, table)
-        return BinaryRows(B, classes[label], predicted[prediction], rows.weight, rows.n_rows)
+        soft = SoftLabels(rows.soft, rows.n_rows) if rows.soft.shape[1] else None
+        return BinaryRows(B, classes[label], predicted[prediction], rows.weight, rows.n_rows, soft)
 
     if selection is not None:
         label, prediction = coder.labels_and_predictions(counted.training)
@@ -180,7 +182,7 @@ def distill(
     discretizer: FCCADiscretizer,
     tree: Any = None,
     *,
-    fit_to: str = "labels",
+    fit_to: str | None = None,
     n_thresholds: int | None = None,
     verbose: int = 0,
 ) -> FCCAClassifier:
@@ -204,8 +206,8 @@ def distill(
         Its ``estimator`` must be fitted, in a ``FrozenEstimator``.
     tree : OptimalTreeClassifier, default=None
         None is ``OptimalTreeClassifier()``.
-    fit_to : {"labels", "target"}, default="labels"
-        What the tree learns: the labels, or the predictions of the black box.
+    fit_to : {"probability", "labels", "target"}, default=None
+        What the tree learns; see :class:`~fcca.FCCAClassifier`.
     n_thresholds : int, default=None
         Number of thresholds for the tree, chosen optimally. None keeps all thresholds.
     verbose : int, default=0

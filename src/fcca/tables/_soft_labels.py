@@ -65,7 +65,7 @@ class SoftLabels:
         found: Floats = self.weight[rows].sum(axis=0) / UNITS
         return found
 
-    def rows(self, kept: NDArray[np.bool_]) -> SoftLabels:
+    def rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> SoftLabels:
         """Return the soft labels of some rows."""
         return SoftLabels(self.weight[kept], self.n_rows[kept])
 
