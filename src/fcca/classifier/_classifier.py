@@ -449,4 +449,6 @@ def _fit_discretizer(
     fit = getattr(discretizer, "fit_binary_rows", discretizer.fit)  # the former encodes and predicts each row once
     fitted = fit(X, y, **weights, **metadata)
     table = weighted_rows(X, y, sample_weight)
-    return table, fitted if isinstance(fitted, BinaryRows) else binary_rows(discretizer, table.X, table.y, table.sample_weight)
+    if isinstance(fitted, BinaryRows):
+        return table, fitted
+    return table, binary_rows(discretizer, table.X, table.y, table.sample_weight)

@@ -319,7 +319,9 @@ class CrossValidationMixin(ABC):
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), levels, lambda0)
+            for line in granularities_of_fold(
+                fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), levels, lambda0
+            )
         ]
         return path_frame(lines, ["lambda0", "Q"], per_fold=per_fold)
 
@@ -377,7 +379,9 @@ class CrossValidationMixin(ABC):
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), numbers, selection)
+            for line in selections_of_fold(
+                fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), numbers, selection
+            )
         ]
         return path_frame(lines, ["n_thresholds"], per_fold=per_fold)
 

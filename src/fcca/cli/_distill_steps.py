@@ -172,7 +172,8 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         constraints=rules or None,
         n_jobs=settings.jobs,
     )
-    return FCCAClassifier(discretizer, tree, fit_to=None if settings.fit_to is None else str(settings.fit_to))
+    fit_to = None if settings.fit_to is None else str(settings.fit_to)
+    return FCCAClassifier(discretizer, tree, fit_to=fit_to, preset=discretizer.preset)
 
 
 def _comparison(

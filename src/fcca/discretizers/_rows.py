@@ -52,7 +52,8 @@ class BinaryRows:
         at : ndarray of int
             Their positions.
         """
-        weight, n_rows = (None if each is None else each[at] for each in (self.weight, self.n_rows))
+        weight = None if self.weight is None else self.weight[at]
+        n_rows = None if self.n_rows is None else self.n_rows[at]
         soft = None if self.soft is None else self.soft.rows(at)
         return BinaryRows(self.B[at], self.y[at], self.predictions[at], weight, n_rows, soft)
 

@@ -133,7 +133,8 @@ def best_choices(inputs: ReportInput, n_thresholds: Sequence[int], time_limit: f
     numbers = {*n_thresholds} if fitted is None else {*n_thresholds, fitted.n_thresholds}
     if len(conditions) == 0 or not numbers:
         return None
-    selection = OptimalSelection(fit_to=selection_fit_to(inputs.classifier.fit_to_)) if fitted is None else clone(inputs.discretizer.selection)
+    new = OptimalSelection(fit_to=selection_fit_to(inputs.classifier.fit_to_))
+    selection = new if fitted is None else clone(inputs.discretizer.selection)
     # The proof of the classifier's selection is already known.
     selection.set_params(n_thresholds=None, max_inconsistency=None, time_limit=time_limit if n_thresholds else 0, verbose=0)
     table = conditions if fitted is None else fitted.candidates

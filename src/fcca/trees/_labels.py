@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+
 @dataclass(frozen=True)
 class HardLabels:
     """One class per row.
