@@ -124,7 +124,7 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
 
 
 def _quality(inputs: ReportInput) -> dict[str, Any]:
-    """Figures that are the same for every tree."""
+    """Return the figures that are the same for every tree."""
     compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,
