@@ -55,7 +55,7 @@ def check_shown(reader, data, index, key="q"):
     assert set(shown["kept"]) <= set(level["kept"])
     assert len(shown["kept"]) == min(40, len(level["kept"]))
     assert set(shown["solid"]) <= set(level["kept"])
-    weak = ", and no better than the commonest class" if level["quality"]["verdict"] else ""
+    weak = ", and no better than the most frequent class" if level["quality"]["verdict"] else ""
     assert shown["certificate"] == level["certificate"]["claim"] + weak
     side = level["held_out"] or level["training"]
     assert shown["agree"] == percent(side["fidelity"])
@@ -367,6 +367,6 @@ def test_a_tree_that_is_not_proven_says_so(opened, cancer, tmp_path):
     for index, certificate in enumerate(certificates):
         reader.set_level(index)
         badge = reader.part("certificate")
-        assert badge.inner_text().removesuffix(", and no better than the commonest class") == certificate["claim"]
+        assert badge.inner_text().removesuffix(", and no better than the most frequent class") == certificate["claim"]
         assert ("open" in badge.get_attribute("class")) != certificate["optimal"]
         assert certificate["detail"] in reader.page.locator("[data-live=certificate-detail]").text_content()

@@ -80,7 +80,7 @@ def test_a_useless_tree_says_so_in_amber_and_never_in_green_alone(opened, useles
     assert reader.level()["verdict"] == VERDICT
     assert "regularization=0.1" in reader.text("advice")
     badge = reader.part("certificate")
-    assert badge.inner_text().endswith(", and no better than the commonest class")
+    assert badge.inner_text().endswith(", and no better than the most frequent class")
     colours = {
         name: reader.page.evaluate(
             "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)", f"--{name}"
@@ -103,7 +103,7 @@ def test_the_page_begins_with_how_good_how_simple_how_sure_and_where_to_look_nex
         assert [part.split("\n")[0] for part in parts] == ["How good", "How simple", "How sure", "Where to look next"]
         assert f"{100 * level['quality']['tree']['accuracy']:.1f}\xa0%" in parts[0]
         assert f"{data['quality']['rows']}\xa0held-out rows" in parts[0]
-        assert ("no better than the commonest class" in parts[0]) == (level["quality"]["verdict"] is not None)
+        assert ("no better than the most frequent class" in parts[0]) == (level["quality"]["verdict"] is not None)
         leaves = level["certificate"]["leaves"]
         assert f"{leaves}\xa0{'leaf' if leaves == 1 else 'leaves'}" in parts[1]
         assert level["certificate"]["text"] in parts[2]

@@ -24,7 +24,7 @@ SHORT = {
     FOUND: "best found",
     BAND: "optimum",
     "one after the other (greedy)": "greedy",
-    "crossed most often": "most often",
+    "crossed most often": "most frequent",
 }  # for narrow plots
 SLACK = 1e-12
 
