@@ -70,13 +70,13 @@ def test_the_slider_redraws_everything_by_keyboard(opened, cancer):
     slider.focus()
     slider.press("Home")
     first = check_shown(reader, data, 0)
-    slider.press("ArrowRight")
+    slider.press("ArrowLeft")
     second = check_shown(reader, data, 1)
     slider.press("End")
     last = check_shown(reader, data, len(levels_of(data)) - 1)
-    slider.press("ArrowLeft")
+    slider.press("ArrowRight")
     check_shown(reader, data, len(levels_of(data)) - 2)
-    assert first["cursor"] < second["cursor"] < last["cursor"]
+    assert first["cursor"] > second["cursor"] > last["cursor"]
     assert first["nodes"] != last["nodes"]
     assert first["rules"] != last["rules"]
     assert len(first["kept"]) > len(last["kept"])
@@ -87,7 +87,7 @@ def test_the_slider_redraws_everything_by_mouse(opened, cancer):
     reader = opened(cancer.path)
     data = reader.data()
     box = reader.slider().bounding_box()
-    for share, index in ((0.02, 0), (0.98, len(levels_of(data)) - 1)):
+    for share, index in ((0.98, 0), (0.02, len(levels_of(data)) - 1)):
         reader.page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
         check_shown(reader, data, index)
     reader.page.mouse.down()
@@ -169,7 +169,7 @@ def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed
     held_out, training = level["held_out"], level["training"]
     assert reader.level()["figures"][0][0] == percent(held_out["accuracy"])
     assert reader.level()["figures"][0][2] == percent(held_out["baseline"])
-    assert reader.page.locator("#worth-title").inner_text() == "How good the tree is on held-out rows"
+    assert reader.page.locator("#worth-title").inner_text() == "Quality of the tree on held-out rows"
     tiles = reader.text("tiles")
     assert f"of {held_out['rows']}\xa0held-out rows" in tiles
     assert f"on training rows: {percent(training['fidelity'])}" in tiles
@@ -179,7 +179,7 @@ def test_the_large_numbers_are_of_held_out_rows_and_say_so(opened, cancer, mixed
     reader = opened(mixed.path)
     tiles = reader.text("tiles")
     assert tiles.count("of 500\xa0training rows") == tiles.count("no rows were held out") == 1
-    assert reader.page.locator("#worth-title").inner_text() == "How good the tree is on training rows"
+    assert reader.page.locator("#worth-title").inner_text() == "Quality of the tree on training rows"
     assert "No rows were held out" in reader.text("worth-caption")
 
 

@@ -460,7 +460,7 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     classifier = fitted("categories and missing values")[0]
     free = documents(classifier)[0]["change"]
     assert (free["rules"], free["band"]) == (0, None)
-    assert free["size"].endswith(f"another category is a distance of {classifier.discretizer_.category_distance_:g}")
+    assert free["size"].endswith(f"a change of category is a distance of {classifier.discretizer_.category_distance_:g}")
 
 
 def test_facts_that_are_given_take_the_place_of_the_reports_own():

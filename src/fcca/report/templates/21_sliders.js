@@ -3,13 +3,14 @@
 fcca.sliders = (() => {
   const { el, number, state } = fcca;
 
+  // All sliders run from few thresholds on the left to many on the right, so the values of Q descend.
   function ticks(axis, box) {
     const names = axis.levels.map((each) => number(each.value)), last = names.length - 1;
     // As many labels as fit on a phone.
     const every = Math.ceil(fcca.sum(names.map((name) => 6 + 7 * name.length)) / 300);
     names.forEach((name, i) => {
       const tick = el("span", { class: i === last || (i % every === 0 && i <= last - every) ? "tick" : "tick bare" }, name);
-      tick.style.left = last > 0 ? `${(100 * i) / last}%` : "0";
+      tick.style.left = last > 0 ? `${(100 * (axis.key === "q" ? last - i : i)) / last}%` : "0";
       box.append(tick);
     });
   }
