@@ -340,7 +340,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         FitTo | None,
         model_option(
             help="What the tree learns: the class probabilities of the black box, the labels, or the black box's "
-            "predictions (target). Default: the probabilities if the black box has them; the labels with --preset paper."
+            "predictions (target). Default: the probabilities if the black box has them; the labels for --criterion error."
         ),
     ] = None
     random_state: RandomState = 0
