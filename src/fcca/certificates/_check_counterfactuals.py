@@ -89,7 +89,7 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 def landings(given: Evidence) -> list[str]:
     """Check that each numeric move ends at the nearest training value.
 
-    This is the training value nearest to the start of the move, among those of the cell that the move enters. In a cell
+    Of the training values in the cell that the move enters, this is the one nearest to the start of the move. In a cell
     without training values, the move must end at the middle of the cell.
     """
     model = given.engine.model

@@ -45,12 +45,12 @@ class Distill(options.DistillSettings):
     [italic]fcca export[/] converts to code; certificate.json, which [italic]fcca verify[/] checks; and
     counterfactuals.parquet, whose column [italic]row[/] is the row number in the input table, starting at 0.
 
-    The summary begins with figures on held-out rows. They compare the tree with CART with the same number of leaves, the
-    most frequent class and the black box. The size of the tree, its optimality and the next step follow. If the tree is
-    no better than the most frequent class, the summary lists better settings.
+    The summary begins with figures on held-out rows. They compare the tree with a CART tree of the same size, the most
+    frequent class and the black box. The size of the tree, its optimality and the next step follow. If the tree is no
+    better than the most frequent class, the summary lists better settings.
 
-    --regularization is the cost per leaf. A leaf is added only if it lowers the cost of the tree, --criterion, by more
-    than this. A lower cost per leaf gives a larger tree.
+    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. A lower
+    cost gives a larger tree.
 
     [bold]Examples[/]
 

@@ -161,7 +161,7 @@ def _class_name(kind: type) -> str:
 
 
 def cut_off(text: str) -> str:
-    """Shorten a long text."""
+    """Shorten a long string."""
     return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""A tree as a table of rules in Markdown."""
+"""Write a tree as a table of rules in Markdown."""
 
 from __future__ import annotations
 

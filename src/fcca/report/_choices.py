@@ -38,7 +38,7 @@ class Proof:
     frequency, greedy : float
         Inconsistency of the most frequent thresholds and of the greedy choice of the same size.
     words, claim : str
-        The proof as a short and as a long text.
+        The proof as a short and as a long sentence.
     """
 
     inconsistency: float
