@@ -28,8 +28,8 @@ class Benchmark(Command):
     """Compare small trees and the black box on your table.
 
     Every method is cross-validated on the same folds. FCCA and GTRE take their thresholds from the black box and get
-    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. In trees of FCCA and
-    GTRE, each leaf must save ten errors. CART has no cost per leaf, so its trees are larger.
+    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. Trees of FCCA and
+    GTRE have at most 8 leaves and a cost per leaf. CART has neither, so its trees may be larger.
     [italic]most frequent class[/] always predicts the most frequent class.
 
     [italic]fidelity[/] is the share of rows where the tree and the black box agree. [italic]thresholds[/] is the number

@@ -118,7 +118,7 @@ class BenchmarkResult(Result):
     def summary(self, written: Sequence[Path]) -> RenderableType:
         """Return the printed summary, with the written file at the end."""
         data, settings = self.data, self.settings
-        leaves = "each leaf of FCCA and GTRE must save ten errors; CART has no cost per leaf"
+        leaves = "FCCA and GTRE have at most 8 leaves and a cost per leaf; CART has neither"
         facts = [
             ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
             ("Classes", classes_in_words(data.class_counts())),

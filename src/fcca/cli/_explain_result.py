@@ -188,7 +188,7 @@ def run_explain(settings: Explain) -> ExplainResult:
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """Return the class whose label reads like this."""
+    """Return the class whose label has this text."""
     if text is None:
         return None
     named = [label for label in classes if str(label) == text]
