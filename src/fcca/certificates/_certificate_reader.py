@@ -321,7 +321,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Read the units of distance; documents without them use the units of the paper."""
+    """Read the units of distance, by default the units of the paper."""
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(

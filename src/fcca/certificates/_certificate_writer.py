@@ -205,7 +205,7 @@ def _described_model(estimator: Any, rows: TrainingTable | None) -> dict[str, An
 
 
 def _shown(value: Any) -> Any:
-    """Convert a parameter to JSON, or to a string if JSON has no such type."""
+    """Convert a parameter to a JSON value, or else to a string."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value)):
         return value

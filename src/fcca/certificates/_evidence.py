@@ -170,7 +170,7 @@ class Evidence:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Mask of rows that are predicted correctly, with a confidence from p0 to p1."""
+        """Mask of correctly predicted rows with a confidence from p0 to p1."""
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
@@ -202,7 +202,7 @@ class Evidence:
 
     @cached_property
     def training_labels(self) -> NDArray[Any]:
-        """Training labels of the tree: the given labels or the predictions of the black box."""
+        """Training labels of the tree: the given labels or the black box's predictions."""
         return self.targets(self.stated.parameters.fit_to)
 
     @cached_property

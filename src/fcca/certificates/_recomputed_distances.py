@@ -24,7 +24,7 @@ class NumericColumn:
         return float(np.ptp(self.values)) if len(self.values) else 0.0
 
     def deviation(self) -> float:
-        """Compute the median absolute deviation, or the mean one if the median is 0."""
+        """Compute the median absolute deviation, or the mean one if it is 0."""
         away = np.abs(self.values - _median(self.values, self.weights))
         return _median(away, self.weights) or float(np.average(away, weights=self.weights))
 

@@ -100,7 +100,7 @@ def out_of_memory() -> str:
 
 
 def memory_limit() -> int | None:
-    """Return the memory limit of the process in bytes; None if there is no limit."""
+    """Return the memory limit of the process in bytes, or None."""
     try:
         import resource
     except ImportError:  # Windows

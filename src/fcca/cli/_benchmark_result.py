@@ -200,7 +200,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
 def _fold(
     data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold, and count the rows that are left out."""
+    """Fit the black box of a fold, and count left-out rows."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
@@ -294,7 +294,7 @@ METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca
 
 @dataclass(frozen=True)
 class _Lines:
-    """One table if it fits the width, otherwise two tables, one below the other."""
+    """One table if it fits the width, otherwise two stacked tables."""
 
     frame: pd.DataFrame
 

@@ -127,7 +127,7 @@ def check_range(X: pd.DataFrame) -> None:
 
 
 def check_rules(rules: Rules, X: pd.DataFrame) -> None:
-    """Check that the rules refer to existing columns and do not contradict each other."""
+    """Check that the rules refer to existing columns and are consistent."""
     if not rules:
         return
     columns = Columns.of_table(X)

@@ -98,7 +98,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
 
 
 def _loaded(source: Source, settings: DistillSettings) -> Any:
-    """Load the black box from a file; return None if no file was given."""
+    """Load the black box from the given file, if there is one."""
     if settings.model_file is None:
         return None
     with step("Loading the black box"), source.stopwatch.time("target"):

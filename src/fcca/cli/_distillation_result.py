@@ -32,7 +32,7 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Rates of the black box, the binary columns and the tree on some rows."""
+    """Rates of the black box, the binary columns and the tree."""
 
     rows: int
     target_accuracy: float

@@ -42,7 +42,7 @@ IN_PIECES = (
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return the figures of the tree, with a warning if the tree is useless."""
+    """Return the figures of the tree, and a warning if it is useless."""
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]

@@ -68,7 +68,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table and its labels, with the rows in the order of the file.
+    """A table and its labels, in the order of the file.
 
     Attributes
     ----------

@@ -150,7 +150,7 @@ def file_link(path: Path) -> Text:
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a page in the browser, or print a note if there is no browser."""
+    """Open a page in the browser; without a browser, print a note."""
     import webbrowser
 
     try:

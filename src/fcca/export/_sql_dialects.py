@@ -400,7 +400,7 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """Write a float as an exact ratio of a whole number and powers of two."""
+    """Write a float as an exact ratio with powers of two."""
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:

@@ -191,7 +191,7 @@ def _check(path: Any) -> None:
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
-    """Return one tick per level; ticks that are close to another get no label."""
+    """Return one tick per level; ticks close to another have no label."""
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []

@@ -158,7 +158,10 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """Build the error for an unreachable inconsistency; ``of_all`` is the cost of all conditions."""
+        """Build the error for an unreachable inconsistency.
+
+        ``of_all`` is the cost of all conditions.
+        """
         best = self._best_of_largest(admissible)
         least = f"all conditions together have {of_all / self.total:.6g}"
         if best.cost > of_all:

@@ -69,7 +69,10 @@ class BinShares:
 
     @property
     def contribution(self) -> Floats:
-        """Contribution of each bin to the index: (q − p) · ln(q / p), for the shares p of old and q of new rows."""
+        """Contribution of each bin to the index.
+
+        It is (q − p) · ln(q / p), where p is the share of old rows and q the share of new rows.
+        """
         is_used = self._is_used
         old, new = (np.where(is_used & (rows == 0), HALF_A_ROW, rows) for rows in (self.reference, self.new))
         p, q = _normalized(old), _normalized(new)
