@@ -193,8 +193,8 @@ def load(path: str | Path, *, trusted: bool = False) -> Any:
     Parameters
     ----------
     path : str or Path
-        A regular file of at most 4 GiB. It is the JSON document of a tree or a threshold table, as fcca distill also writes
-        it, or the skops file of an estimator.
+        A regular file of at most 4 GiB. It is the JSON document of a tree or a threshold table, or the skops file of an
+        estimator. fcca distill also writes such documents.
     trusted : bool, default=False
         Whether to skip the trial in a subprocess. A damaged black box may crash or hang the library that loads it. By
         default, a skops file is therefore first loaded in a subprocess, which takes some seconds. Types are always checked.

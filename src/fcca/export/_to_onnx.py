@@ -61,8 +61,9 @@ def to_onnx(classifier: Any) -> bytes:
     Raises
     ------
     InvalidInputError
-        If the tree cannot be written in ONNX. Reasons are a column without a name, strings and numbers mixed in the classes
-        or in the categories of a column, whole numbers beyond int64, and strings that are not valid Unicode.
+        If the tree cannot be written in ONNX. A reason is a column without a name. Another is a mix of strings and numbers
+        in the classes, or in the categories of a column. Further reasons are whole numbers beyond int64 and strings that
+        are not valid Unicode.
     UnsupportedModelError
         If the library onnx is not installed.
 

@@ -91,8 +91,9 @@ def to_python(classifier: Any) -> str:
     """Write the tree as a module of plain Python.
 
     The module has ``predict(row)`` and ``predict_proba(row)`` for a row as a dictionary. It returns the same predictions as
-    the classifier, even for values at a threshold or one floating-point step away from it, and for missing values and
-    categories. If the classifier refuses a value in a column that the tree tests, the module raises a ValueError.
+    the classifier, also for missing values and categories. Predictions agree even for values at a threshold or one
+    floating-point step away from it. If the classifier refuses a value in a column that the tree tests, the module raises a
+    ValueError.
 
     Parameters
     ----------

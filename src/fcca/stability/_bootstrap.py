@@ -44,7 +44,7 @@ def bootstrap(
 ) -> Stability:
     """Fit on all rows and on bootstrap samples, and match the thresholds.
 
-    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed, so the
+    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed. So the
     result does not depend on ``n_jobs``, and more samples do not change the first ones. A row that is drawn twice has twice
     its weight. A row that is not drawn has weight 0, so a sample may lack some values and categories.
 

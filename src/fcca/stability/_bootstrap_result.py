@@ -91,8 +91,8 @@ class Stability:
 
         1 is full agreement, and about 0 is chance. It is NaN if every sample uses all columns or no column.
 
-        The measure was proposed by Nogueira, Sechidis and Brown, On the stability of feature selection algorithms, Journal
-        of Machine Learning Research 18 (174), 2018, over all columns of the table.
+        The measure is computed over all columns of the table. It was proposed by Nogueira, Sechidis and Brown, On the
+        stability of feature selection algorithms, Journal of Machine Learning Research 18 (174), 2018.
         """
         return agreement(self.used)[0]
 
