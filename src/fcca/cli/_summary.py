@@ -334,7 +334,7 @@ def _written(paths: Sequence[Path]) -> Text:
     for path in paths:
         text.append(f"\n  {path.name}", style="not bold")
         if path.name == COUNTERFACTUALS:
-            text.append("  (column `row`: row number in the input table, starting at 0)", style="not bold dim")
+            text.append("  (`row`: 0-based row number in the input table)", style="not bold dim")
     return text
 
 
