@@ -191,7 +191,7 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
         ({"n_refits": -1}, "n_refits must be"),
         ({"n_noises": 1.5}, "n_noises must be"),
         ({"noise": 2}, "noise must be a share"),
-        ({"target": 0, "rows": "answered 0"}, "predicted as 0 already"),
+        ({"target": 0, "rows": "answered 0"}, "already predicted as 0"),
         ({"target": 7}, "not a class"),
     ],
 )
