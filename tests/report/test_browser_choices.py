@@ -22,7 +22,8 @@ def standing(reader):
     """Return the positions of both sliders, and which one is active, visibly and for screen readers."""
     return reader.page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-way]")].map((way) => [way.dataset.way, {
-          at: Number(way.querySelector("[type=range]").value),
+          at: ((slider) => way.dataset.way === "q" ? slider.max - slider.value : Number(slider.value))(
+            way.querySelector("[type=range]")),
           holds: way.querySelector("[type=radio]").checked,
           off: way.classList.contains("off"),
           unused: way.querySelector("[type=range]").getAttribute("aria-valuetext").endsWith("; not in use"),
@@ -83,7 +84,7 @@ def test_the_address_restores_the_number_and_the_row(opened, cancer):
     check_shown(reader, reader.data(), 4, "k")
     assert reader.row()["label"] == cancer.y[17]
     reader.page.evaluate("location.hash = '#q=0.2&row=3'")
-    reader.until("document.querySelector('[data-test=slider-q]').value === '2'")
+    reader.until_level(2)
     check_shown(reader, reader.data(), 2)
     check_holds(reader, "q", 4)
     reader.page.evaluate("location.hash = '#k=1000'")
