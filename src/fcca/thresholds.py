@@ -134,7 +134,7 @@ class ThresholdTable:
         object.__setattr__(self, name, column)
 
     def _checked_codes(self) -> tuple[Codes | None, ...]:
-        """Codes of every set.
+        """Check the codes of every set and return them.
 
         Raises an error for conditions that do not fit their column.
         """
@@ -300,7 +300,7 @@ class ThresholdTable:
         return type(self), (self.feature_names, *arrays, self.kind, self.labels, self.columns)
 
     def names(self) -> list[str]:
-        """Conditions as text, such as ``"RM > 6.94"`` or ``"income is missing"``."""
+        """Return the conditions as strings, such as ``"RM > 6.94"`` or ``"income is missing"``."""
         return list(self._names)
 
     @property

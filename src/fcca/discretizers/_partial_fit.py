@@ -203,7 +203,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     # --- start --------------------------------------------------------------------------------------------------------
 
     def _begun(self, X: Any) -> PartialFit:
-        """The state so far, with the present parameters; or a new state."""
+        """Return the state so far, with the present parameters, or a new state."""
         if not hasattr(self, "_partial_fit"):
             search = self._search_for_pieces(X)
             return PartialFit(search, search.statistics(np.empty((0, len(search.names))), one_pass=True))

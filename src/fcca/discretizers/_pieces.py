@@ -30,7 +30,7 @@ class Pieces(ABC):
 
     @abstractmethod
     def first(self) -> Any:
-        """Some raw rows, which tell the columns."""
+        """Return some raw rows, from which the columns are read."""
 
     @abstractmethod
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
@@ -63,7 +63,7 @@ class LocalPieces(Pieces):
         self.source, self.n_rows, self.verbose = source, n_rows, verbose
 
     def first(self) -> Any:
-        """The first piece with rows."""
+        """Return the first piece with rows."""
         return _some(next((rows.X for rows in self.source if n_rows_of(rows.X)), None))
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
@@ -104,7 +104,7 @@ class MemoryPieces(LocalPieces):
 
 
 def _some(result: T | None) -> T:
-    """A result; raises where no piece had any rows."""
+    """Return the result. Raise an error if no piece had any rows."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result

@@ -45,7 +45,7 @@ class Categories:
         return Categories({j: values.drop_duplicates() for j, values in both.items()})
 
     def table(self, n_features: int) -> pd.DataFrame:
-        """A table with all of them, and zeros in the other columns."""
+        """Return a table with all of them, and zeros in the other columns."""
         n_rows = max(len(values) for values in self.values.values())
         zeros = pd.Series(np.zeros(n_rows))
         rows = np.arange(n_rows)

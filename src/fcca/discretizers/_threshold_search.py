@@ -122,7 +122,7 @@ class ThresholdSearch:
         return other
 
     def open_columns(self) -> list[int]:
-        """Columns whose categories the black box has not kept."""
+        """Return the columns whose categories the black box has not kept."""
         columns = self.engine.model.columns
         if columns is None or not columns.has_categories:
             return []
@@ -259,7 +259,7 @@ class ThresholdSearch:
         return Columns(tuple(replace(column, name=name) for column, name in zip(columns, self.names, strict=True)))
 
     def columns_to_fill(self) -> list[int]:
-        """Columns of numbers with missing values."""
+        """Return the columns of numbers with missing values."""
         if self.columns is None:
             return []
         return np.flatnonzero(self.has_missing & ~self.columns.is_category).tolist()
@@ -276,7 +276,7 @@ class ThresholdSearch:
                 raise InvalidInputError(f"X has no value at all in column {self.names[j]!r}. Leave the column out.")
 
     def constant_features(self) -> list[str]:
-        """Columns with one value; a missing value counts as another one."""
+        """Return the columns with one value; a missing value counts as another value."""
         cells = self.engine.cells
         constant = (cells.box_low == cells.box_high) & ~self.has_missing
         if self.columns is not None:
@@ -332,7 +332,7 @@ class ThresholdSearch:
     def _counterfactuals(
         self, X: Floats, points: Points, own_class: NDArray[np.int32]
     ) -> tuple[Counterfactuals, DecidingValues]:
-        """Counterfactuals of some rows, and missing values that decide."""
+        """Find the counterfactuals of some rows, and the missing values that decide."""
         engine, given = self.engine, self.parameters
         limits = self.limits(X[points]) if self.rules else None  # a copy of most rows
         began = perf_counter() - self._seconds

@@ -219,7 +219,7 @@ def _recoded(X: Floats, columns: Columns, known: Columns) -> Floats | None:
 
 
 def columns_for(model: Model, has_missing: Sequence[bool]) -> Columns | None:
-    """Columns of a model, with missing values; None where all are plain numbers."""
+    """Return the columns of a model, with missing values; None if all are plain numbers."""
     known = model.columns
     if known is None or not _is_special(known):
         return None
@@ -233,7 +233,7 @@ def _is_special(columns: Columns) -> bool:
 
 
 def _weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.int64], Floats | None]:
-    """Positions and weights of the rows of positive weight."""
+    """Return the positions and weights of the rows of positive weight."""
     if sample_weight is None:
         return np.arange(n_rows), None
     weight = check_weights(sample_weight, n_rows)
@@ -271,7 +271,7 @@ def distinct_rows(X: Floats, y: NDArray[np.generic], weight: Floats | None) -> t
 
 
 def problem_of(parameters: Any) -> CounterfactualProblem:
-    """Costs and margin of an FCCADiscretizer's parameters, checked."""
+    """Check the parameters of an FCCADiscretizer and return its costs and margin."""
     margin = parameters.margin
     if isinstance(margin, str):
         as_share(margin)
@@ -283,7 +283,7 @@ def problem_of(parameters: Any) -> CounterfactualProblem:
 
 
 def asked_distances(discretizer: Any) -> dict[str, Any]:
-    """``scale`` and ``category_distance`` of an FCCADiscretizer, with what None stands for."""
+    """Return ``scale`` and ``category_distance`` of an FCCADiscretizer, with defaults for None."""
     problem = problem_of(discretizer)
     scale, distance = problem.scale, problem.category_distance
     return {

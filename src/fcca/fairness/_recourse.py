@@ -89,7 +89,7 @@ class GroupRecourse:
         return frame
 
     def sentences(self) -> list[str]:
-        """The main results as sentences, each with its counts."""
+        """Return the main results as sentences, each with its counts."""
         label = printable(self.favourable)
         texts = [self._about(group, line, label) for group, line in self.groups.iterrows()]
         known = self.groups["mean_cost"].dropna()

@@ -60,7 +60,7 @@ class TreeAim:
             self.boundary = float(np.clip(model.boundary, -BEYOND_ANY_SCORE, BEYOND_ANY_SCORE))
 
     def leads(self, scores: Floats) -> Floats:
-        """Lead of the class over its nearest rival, for rows of scores."""
+        """Return the lead of the class over its nearest rival, for rows of scores."""
         if scores.shape[1] == 1:
             only: Floats = self.weights[0, 0] * (scores[:, 0] - self.boundary)
             return only
@@ -68,7 +68,7 @@ class TreeAim:
         return lead
 
     def is_met(self, row: Floats) -> bool:
-        """True if the class wins by the margin for this row."""
+        """Return True if the class wins by the margin for this row."""
         return bool(self.leads(self.trees.scores(row[None, :]))[0] >= self.margin)
 
     def program(self, reach: Reach, rules: RulesBetween) -> TreeProgram | None:
@@ -89,7 +89,7 @@ class TreeSearch:
         self.rules = RulesBetween(finder.limits)
 
     def reach(self, i: int, row: Floats) -> Reach | None:
-        """Places and leaves that the i-th point can reach.
+        """Return the places and leaves that the i-th point can reach.
 
         Returns None if they are too many for a program.
         """
@@ -178,7 +178,7 @@ class TreeSearch:
         )
 
     def _broken(self, places: Places, chosen: Longs) -> tuple[int, ...] | None:
-        """Columns of a rule that these places break, or None."""
+        """Return the columns of a rule that these places break, or None."""
         return self.rules.broken(places.x0, places.row(chosen), int(np.count_nonzero(chosen != places.own)))
 
     # --- solutions without HiGHS ------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class Logistic(Link):
     steepness: float = 1.0
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: Floats = expit(self.steepness * score)
         return probability
 
@@ -69,7 +69,7 @@ class Opposed(Logistic):
     """Log-odds, computed as in AdaBoost: half the score against minus half the score."""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         probabilities: Floats = softmax_of_sklearn(np.vstack([-score, score]).T / 2)
         return probabilities
 
@@ -90,7 +90,7 @@ class Clipped(Link):
     """Scores of the modified Huber loss: -1 to 1 becomes 0 to 1."""
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: Floats = (np.clip(score, -1, 1) + 1.0) / 2.0
         return probability
 
@@ -102,7 +102,7 @@ class Softmax(Link):
     steepness: float = 1.0
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         probabilities: Floats = softmax(self.steepness * scores, axis=1)
         return probabilities
 
@@ -120,7 +120,7 @@ class Share(Link):
     of_first: bool = False
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return np.clip(score + 1.0 if self.of_first else score, 0.0, 1.0)
 
     def both_classes(self, score: Floats) -> Floats:
@@ -133,6 +133,6 @@ class Share(Link):
         return np.column_stack([1 - score, score])
 
     def every_class(self, scores: Floats) -> Floats:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         shares: Floats = scores / scores.sum(axis=1, keepdims=True)
         return shares

@@ -50,7 +50,7 @@ class Model:
         raise NotImplementedError
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, one column per output."""
+        """Compute the scores of rows, one column per output."""
         raise NotImplementedError
 
     def answers(self, scores: Floats) -> NDArray[np.intp]:
@@ -104,7 +104,7 @@ class LinearModel(Model):
         return len(self.intercept)
 
     def scores(self, X: Floats) -> Floats:
-        """Scores of rows, one column per output."""
+        """Compute the scores of rows, one column per output."""
         is_missing = np.isnan(X) if self.missing is not None else None
         shifted = X - self.centre if is_missing is None else np.where(is_missing, 0.0, X - self.centre)
         # Row by row, because the last digit of a matrix product depends on the number of rows.
@@ -200,7 +200,7 @@ class TreeEnsemble(Model, Nodes):
         return out
 
     def _category_sets(self) -> dict[str, Any]:
-        """Sets of categories as flat arrays."""
+        """Return the sets of categories as flat arrays."""
         if not self.categories:
             return {"first_code": None, "n_codes": None, "left_codes": None}
         first_code = np.full(len(self.feature), -1, dtype=np.int64)

@@ -148,7 +148,7 @@ def check_supported(estimator: Any) -> None:
 
 
 def is_linear(estimator: Any) -> bool:
-    """True for a linear classifier, fitted or not."""
+    """Return True for a linear classifier, fitted or not."""
     name, reader = _find(estimator)
     if reader is not None and not reader.is_around:
         return reader.module == "_linear_models"

@@ -148,7 +148,7 @@ class Columns:
         )
 
     def for_prediction(self, used: Iterable[int]) -> Columns:
-        """Columns for prediction: values may be missing, and unused columns may hold anything."""
+        """Relax the columns for prediction: values may be missing, and unused columns may hold anything."""
         needed = set(used)
         return Columns(
             tuple(replace(c, missing=True) if j in needed else replace(c, ignored=True) for j, c in enumerate(self.columns))

@@ -28,7 +28,7 @@ class Questions:
 
 
 def questions(X: NDArray[Any], n_classes: int) -> Questions:
-    """One question per 0/1 column, and one per midpoint between neighbouring values of the others."""
+    """Return one question per 0/1 column, and one per midpoint between neighbouring values of other columns."""
     answers = _zeros_and_ones(X)
     if answers is not None:
         n = X.shape[1]

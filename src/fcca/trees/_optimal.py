@@ -258,7 +258,7 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         self._validate_params()
 
     def row_weights(self, y: NDArray[Any], weight: Floats) -> Floats:
-        """The weight of rows, times that of their classes.
+        """Compute the weight of each row times the weight of its class.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ def _check_soft(soft: SoftLabels, n_rows: int, n_classes: int) -> None:
 
 
 def _class_weights(class_weight: dict[Any, float] | str, y: NDArray[np.generic], weight: Floats) -> Floats:
-    """Per row; balanced: every class has the same share of the weight."""
+    """Compute the class weight of each row. ``balanced`` gives every class the same share."""
     if class_weight != "balanced":
         per_row: Floats = compute_sample_weight(class_weight, y)
         return per_row

@@ -197,7 +197,7 @@ class TreeStructure:
         return said
 
     def rules(self, feature_names: Sequence[str], classes: NDArray[np.generic], columns: Columns | None = None) -> list[str]:
-        """One line per leaf: its conditions, its class and that class's share."""
+        """Return one line per leaf: its conditions, its class and the share of that class."""
         lines = []
         shares = self.share
         for leaf in np.flatnonzero(self.feature < 0):
@@ -288,7 +288,7 @@ class TreeStructure:
 
 
 def _in_32_bits(threshold: Floats, above: Floats) -> Floats:
-    """Thresholds for a tree that turns values into 32-bit floats before it compares.
+    """Adjust thresholds for a tree that casts values to 32-bit floats before comparing.
 
     A value on the threshold may become greater than it. The 32-bit float that it becomes keeps it on the left; where the
     next training value becomes the same, 32-bit floats cannot tell the two apart, and the threshold stays.

@@ -43,11 +43,11 @@ class Calibrated(Link):
     link: Link | None
 
     def second_class(self, score: Floats) -> Floats:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return self.both_classes(score)[:, 1]
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         largest = np.finfo(np.float64).max
         score = np.clip(score, -largest, largest)
         mean = np.zeros((len(score), 2))

@@ -262,5 +262,5 @@ class CatBoostModel(NativeClassifier):
         return self._outputs(X, "Class").ravel()
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         return self._outputs(X, "Probability")

@@ -25,7 +25,7 @@ class InterpretLogistic(Logistic):
     """Log-odds of the second class, converted to probabilities by interpret."""
 
     def both_classes(self, score: Floats) -> Floats:
-        """Probabilities of the two classes."""
+        """Return the probabilities of the two classes."""
         # Imported by name, so that type checks of this file do not need interpret.
         probabilities: Floats = import_module("interpret.utils").inv_link(score, "logit")
         return probabilities

@@ -311,6 +311,6 @@ class LightGBMBooster(NativeClassifier):
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         outputs = np.asarray(self.booster.predict(self._columns(X, by_category=bool(self.booster.pandas_categorical))))
         return outputs if outputs.ndim > 1 else np.column_stack([1.0 - outputs, outputs])

@@ -40,7 +40,7 @@ class XGBoostLogistic(Logistic):
     objective: str = "binary:logistic"
 
     def second_class(self, score: Floats) -> NDArray[Any]:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         return _transformed(self.objective, score)
 
 
@@ -49,7 +49,7 @@ class SinglePrecisionLogistic(Logistic):
     """Log-odds of the second class, converted to float32 probabilities by XGBoostBooster."""
 
     def second_class(self, score: Floats) -> NDArray[Any]:
-        """Probability of the second class."""
+        """Return the probability of the second class."""
         probability: NDArray[Any] = expit(score.astype(np.float32))
         return probability
 
@@ -364,7 +364,7 @@ class XGBoostBooster(NativeClassifier):
         _check_objective(self._parameters()[0])
 
     def _parameters(self) -> tuple[str, int]:
-        """Objective and number of classes, 0 for two."""
+        """Read the objective and the number of classes, 0 for two."""
         learner = json.loads(self.booster.save_config())["learner"]
         return learner["objective"]["name"], int(learner["learner_model_param"]["num_class"])
 
@@ -389,7 +389,7 @@ class XGBoostBooster(NativeClassifier):
         return (outputs > (0.0 if objective == "binary:logitraw" else 0.5)).astype(np.intp)
 
     def predict_proba(self, X: Any) -> NDArray[np.floating[Any]]:
-        """Probabilities of all classes."""
+        """Return the probabilities of all classes."""
         objective, _ = self._parameters()
         outputs = self._outputs(X, margin=objective in ("binary:logitraw", "multi:softmax"))
         if objective == "multi:softmax":
