@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 #: The levels of granularity in the paper.
 GRANULARITIES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 LEAST_LIKELIHOOD = 1e-15  # of a class that the training rows of a fold do not have
-#: Branches of each search whose result is only compared with others. The solution that the search starts from is close enough.
+#: Branches of each search whose result is only compared with others. Its starting solution is close enough.
 NODES_OF_PATH = 0
 
 

@@ -206,6 +206,6 @@ def _nearest(share: Floats, n: int) -> NDArray[np.intp]:
     wanted = np.arange(1, n + 1) / (n + 1)
     right = np.clip(np.searchsorted(share, wanted), 1, len(share) - 1)
     nearest = np.where(wanted - share[right - 1] <= share[right] - wanted, right - 1, right)
-    # Where two want the same entry, the second takes the next one, unless too few would be left for those after it.
+    # If the same entry is nearest twice, the second time the next one is taken, unless too few would be left.
     rank = np.arange(n)
     return np.minimum(np.maximum.accumulate(nearest - rank) + rank, len(share) - n + rank)

@@ -33,7 +33,7 @@ class Leg(NamedTuple):
     grid: tuple[float, float, int] | None  # step, origin and the number of steps at the start
 
     def size(self, x: Floats) -> float:
-        """Return the amount."""
+        """Return the amount of the move."""
         return float(sum(x[column] * factor for column, factor in self.amount))
 
     def value(self, amount: float, largest: float, unit: float) -> float:
@@ -283,7 +283,7 @@ class LinearProgram:
     # --- rules --------------------------------------------------------------------------------------------------------
 
     def _sum_at(self, coefficients: dict[int, float]) -> float:
-        """Sum of the row's values; NaN where one is missing."""
+        """Sum the row's values; NaN if one is missing."""
         return float(sum(a * self.row[j] for j, a in coefficients.items()))
 
     def _add_rules(self) -> None:
@@ -316,7 +316,7 @@ class LinearProgram:
         elif held <= upper:
             self._rows.append((terms, upper - held, size))
         else:
-            # The point breaks the rule, which applies only once one of its features moves.
+            # The point breaks the rule, which applies only if one of its features moves.
             for j in coefficients:
                 moved = [(column, held - upper) for column in self._moved.get(j, ())]
                 if moved:

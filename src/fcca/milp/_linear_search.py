@@ -59,7 +59,7 @@ class LinearAim:
     def cost_below_all(self) -> float:
         """Return a quick lower bound on the cost.
 
-        Valid because each change gains at most its largest gain, at least at its best cost per gain.
+        It is valid because each change gains at most its largest gain, and costs at least its best cost per gain.
         """
         program = self.program
         best = 0.0

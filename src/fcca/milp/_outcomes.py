@@ -48,7 +48,7 @@ class Outcome:
     seconds: float = 0.0
 
     def close(self) -> None:
-        """Set the status by cost and bound; an infinite bound proves infeasibility."""
+        """Set the status from the cost and the bound; an infinite bound proves infeasibility."""
         self.bound = min(self.bound, self.cost)
         if self.cost == np.inf:
             self.status = INFEASIBLE if self.bound == np.inf else UNKNOWN

@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 
     @property
     def nearness(self) -> Longs:
-        """Places by rising cost; among equals, those near the current place first."""
+        """Places by rising cost. Among equal costs, places near the current one come first."""
         order: Longs = np.lexsort((np.abs(np.arange(len(self.cost)) - self.own), self.cost))
         return order
 
@@ -182,10 +182,10 @@ class PlaceFinder:
     def landings(self, i: int, j: int, x0: float) -> Floats:
         """Compute the landings of a number in its cells; NaN for unreachable cells.
 
-        A number lands on the training value nearest to x0. In a cell without training values it lands on the middle of the
-        part within box and bounds. If bounds exclude the nearest value, it lands on the bound beyond that value, or else on
-        the middle. On a grid it lands on the grid value nearest to x0. A missing value lands as near to the median as cell
-        and bounds allow.
+        A landing is the value that the number takes in a cell: the training value nearest to x0. In a cell without training
+        values, it is the middle of the part within the range of the data and the bounds. If the bounds exclude the nearest
+        value, it is the bound beyond that value, or the middle. On a grid, it is the grid value nearest to x0. A missing
+        value is filled in as close to the median as the cell and the bounds allow.
         """
         limits, missing = self.limits, bool(np.isnan(x0))
         cuts = self.cells.cuts_of(j)
@@ -253,7 +253,7 @@ class PlaceFinder:
 def _on_grid(step: float, origin: float, below: Floats, first: Floats, last: Floats, near: float) -> Floats:
     """Return the grid value of each cell nearest to a value.
 
-    The lower value wins a tie. NaN for a cell without grid values.
+    In a tie, the lower value is returned. A cell without grid values gets NaN.
     """
     with np.errstate(invalid="ignore"):
         nearest = np.floor((np.minimum(np.maximum(near, first), last) - origin) / step)

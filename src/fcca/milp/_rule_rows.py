@@ -136,7 +136,7 @@ def _moving(places: Places, j: int, rises: bool) -> Floats:
 def _sum_row(rule: LinearRule, places: Places) -> SumRow | None:
     """Return the row of one sum; None if no place can break it.
 
-    The rule applies once one of its columns moves, but not while one of them is missing. If x0 keeps the rule, the row
+    The rule applies if one of its columns moves and none of them is missing. If x0 keeps the rule, the row
     always applies. If x0 breaks it, an extra column relaxes the row while all columns stay. A missing value relaxes the row
     completely until it is filled in.
     """

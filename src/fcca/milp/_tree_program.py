@@ -2,7 +2,7 @@
 
 A unit is at one of its places. Ordered places have one binary per step between two neighbours: 1 if the point has moved that
 far from its current place. Other places have one binary each, except the current one. The indicator of a place is a sum of
-these binaries, and so is that of an interval of places, with one or two terms.
+these binaries. So is the indicator of an interval of places, with one or two terms.
 
 Every reachable leaf has one variable: 1 if the point is in it. It may be continuous, because the places determine it. For
 each tree and each set of places that bounds some of its leaves, one row says: leaves inside the set are entered only if the
@@ -169,7 +169,7 @@ class Reach:
         return together
 
     def after_one_move(self, chosen: Longs, shares: Floats) -> Floats:
-        """Sum of the leaf values after moving one unit, for each place."""
+        """Sum the leaf values after moving one unit, for each place."""
         outside = ~self.mask[:, chosen]
         others_inside = (outside.sum(axis=1)[:, None] - outside) == 0
         added = np.empty((len(self.places.cost), shares.shape[1]))
@@ -191,7 +191,7 @@ class ProgramRows(NamedTuple):
 
 @dataclass(frozen=True)
 class TreeProgram:
-    """Minimise ``price @ steps``.
+    """A program that minimises ``price @ steps``.
 
     The columns are steps, leaves and extra columns of rules, all between 0 and 1.
     """
@@ -229,7 +229,7 @@ class TreeProgram:
         return np.array([begin + at[begin:end].argmax() for begin, end in pairwise(first.tolist())], dtype=np.int64)
 
     def about_places(self, matrix: csr_array, least: Floats, most: Floats, others: csr_array | None = None) -> ProgramRows:
-        """Convert rows about places and further columns into rows about columns."""
+        """Express rows over places and further columns as rows over columns."""
         by_step, constant = self.place
         steps = csr_array(matrix @ by_step)
         steps.sum_duplicates()
@@ -241,7 +241,7 @@ class TreeProgram:
 
     @cached_property
     def rows(self) -> ProgramRows:
-        """All rows except those of the score."""
+        """All rows except the rows of the score."""
         return _stacked(self._at_places(), self._one_leaf_per_tree(), self._leaves_at_places(), self._rules_kept())
 
     def _at_places(self) -> ProgramRows:
@@ -359,7 +359,7 @@ def _stacked(*parts: ProgramRows) -> ProgramRows:
 
 
 def program_for(trees: Trees, reach: Reach, weights: Floats, needed: Floats, rules: RulesBetween) -> TreeProgram | None:
-    """Build the program for ``weights @ score >= needed``; None if the best leaves miss it."""
+    """Build the program for ``weights @ score >= needed``; None if even the best leaves miss it."""
     gains = trees.shares[reach.leaf] @ weights.T
     first = np.searchsorted(reach.tree, np.arange(len(trees.model.roots)))
     worst, best = (bound.reduceat(gains, first, axis=0) for bound in (np.minimum, np.maximum))

@@ -24,9 +24,9 @@ class Link:
         raise NotImplementedError
 
     def both_classes(self, score: Floats) -> NDArray[Any]:
-        """Compute the probabilities of two classes, bit by bit as ``predict_proba``.
+        """Compute the probabilities of two classes, bitwise equal to ``predict_proba``.
 
-        A decision threshold is compared with them, so a classifier that computes in float32 gives float32 here.
+        A decision threshold is compared with them. So the result is float32 if the classifier computes in float32.
         """
         second = self.second_class(score)
         return np.column_stack([1 - second, second])
@@ -40,7 +40,7 @@ class Link:
         return scores
 
     def certainty(self, score: Floats, boundary: float) -> Floats:
-        """Compute the predicted class's probability, .5 on the boundary."""
+        """Compute the predicted class's probability, which is 0.5 on the boundary."""
         probability, middle = self.second_class(score), float(self.second_class(np.array([boundary]))[0])
         above = 0.5 + 0.5 * (probability - middle) / (1 - middle if middle < 1 else 1.0)
         below = 0.5 + 0.5 * (middle - probability) / (middle if middle > 0 else 1.0)
@@ -76,7 +76,7 @@ class Opposed(Logistic):
 
 @dataclass(frozen=True)
 class NoProbability(Logistic):
-    """Log-odds, if ``predict_proba`` is no exact function of the score."""
+    """Log-odds, if ``predict_proba`` is not an exact function of the score."""
 
     reason: str = ""
 
@@ -109,12 +109,13 @@ class Softmax(Link):
 
 @dataclass(frozen=True)
 class Share(Link):
-    """The scores are probabilities already: averages of leaves or shares of votes.
+    """Scores that are already probabilities: averages of leaves or shares of votes.
 
     Attributes
     ----------
     of_first : bool
-        For a single score: whether it is minus the probability of the first class instead of that of the second.
+        For a single score: whether it is minus the probability of the first class. Otherwise it is the probability of the
+        second class.
     """
 
     of_first: bool = False

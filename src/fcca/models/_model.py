@@ -21,7 +21,7 @@ class Model:
     """A classifier that decides by scores.
 
     With one output, it predicts the second class if the score is above the boundary. With one output per class, it predicts
-    the class with the largest score; of ties the first.
+    the class with the largest score, and the first of them in a tie.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Model:
         return self.link.every_class(scores)
 
     def confidence(self, scores: Floats) -> Floats:
-        """Compute the predicted class's probability, .5 on the boundary."""
+        """Compute the predicted class's probability, which is 0.5 on the boundary."""
         if scores.shape[1] == 1:
             return self.link.certainty(scores[:, 0], self.boundary)
         largest: Floats = self.link.every_class(scores).max(axis=1)
@@ -84,7 +84,7 @@ class LinearModel(Model):
     coef : ndarray of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     centre : ndarray of shape (n_features,)
-        The centre that a scaler subtracts. It is kept apart from the intercept: otherwise, values that are close together
+        The centre that a scaler subtracts. It is not merged into the intercept: otherwise, values that are close together
         and far from zero would lose digits.
     effects : dict of int to ndarray of shape (n_categories, n_outputs)
         For a column of categories, the contribution of each category. The coefficients of the column are 0.
@@ -216,9 +216,9 @@ class TreeEnsemble(Model, Nodes):
         return {"first_code": first_code, "n_codes": n_codes, "left_codes": np.concatenate(sets)}
 
     def shares(self) -> Floats:
-        """Compute the leaf vectors as they count in the score.
+        """Compute the contributions of the leaf vectors to the score.
 
-        The score is ``base / divisor`` plus one of them per tree.
+        The score is ``base / divisor`` plus one of these contributions per tree.
         """
         share = np.full(len(self.roots), 1.0 / self.divisor)
         if self.parts:

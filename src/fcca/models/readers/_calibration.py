@@ -31,7 +31,7 @@ class Calibrated(Link):
     Attributes
     ----------
     calibrators : tuple
-        Fitted on the same model; their probabilities are averaged.
+        Calibrators fitted on the same model. Their probabilities are averaged.
     method : str
         'sigmoid', 'isotonic' or 'temperature'.
     link : Link or None
@@ -85,7 +85,7 @@ def check(estimator: Any) -> None:
 
 
 def weights(estimator: Any, weight: Any) -> dict[str, Any]:
-    """Pass weights on, unless they would reach the calibration only."""
+    """Pass weights on. Raise an error if they would reach only the calibration."""
     inner = estimator._get_estimator()
     if not isinstance(inner, FrozenEstimator) and not has_fit_parameter(inner, "sample_weight"):
         raise UnsupportedModelError(

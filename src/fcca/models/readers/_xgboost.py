@@ -160,7 +160,7 @@ def _check_missing(estimator: Any) -> None:
 
 
 def _n_iterations(booster: Any) -> int:
-    """Return the number of iterations for predictions, after early stopping; 0 for all."""
+    """Return the number of iterations used for predictions; 0 means all."""
     best = booster.attr("best_iteration")
     return 0 if best is None else int(best) + 1
 
@@ -221,7 +221,7 @@ def _leaf_values(
 ) -> NDArray[np.float32]:
     """Compute the contributions of leaves.
 
-    DART adds the base, subtracts it again, and weights the rounded difference.
+    DART adds and then subtracts the base score, and weights the rounded difference.
     """
     return value if weight is None else ((base + value) - base) * weight
 
@@ -282,7 +282,7 @@ def _link(objective: str) -> Link:
 
 
 def _left(column: Column, right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the codes sent to the left, given those sent right."""
+    """Return the codes sent to the left, given the codes sent to the right."""
     labels = column.categories or ()
     native = np.array(labels[:-1], dtype=np.int64) if isinstance(column, CodedColumn) else np.arange(len(labels))
     left = np.flatnonzero(~np.isin(native, right))
