@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fcca.classifier._cross_validation import CrossValidationMixin, check_selects, choose_n_thresholds
-from fcca.classifier._fit_tree import FIT_TO, binary_rows, fit_tree, resolve_fit_to, selection_fit_to
+from fcca.classifier._fit_tree import binary_rows, fit_tree, resolve_fit_to, selection_fit_to
 from fcca.classifier._training_rows import are_training_rows
 from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.exceptions import InvalidInputError
@@ -26,6 +26,7 @@ from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
 from fcca.tables import Columns, TrainingTable, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
+from fcca.utils import FIT_TO
 
 #: Branches of the search for the best thresholds.
 NODES_OF_CHOICE = 2_000
@@ -50,8 +51,8 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
     fit_to : {"probability", "labels", "target"}, default=None
         What the tree learns: the class probabilities of the black box, the labels, or the predictions of the black box.
         The nodes of the tree count the labels; with "target", they count the predictions. None is "probability" if the
-        black box has ``predict_proba`` and the tree is an OptimalTreeClassifier. Otherwise, and with ``preset="paper"``,
-        None is "labels".
+        black box has ``predict_proba`` and the tree is an OptimalTreeClassifier with a criterion other than "error".
+        Otherwise, None is "labels".
     n_thresholds : int or "auto", default=None
         Number of thresholds for the tree; None uses all of them. An :class:`~fcca.selection.OptimalSelection` chooses the
         best thresholds that the discretizer finds, with proof. "auto" is the smallest number up to 16 whose tree is no
@@ -272,7 +273,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             if hasattr(discretizer, name):
                 setattr(self, name, getattr(discretizer, name))
         weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-        self.fit_to_ = resolve_fit_to(self.fit_to, self.preset, tree, rows, discretizer.classes_)
+        self.fit_to_ = resolve_fit_to(self.fit_to, tree, rows, discretizer)
         fit_tree(tree, rows, self.fit_to_, metadata)
         self.discretizer_, self.tree_ = discretizer, tree
         self.classes_ = tree.classes_

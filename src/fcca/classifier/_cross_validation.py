@@ -89,16 +89,13 @@ class FoldTrees:
         Fitted on the fold.
     fit_to : {"probability", "labels", "target"} or None
         What the trees learn; see :func:`resolve_fit_to`.
-    preset : {"paper"} or None
     """
 
-    def __init__(
-        self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str | None, preset: str | None
-    ) -> None:
+    def __init__(self, fold: Fold, new_tree: Callable[[], Any], discretizer: Any, fit_to: str | None) -> None:
         self.fold, self.new_tree = fold, new_tree
         self.predictions = discretizer.predict_target(fold.X_test)
         self.rows = binary_rows(discretizer, fold.X, fold.y, fold.weight)
-        self.fit_to = resolve_fit_to(fit_to, preset, new_tree(), self.rows, discretizer.classes_)
+        self.fit_to = resolve_fit_to(fit_to, new_tree(), self.rows, discretizer)
 
     def line(self, thresholds: ThresholdTable, B: NDArray[np.int8], B_test: NDArray[np.int8]) -> dict[str, float]:
         """Grow a tree on these columns, and measure it."""
@@ -131,14 +128,14 @@ def granularities_of_fold(
     fold: Fold,
     discretizer: Any,
     new_tree: Callable[[], Any],
-    fit_to: tuple[str | None, str | None],
+    fit_to: str | None,
     levels: Sequence[float],
     lambda0: Sequence[float] | None,
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure trees at all levels of granularity."""
     first = discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(first)
-    trees = FoldTrees(fold, new_tree, first, *fit_to)
+    trees = FoldTrees(fold, new_tree, first, fit_to)
     for cost in [first.lambda0] if lambda0 is None else lambda0:
         discretizer = first
         if cost != first.lambda0:
@@ -155,14 +152,14 @@ def selections_of_fold(
     fold: Fold,
     discretizer: Any,
     new_tree: Callable[[], Any],
-    fit_to: tuple[str | None, str | None],
+    fit_to: str | None,
     numbers: Sequence[int],
     selection: OptimalSelection,
 ) -> Iterator[dict[str, float]]:
     """Fit the discretizer on a fold, and measure trees on the best thresholds."""
     discretizer.fit(fold.X, fold.y, **fold.weights)
     fold = fold.answered_by(discretizer)
-    trees = FoldTrees(fold, new_tree, discretizer, *fit_to)
+    trees = FoldTrees(fold, new_tree, discretizer, fit_to)
     measured = fold.y if selection.fit_to == "labels" else discretizer.predict_target(fold.X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedSearchWarning)  # the path says how many are proven
@@ -268,7 +265,6 @@ class CrossValidationMixin(ABC):
     """Cross-validated paths of a classifier over granularities and numbers of thresholds."""
 
     fit_to: str | None
-    preset: str | None
 
     @abstractmethod
     def _new_discretizer(self) -> Any:
@@ -324,9 +320,7 @@ class CrossValidationMixin(ABC):
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in granularities_of_fold(
-                fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), levels, lambda0
-            )
+            for line in granularities_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, levels, lambda0)
         ]
         return path_frame(lines, ["lambda0", "Q"], per_fold=per_fold)
 
@@ -385,9 +379,7 @@ class CrossValidationMixin(ABC):
         lines = [
             line | {"fold": fold.number}
             for fold in folds(X, y, sample_weight, cv)
-            for line in selections_of_fold(
-                fold, self._without_selection(), self._new_tree, (self.fit_to, self.preset), numbers, selection
-            )
+            for line in selections_of_fold(fold, self._without_selection(), self._new_tree, self.fit_to, numbers, selection)
         ]
         return path_frame(lines, ["n_thresholds"], per_fold=per_fold)
 
