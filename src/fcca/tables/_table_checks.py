@@ -170,7 +170,7 @@ def check_columns(
         )
     at = next(j for j, (given, expected) in enumerate(zip(names, known, strict=True)) if given != expected)
     raise InvalidInputError(
-        f"{table} has the right columns in a different order: column {at} is {names[at]!r}, but {knower} {known[at]!r} in "
+        f"{table} has the right columns in another order: column {at} is {names[at]!r}, but {knower} {known[at]!r} in "
         "this place. Reorder the columns, for example with X[list(names)]."
     )
 
