@@ -410,7 +410,7 @@ def test_more_conditions_than_16_bits_number_are_refused_by_the_optimal_selectio
     }
     chain = {"chain_size": np.array([n, n], dtype=np.int32), "count": np.ones(2 * n)}
     assert len(_core.greedy_thresholds(**row, **chain, n_thresholds=1)) == 1
-    with pytest.raises(ValueError, match="up to 65,535 conditions"):
+    with pytest.raises(ValueError, match="at most 65,535 conditions"):
         _core.select_thresholds(
             **row,
             **chain,
