@@ -280,7 +280,7 @@ class Treecf:
     def target(self, own_class: int) -> Any:
         """Return the side of the raw score for the other class. For a forest, the score is the probability of class 1."""
         is_boosted = isinstance(self.case.estimator, GradientBoostingClassifier)
-        # Two probabilities that add up to 1 differ by the margin where each is half of it away from 1/2.
+        # Two probabilities that sum to 1 differ by the margin if each is half the margin away from 1/2.
         middle, step = (0.0, PROBLEM.margin) if is_boosted else (0.5, PROBLEM.margin / 2)
         if own_class == 0:
             return self.treecf.Target.raw(op=">=", value=middle + step)

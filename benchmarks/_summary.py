@@ -247,7 +247,7 @@ def as_text(found: Mapping[str, Any], width: int = WIDTH) -> str:
     """For a terminal."""
     lines = ["How many times faster fcca is, and where not", *textwrap.wrap(run_text(found), width)]
     lines += textwrap.wrap(", ".join(f"{name} {version}" for name, version in found["versions"].items()), width)
-    lines += ["", f"{'beside':<34}{'median':>12}   {'range':<26}{'cases':>5}", "─" * width]
+    lines += ["", f"{'compared with':<34}{'median':>12}   {'range':<26}{'cases':>5}", "─" * width]
     for one in found["peers"]:
         name = f"{one['peer']} {one['version'] or ''}".strip()
         times = f"{one['median text']} ×" if one["cases"] else "–"

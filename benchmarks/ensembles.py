@@ -370,7 +370,7 @@ def main() -> None:
         _results.row("Two cores", data=CORES_CASE[0], model=CORES_CASE[1], **cores)
     print("search, solver: fcca's search and the peer's solve call alone. whole: with the re-scoring by the classifier.")
     print("build: all else that the peer does for the point, its warm start included. ≥: the median point was given up.")
-    print("Costs are at the training values nearest to x0; treecf's at the cells' edges, and so are fcca's beside treecf.")
+    print("Costs are for moves to the training values nearest to x0. For treecf, both use the edges of the cells.")
     judge_ours(ours)
     judge_peers(theirs, kinds)
     if cores is not None:

@@ -274,7 +274,7 @@ def counted(counter: Counter, kernels: Sequence[str], repeat: int) -> dict[str, 
     """Return the first count of each kernel. Raise an error if further counts differ."""
     counts = {}
     widest = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process; what runs beside it leaves a count as it is
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process; parallel work does not change a count
         all_runs = list(pool.map(lambda kernel: [counter.count(kernel) for _ in range(repeat)], kernels))
     for kernel, runs in zip(kernels, all_runs, strict=True):
         instructions = [run.instructions for run in runs]

@@ -312,7 +312,7 @@ def main() -> None:
         with table_of(path, options.tables) as table:
             cases.append(measured("covertype_2v4", table, sample=sample, with_memory=True))
     constant = statistics.median(case.streamed.run.cpu_seconds - case.streamed.row_cpu_seconds for case in sized)
-    print(f"Beside what goes over all rows: {constant:.1f} CPU seconds (median), for Python and the black box")
+    print(f"Besides the steps over all rows: {constant:.1f} CPU seconds (median), for Python and the black box")
     extrapolate(sized[-1].streamed)
     judge(cases, sized)
 
