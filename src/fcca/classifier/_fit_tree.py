@@ -31,7 +31,7 @@ def resolve_fit_to(fit_to: str | None, tree: Any, rows: BinaryRows, discretizer:
         problem = f"the tree is a {type(tree).__name__}, not an OptimalTreeClassifier"
     elif rows.soft is None:
         problem = "the black box has no predict_proba"
-    elif not np.array_equal(discretizer.classes_, np.unique(rows.y)):
+    elif not np.array_equal(discretizer.estimator_.classes_, np.unique(rows.y)):
         problem = "y does not contain the same classes as the training labels of the black box"
     if fit_to == "probability" and problem:
         raise InvalidInputError(f"fit_to='probability' is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")

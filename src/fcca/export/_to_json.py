@@ -134,7 +134,10 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
     entry: dict[str, Any] = {"condition": condition}
     if condition is not None:
         entry |= {"left": int(nodes.left[node]), "right": int(nodes.right[node])}
-    return entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])}
+    entry["weight"] = nodes.weight[node].tolist()
+    if nodes.soft_weight is not None:
+        entry["soft_weight"] = nodes.soft_weight[node].tolist()
+    return entry | {"rows": int(nodes.n_rows[node])}
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------------
