@@ -143,7 +143,8 @@ def test_without_javascript_the_page_still_tells_the_tree():
 
 
 @pytest.mark.parametrize(
-    ("name", "learned"), [("breast cancer", "the labels."), ("three classes", "the predictions of the black box.")]
+    ("name", "learned"),
+    [("breast cancer", "the class probabilities of the black box."), ("three classes", "the predictions of the black box.")],
 )
 def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned):
     classifier, (_, y) = fitted(name)

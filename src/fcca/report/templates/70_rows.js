@@ -96,7 +96,7 @@ fcca.rows = (() => {
       const { column } = data.conditions[tree.condition[each.node]];
       return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)), el("span", { class: "quiet" }, ` it is ${value(column)}`));
     });
-    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "labels" ? "are" : "get the prediction";
+    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "target" ? "get the prediction" : "are";
     const most = inRows(tree, leaf).split(" of ");
     return el("section", { class: "part" }, el("h3", {}, `Path at ${state.called()}`),
       lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: every row gets the same prediction."),
