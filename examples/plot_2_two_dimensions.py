@@ -3,7 +3,7 @@ What does the method do, in a picture?
 ======================================
 
 With two columns everything can be drawn: the regions of the black box, the rows, some counterfactuals as arrows,
-the thresholds that they cross, and the tree on these thresholds.
+the thresholds they cross, and the tree that grows on these.
 """
 
 # %%
@@ -28,15 +28,15 @@ def distilled(black_box, Q):
 
 
 # %%
-# The black box is a gradient boosting model with 60 small trees. Each arrow is a counterfactual: the cheapest change of
-# one row that flips the black box. The lines are the thresholds that are kept.
+# A boosting of 60 small trees. Each arrow is a counterfactual: the cheapest change of one row that flips the black box.
+# The lines are the thresholds kept.
 boosting = GradientBoostingClassifier(n_estimators=60, max_depth=2, random_state=0)
 fine = distilled(boosting, Q=0.3)
 DecisionRegionsDisplay.from_estimator(fine)
 plt.show()
 
 # %%
-# A higher ``Q`` keeps fewer thresholds, so the tree gets coarser.
+# A higher ``Q`` keeps fewer thresholds. The tree gets coarser.
 coarse = distilled(boosting, Q=0.8)
 DecisionRegionsDisplay.from_estimator(coarse, n_arrows=0)
 plt.show()
@@ -45,7 +45,7 @@ for name, classifier in (("Q = 0.3", fine), ("Q = 0.8", coarse)):
     print(f"{name}: {n} thresholds, {classifier.tree_.n_leaves_} leaves, as the black box {classifier.fidelity_:.3f}")
 
 # %%
-# A different black box has different borders and therefore different thresholds. This one is a random forest.
+# Another black box has other borders, and so other thresholds. This one is a random forest.
 forest = distilled(RandomForestClassifier(30, max_depth=4, random_state=0), Q=0.6)
 DecisionRegionsDisplay.from_estimator(forest)
 plt.show()

@@ -2,12 +2,12 @@
 How coarse may the tree be?
 ===========================
 
-``Q`` determines how many thresholds are kept. Few thresholds make the table and the tree small. With too few, the tree
-becomes less accurate. Cross-validation shows where that begins.
+``Q`` says how many thresholds to keep. Few make a small table and a small tree; too few lose what the black box
+knows. Cross-validation shows where that begins.
 """
 
 # %%
-# The path fits the black box once per fold. Each further ``Q`` only needs a new tree.
+# The path fits the black box once per fold. Going from one ``Q`` to the next only grows another tree.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import GradientBoostingClassifier
@@ -25,18 +25,18 @@ path = classifier.granularity_path(X, y, cv=5)
 path.round(3)
 
 # %%
-# Bars are one standard error of the accuracy. The mark shows the choice of the rule "one standard error": the
-# fewest thresholds whose accuracy is within one standard error of the best.
+# Bars are one standard error of the accuracy. The mark is the choice of the rule "one standard error": the fewest
+# thresholds that are as good as the best, as far as five folds can tell.
 GranularityDisplay.from_path(path)
 plt.show()
 
 # %%
-# Three rules for the choice.
+# Three rules to choose by.
 for rule in ("best", "one_standard_error", "tradeoff"):
     print(f"{rule:<20}{choose_granularity(path, rule)}")
 
 # %%
-# Fit the classifier with the chosen ``Q``.
+# Fit once more with the choice.
 chosen = choose_granularity(path)["Q"]
 classifier.set_params(discretizer__Q=chosen).fit(X, y)
 TreeDisplay.from_estimator(classifier, class_names=["malignant", "benign"])

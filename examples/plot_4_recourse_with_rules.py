@@ -1,9 +1,9 @@
 """
-What can this person do to get another decision?
-================================================
+What can this person do to get another answer?
+==============================================
 
-The cheapest change is useless if nobody can make it. Rules state which changes are possible, and the proof holds under
-these rules.
+The cheapest change is of no use if nobody can make it. Rules say which changes can be made, and the proof holds
+under them.
 """
 
 # %%
@@ -34,15 +34,15 @@ forest = RandomForestClassifier(50, max_depth=4, random_state=0).fit(X, y)
 refused = X[forest.predict(X) == "refused"]
 
 # %%
-# Without rules, the cheapest change may be impossible.
+# Without rules: the cheapest change, whatever it is.
 person = refused.iloc[[0]]
 print(person.to_string())
 free = CounterfactualExplainer(forest, X).explain(person, target="granted")
 print(free.sentences()[0])
 
 # %%
-# The rules: age does not change. Education can only rise, and its change is expensive. Income changes a little, debt can
-# only fall, and a loan runs for whole years.
+# With rules: age stays, education only rises and is dear, income moves a little, debt only falls, and a loan runs
+# for whole years.
 rules = [
     Immutable("age"),
     Increasing("education"),
@@ -59,11 +59,11 @@ for sentence, cost, status in zip(found.sentences(), found.cost, found.status, s
     print(f"{sentence}\n    {status}" + (f", cost {cost:.3f}" if status == "optimal" else ""))
 
 # %%
-# The same change as a picture, with one arrow per column. Each arrow is drawn in the range of its column.
+# The same as a picture: an arrow per column, in the column's range.
 CounterfactualMovesDisplay.from_explanations(found)
 plt.show()
 
 # %%
-# For how many of the refused people does such a change exist? "infeasible" is proven, too.
+# How many of all refused people have a way at all? "infeasible" is proven, too.
 everybody = explainer.explain(refused, target="granted")
 print(everybody.counts())

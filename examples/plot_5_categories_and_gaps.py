@@ -2,12 +2,12 @@
 What about categories and missing values?
 =========================================
 
-Raw tables need no preparation: text columns are categorical, and values may be missing. The tree can then test
-``purpose in {…}`` or ``income is missing``.
+Tables come as they are: texts are categories, and values may be missing. The tree then also asks ``purpose in
+{…}`` or ``income is missing``.
 """
 
 # %%
-# A made-up table with categories and missing values.
+# A made-up table with both.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -30,8 +30,8 @@ y = np.where(granted ^ (random.random(n) < 0.05), "granted", "refused")
 X.loc[random.random(n) < 0.15, "income"] = np.nan  # some do not say
 
 # %%
-# scikit-learn's histogram boosting splits by category and sends missing values to one side of each split. ``fcca``
-# supports both.
+# scikit-learn's histogram boosting splits by category and has a side for missing values. Both are read as they
+# are.
 boosting = HistGradientBoostingClassifier(max_iter=40, max_depth=2, categorical_features="from_dtype", random_state=0)
 classifier = FCCAClassifier(FCCADiscretizer(boosting), OptimalTreeClassifier(max_leaf_nodes=6)).fit(X, y)
 print("\n".join(classifier.rules()))
@@ -41,7 +41,7 @@ TreeDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# All conditions that were found, with the number of rows whose cheapest change crosses each of them.
+# The conditions that were found, of all kinds, with the number of rows whose smallest change crosses them.
 classifier.discretizer_.all_thresholds_.to_frame()[["condition", "kind", "count"]].sort_values(
     "count", ascending=False
 ).head(8)
@@ -51,8 +51,8 @@ ThresholdHeatmapDisplay.from_estimator(classifier)
 plt.show()
 
 # %%
-# The changes that some refused people would need. The income of one of them is missing. A missing value stays missing
-# unless a rule (``fcca.constraints.Fillable``) allows it to be filled in.
+# What would have to change for some who are refused, one of whom has not told the income. A missing value stays
+# missing, unless a rule (``fcca.constraints.Fillable``) says that it may be filled in.
 black_box = classifier.discretizer_.estimator_
 refused = X[black_box.predict(X) == "refused"]
 some = pd.concat([refused[refused["income"].isna()].head(1), refused[refused["income"].notna()].head(2)])

@@ -2,9 +2,9 @@
 Which four thresholds are enough?
 =================================
 
-The black box depends on dozens of thresholds. The four that are crossed most often carry much the same information. The
-four that separate the labels best can be found, with proof. Held-out rows show whether the tree on these four is also
-better on new rows.
+The black box hangs on dozens of thresholds. The four that are crossed most often say much the same; the four that
+tell the labels apart best can be found, with proof. Whether the tree on them answers better on new rows is another
+question, which takes rows that were held out.
 """
 
 # %%
@@ -25,20 +25,19 @@ table = FCCADiscretizer().fit(X, y).thresholds_
 print(len(table), "thresholds")
 
 # %%
-# The best threshold, the best two, and so on. *Inconsistency* is the share of rows that any model on these binary columns
-# alone predicts wrongly.
+# The best one, the best two, and so on. *Inconsistency* is the share of rows that no model can get right that sees
+# these columns only.
 frontier = OptimalSelection().frontier(table, X, y, k=range(1, 9))
 print(frontier)
 
 # %%
-# The best choice compared with two others: greedy, which always adds the threshold that helps most, and the most
-# frequent thresholds.
+# Beside the best: always adding the one that helps most, and the most frequent.
 FrontierDisplay.from_frontier(frontier)
 plt.show()
 
 
 # %%
-# The four thresholds of each choice.
+# The four of either choice.
 def most_frequent_of(table, k):
     """Keep the k conditions that are crossed most often."""
     return table.select(np.isin(np.arange(len(table)), np.argsort(-table.count, kind="stable")[:k]))
@@ -49,8 +48,7 @@ print("optimal:     ", ", ".join(frontier.at(4).thresholds))
 
 
 # %%
-# Now six random splits. The black box, the thresholds, the choice and the tree are fitted on the training rows, and the
-# held-out rows give the score.
+# Now six random splits: black box, thresholds, choice and tree from the training rows, the score from the others.
 def tree_score(thresholds, X_train, y_train, X_test, y_test):
     """Accuracy on the test rows of the best small tree."""
     tree = OptimalTreeClassifier().fit(thresholds.binarize(X_train), y_train)
@@ -68,8 +66,7 @@ scores = pd.DataFrame(lines)
 print(scores.agg(["mean", "std"]).round(3).to_string())
 
 # %%
-# Each point is one split. Above the line, the tree on the optimal choice is better. Below the line, the other tree is
-# better.
+# Split by split. Above the line the tree on the optimal choice is better, below it the other one.
 figure, ax = plt.subplots(figsize=(5, 5))
 ax.scatter(scores["by frequency"], scores["optimal"], color="#0072B2", alpha=0.8)
 low, high = scores.to_numpy().min() - 0.01, scores.to_numpy().max() + 0.01
@@ -78,5 +75,5 @@ ax.set(xlabel="four by frequency, held-out accuracy", ylabel="four optimal, held
 plt.show()
 
 # %%
-# The proof covers the inconsistency on the training rows. The effect on new rows has to be measured. The guide on few
-# thresholds measures it on six data sets, with error bars.
+# What is proven is the inconsistency on the training rows. What that is worth on new rows has to be measured: the guide
+# on few thresholds does so on six data sets, with error bars.
