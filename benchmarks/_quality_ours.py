@@ -21,7 +21,7 @@ from fcca import FCCAClassifier, FCCADiscretizer, GTREDiscretizer, OptimalTreeCl
 DECILES = np.arange(1, 10) / 10
 #: Seconds of the search for the tree, which is then returned with its gap.
 TREE_SECONDS = 10.0
-#: Seconds for the counterfactuals; what is not found by then is left out.
+#: Seconds for the counterfactuals. Those not found by then are left out.
 SEARCH_SECONDS = 30.0
 #: The same for a black box that a user brings.
 TEACHER_SECONDS = 10.0
@@ -115,30 +115,42 @@ def fit_classifier(make: Callable[[], FCCAClassifier]) -> Callable[[Split, float
     return fit
 
 
-def tree_on(split: Split, table: ThresholdTable, seconds: float, black_box: Any = None, **settings: Any) -> Fitted:
-    """An optimal tree on the conditions of a table; ``seconds`` is what they took."""
+def tree_on(split: Split, table: ThresholdTable, seconds: float, *, of_labels: bool = False, **settings: Any) -> Fitted:
+    """Fit an optimal tree on the conditions of a table.
+
+    Parameters
+    ----------
+    split : Split
+    table : ThresholdTable
+    seconds : float
+        CPU seconds that the conditions took.
+    of_labels : bool
+        True fits the tree to the labels, False to the class probabilities of the default's black box.
+    **settings
+        Of the tree.
+    """
+    discretizer = fitted_default(split.table, split.seed).classifier.discretizer_
+    probability = None if of_labels else discretizer.estimator_.predict_proba(split.X)
     B, B_test = table.binarize(split.X), table.binarize(split.X_test)
     with timed() as timer:
-        tree = optimal_tree(**settings).fit(B, split.y)
+        tree = optimal_tree(**settings).fit(B, split.y, probability=probability)
     return Fitted(
         leaf_probability(tree.apply(B), split.y, tree.apply(B_test), split.n_classes),
         seconds + timer.seconds,
         leaves=tree.n_leaves_,
         conditions=n_conditions(tree),
         columns=len(table),
-        black_box=black_box,
+        black_box=np.asarray(discretizer.predict_target(split.X_test)),
         proven=tree.is_optimal_,
     )
 
 
-def criterion(name: str) -> Callable[[Split, float], Fitted]:
-    """The default's thresholds with another criterion of the tree."""
+def other_tree(**settings: Any) -> Callable[[Split, float], Fitted]:
+    """The default's thresholds with other settings of :func:`tree_on`."""
 
     def fit(split: Split, limit: float) -> Fitted:
         found = fitted_default(split.table, split.seed)
-        discretizer = found.classifier.discretizer_
-        black_box = np.asarray(discretizer.predict_target(split.X_test))
-        return tree_on(split, discretizer.thresholds_, found.before_tree, black_box, criterion=name)
+        return tree_on(split, found.classifier.discretizer_.thresholds_, found.before_tree, **settings)
 
     return fit
 
@@ -201,9 +213,10 @@ METHODS = tuple(
     Method(name, group, fit, library, most_splits, package_files)
     for name, group, fit, library, most_splits in (
         (DEFAULT, OURS, fit_default, FCCA, 10),
-        ("fcca error", OURS, criterion("error"), FCCA, 5),
-        ("fcca error+log_loss", OURS, criterion("error+log_loss"), FCCA, 5),
-        ("fcca evidence", OURS, criterion("evidence"), FCCA, 5),
+        ("fcca labels", OURS, other_tree(of_labels=True), FCCA, 5),
+        ("fcca error", OURS, other_tree(criterion="error"), FCCA, 5),
+        ("fcca error+log_loss", OURS, other_tree(criterion="error+log_loss"), FCCA, 5),
+        ("fcca evidence", OURS, other_tree(criterion="evidence"), FCCA, 5),
         ("fcca paper", OURS, fit_classifier(paper_classifier), FCCA, 5),
         ("deciles", THRESHOLDS, fit_deciles, FCCA, 5),
         ("GTRE", THRESHOLDS, fit_gtre, FCCA, 5),

@@ -228,6 +228,7 @@ def documents():
         "class weights of nothing": but("parameters", "tree", "class_weight", to=[["a"]]),
         "class weights that are texts": but("parameters", "tree", "class_weight", to=[["a", "b"]]),
         "a selection against something else": but("parameters", "selection", "fit_to", to="rows"),
+        "a selection by probabilities": but("parameters", "selection", "fit_to", to="probability"),
         "caps that are texts": but("parameters", "selection", "per_feature", to={"worst area": "two"}),
         "branches beyond numbers": but("parameters", "selection", "max_nodes", to=10**30),
         "conditions to keep that are texts": but("parameters", "selection", "keep", to=["a"]),

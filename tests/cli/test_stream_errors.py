@@ -119,9 +119,9 @@ def test_repeated_names_are_refused(tmp_path, mode):
 def test_a_limit_of_time_that_ends_all_searches_is_named_as_the_option_is(tmp_path, mode):
     people().to_parquet(tmp_path / "t.parquet")
     refused = distill(tmp_path / "t.parquet", mode, "--time-limit", 0, "--out", tmp_path / "out")
-    check_refused(refused, "The time limit ended them all: raise --time-limit.")
+    check_refused(refused, "All were stopped by a time limit. Raise --time-limit.")
     both = distill(tmp_path / "t.parquet", mode, "--time-limit", 0, "--time-limit-per-row", 9, "--out", tmp_path / "out")
-    check_refused(both, "raise --time-limit and --time-limit-per-row.")
+    check_refused(both, "Raise --time-limit and --time-limit-per-row.")
 
 
 @pytest.mark.parametrize("stratified", [True, False])

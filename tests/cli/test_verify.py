@@ -239,7 +239,7 @@ REFUSED = {
     "another format": (lambda p, f: forged(p, f, lambda d: d.update(format="fcca-oath")), "fcca-certificate"),
     "no data": (lambda p, f: (p[0], f / "none.csv", p[2]), "There is no file"),
     "a table without its columns": (lambda p, f: (p[0], shortened(f), p[2]), "no column 'weight'"),
-    "a model that is none": (lambda p, f: (*p[:2], p[0]), "neither of XGBoost nor of CatBoost"),
+    "a model that is none": (lambda p, f: (*p[:2], p[0]), "neither by XGBoost nor by CatBoost"),
 }
 
 

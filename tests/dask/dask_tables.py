@@ -45,7 +45,7 @@ def features(frame):
     return frame.drop(columns=["label", "weight"], errors="ignore")
 
 
-def in_memory(frame, model, *, weighted=False, tree=None, fit_to="labels", n_thresholds=None, **parameters):
+def in_memory(frame, model, *, weighted=False, tree=None, fit_to=None, n_thresholds=None, **parameters):
     """The classifier of one process."""
     classifier = FCCAClassifier(FCCADiscretizer(FrozenEstimator(model), **parameters), tree, fit_to, n_thresholds)
     return clone(classifier).fit(features(frame), frame["label"], frame["weight"] if weighted else None)

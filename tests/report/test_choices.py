@@ -34,7 +34,7 @@ def learned_from(classifier):
     """Return the binary columns of all conditions, the target of the tree, and the weights."""
     inputs = checked_input(classifier, None, None, None, None, None, None)
     B = inputs.conditions.binarize(inputs.training.table)
-    y = inputs.training.y if classifier.fit_to == "labels" else inputs.training.predictions
+    y = inputs.training.predictions if classifier.fit_to_ == "target" else inputs.training.y
     return B, y, inputs.weight, inputs.conditions
 
 

@@ -46,7 +46,7 @@ def single_rows(X, y, weight=None):
     return cut_up(X, y, weight, range(1, len(y)))
 
 
-def at_once(X, y, model, weight=None, tree=None, fit_to="labels", n_thresholds=None, **parameters):
+def at_once(X, y, model, weight=None, tree=None, fit_to=None, n_thresholds=None, **parameters):
     """The classifier from all rows at once."""
     discretizer = FCCADiscretizer(FrozenEstimator(model), **parameters)
     tree = OptimalTreeClassifier(max_depth=2) if tree is None else tree
@@ -55,7 +55,7 @@ def at_once(X, y, model, weight=None, tree=None, fit_to="labels", n_thresholds=N
         return FCCAClassifier(discretizer, tree, fit_to=fit_to, n_thresholds=n_thresholds).fit(X, y, sample_weight=weight)
 
 
-def in_pieces(pieces, model, tree=None, fit_to="labels", n_thresholds=None, verbose=0, **parameters):
+def in_pieces(pieces, model, tree=None, fit_to=None, n_thresholds=None, verbose=0, **parameters):
     """The classifier from pieces."""
     discretizer = FCCADiscretizer(FrozenEstimator(model), **parameters)
     tree = OptimalTreeClassifier(max_depth=2) if tree is None else tree

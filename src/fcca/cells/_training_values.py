@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class TrainingValues:
-    """The training rows, by reference, or their statistics.
+    """References to the training rows, or their statistics.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from fcca.exceptions import InvalidInputError
 from fcca.export import TREE, TREE_VERSION, WITHOUT_THRESHOLDS, DistilledTree, from_json
 from fcca.thresholds import ThresholdTable
 from fcca.trees import CRITERIA
-from fcca.utils import LARGEST_WHOLE, DocumentReader, is_label, is_whole, parsed
+from fcca.utils import LARGEST_WHOLE, SELECTION_FIT_TO, DocumentReader, is_label, is_whole, parsed
 
 Label = str | int | float | bool
 Longs = NDArray[np.int64]
@@ -368,7 +368,7 @@ def _selection(given: dict[str, Any] | None) -> dict[str, Any] | None:
     if caps is not None and not is_whole(caps):
         caps = {name: _reader.entry(caps, name, int, where) for name in _reader.entry(given, "per_feature", dict, where)}
     lists = {name: _whole(_reader.entry(given, name, list, where), name).tolist() for name in ("keep", "forbid")}
-    return read | lists | {"per_feature": caps, "fit_to": _reader.fit_to(given, where)}
+    return read | lists | {"per_feature": caps, "fit_to": _reader.fit_to(given, where, SELECTION_FIT_TO)}
 
 
 # --- counterfactuals ------------------------------------------------------------------------------------------------------

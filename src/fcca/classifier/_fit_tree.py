@@ -1,4 +1,4 @@
-"""What a tree learns: the labels, the predictions or the probabilities of the black box."""
+"""Fit the tree to labels, or to predictions or probabilities of the black box."""
 
 from __future__ import annotations
 
@@ -12,35 +12,32 @@ from fcca.discretizers import BinaryRows
 from fcca.exceptions import InvalidInputError
 from fcca.trees import OptimalTreeClassifier
 
-FIT_TO = ("labels", "target", "probability")
 
-
-def resolve_fit_to(fit_to: str | None, preset: str | None, tree: Any, rows: BinaryRows, classes: NDArray[Any]) -> str:
-    """Replace None by a default: the probabilities where the black box and the tree support them, else the labels.
+def resolve_fit_to(fit_to: str | None, tree: Any, rows: BinaryRows, discretizer: Any) -> str:
+    """Replace None with a default: the probabilities where they can be learned, otherwise the labels.
 
     Parameters
     ----------
     fit_to : {"labels", "target", "probability"} or None
-    preset : {"paper"} or None
-        "paper" means the labels.
     tree : classifier
+        With the criterion "error", None is "labels": the tree minimizes the number of training errors.
     rows : BinaryRows
         The training rows.
-    classes : ndarray
-        Classes of the black box.
+    discretizer : discretizer
+        Fitted.
     """
     problem = ""
     if not isinstance(tree, OptimalTreeClassifier):
         problem = f"the tree is a {type(tree).__name__}, not an OptimalTreeClassifier"
     elif rows.soft is None:
         problem = "the black box has no predict_proba"
-    elif not np.array_equal(classes, np.unique(rows.y)):
-        problem = "the black box has other classes than y"
+    elif not np.array_equal(discretizer.classes_, np.unique(rows.y)):
+        problem = "y does not contain the same classes as the training labels of the black box"
     if fit_to == "probability" and problem:
         raise InvalidInputError(f"fit_to='probability' is not possible: {problem}. Use fit_to='labels' or fit_to='target'.")
     if fit_to is not None:
         return fit_to
-    return "labels" if problem or preset == "paper" else "probability"
+    return "labels" if problem or tree.criterion == "error" else "probability"
 
 
 def fit_tree(tree: Any, rows: BinaryRows, fit_to: str, metadata: Mapping[str, Any] | None = None) -> Any:

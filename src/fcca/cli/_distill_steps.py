@@ -173,7 +173,7 @@ def _new_classifier(black_box: Any, tree: OptimalTreeClassifier, settings: Disti
         n_jobs=settings.jobs,
     )
     fit_to = None if settings.fit_to is None else str(settings.fit_to)
-    return FCCAClassifier(discretizer, tree, fit_to=fit_to, preset=discretizer.preset)
+    return FCCAClassifier(discretizer, tree, fit_to=fit_to)
 
 
 def _comparison(

@@ -339,7 +339,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         FitTo | None,
         model_option(
             help="Learn the class probabilities of the black box, the labels, or its predictions (target). Default: the "
-            "probabilities where the black box has some; the labels with --preset paper."
+            "probabilities if the black box has them; the labels for --criterion error."
         ),
     ] = None
     random_state: RandomState = 0

@@ -55,7 +55,7 @@ def binarized(
 def _memberships(
     j: int, feature: NDArray[np.int32], codes: Sequence[tuple[int, ...] | None], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """The sets of a column and their members.
+    """Return the sets of a column and their members.
 
     The last line is for missing values.
     """
@@ -67,7 +67,7 @@ def _memberships(
 
 
 def _whole_codes(x: Floats, n: int, name: str) -> NDArray[np.intp]:
-    """Codes as positions, n for missing values."""
+    """Convert codes to positions; missing values get position n."""
     code = np.where(np.isnan(x), n, x)
     wrong = (code != np.floor(code)) | (code < 0) | ((code >= n) & ~np.isnan(x))
     if wrong.any():

@@ -108,7 +108,7 @@ def _equal_parts(n: int, n_workers: int) -> list[NDArray[np.int64]]:
 def _results(
     pieces: list[NDArray[np.int64]], task: Callable[[NDArray[np.int64]], Any], n_jobs: int | None
 ) -> Generator[Counterfactuals]:
-    """Yield the results of all pieces in order. If a worker dies, new workers take over."""
+    """Yield the results of all pieces in order. If a worker dies, start new workers."""
     n_done, deaths = 0, 0
     while n_done < len(pieces):
         try:
@@ -120,9 +120,9 @@ def _results(
             deaths += 1
             if deaths > ATTEMPTS_AFTER_DEATH:
                 raise WorkerDiedError(
-                    f"Worker processes died {deaths} times, also after new ones had started. Often the system ends a "
-                    "process because memory runs out. Use fewer processes (a lower n_jobs), or threads, which share their "
-                    "memory (leave out joblib's parallel_config)."
+                    f"Worker processes died {deaths} times, even after new ones were started. Often the system ends a "
+                    "process because memory runs out. Use fewer processes (a lower n_jobs), or use threads, which share "
+                    "their memory (leave out joblib's parallel_config)."
                 ) from error
 
 

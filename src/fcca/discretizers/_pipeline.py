@@ -1,6 +1,6 @@
 """The pipeline from rows to thresholds: observe, search, count, merge and round.
 
-``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it;
+``FCCADiscretizer.fit``, :func:`fcca.streaming.distill` and :func:`fcca.dask.distill` call it.
 ``FCCADiscretizer.partial_fit`` calls the same stages, one piece at a time.
 """
 
@@ -29,12 +29,12 @@ class FoundThresholds:
     Attributes
     ----------
     search : ThresholdSearch
-        With the statistics of all rows.
+        The search with the statistics of all rows.
     statistics : TableStatistics
     counts : CrossingCounts
     thresholds : ThresholdTable
     position : ndarray of int
-        Per condition of the counts, its position in the thresholds; empty where the counts are compacted.
+        Position in the thresholds of each condition of the counts. It is empty if the counts are compacted.
     """
 
     search: ThresholdSearch
@@ -105,6 +105,6 @@ def check_same_rows(n_rows: int, statistics: TableStatistics) -> None:
     """
     if n_rows != statistics.n_rows:
         raise InvalidInputError(
-            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. It must "
-            "stay the same. A function that gives the pieces must give all of them each time."
+            f"The table had {statistics.n_rows:,} rows to learn from when it was first read, and {n_rows:,} later. The "
+            "table must stay the same. A function that yields the pieces must yield all of them each time."
         )

@@ -234,8 +234,11 @@ def cost_in_words(tree: Any, fit_to: str) -> str:
     """Describe the cost of a tree without the price of its leaves."""
     if tree.criterion != "error":
         return f"the {CRITERION_NAMES[tree.criterion]} per training row"
-    wrong = "gets wrong" if fit_to != "target" else "predicts unlike the black box"
-    return f"the share of training rows that it {wrong}"
+    return {
+        "probability": "its expected error per training row, by the probabilities of the black box",
+        "labels": "the share of training rows that it gets wrong",
+        "target": "the share of training rows that it predicts unlike the black box",
+    }[fit_to]
 
 
 def _price(tree: Any, fit_to: str) -> str:
@@ -244,7 +247,7 @@ def _price(tree: Any, fit_to: str) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     said, price = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_))
     if tree.criterion == "error":
-        wrong = "Wrong on" if fit_to != "target" else "Unlike the black box on"
+        wrong = {"probability": "Expected to be wrong on", "labels": "Wrong on", "target": "Unlike the black box on"}[fit_to]
         return f"{wrong} {said} of the training rows, plus {price} for {leaves}"
     name = CRITERION_NAMES[tree.criterion]
     return f"{name[0].upper()}{name[1:]} of {said} per training row, plus {price} for {leaves}"

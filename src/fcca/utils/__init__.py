@@ -4,7 +4,9 @@ from fcca.utils._decimals import plain, shortest_decimal
 from fcca.utils._file_access import AtomicOutputs, as_path, atomic_outputs, regular_content
 from fcca.utils._html import bar, html_table, number, paragraph
 from fcca.utils._json_documents import (
+    FIT_TO,
     LARGEST_WHOLE,
+    SELECTION_FIT_TO,
     DocumentReader,
     check_length,
     is_label,
@@ -18,7 +20,9 @@ from fcca.utils._proof import limits_in_words, proof_in_words
 from fcca.utils._safe_text import escaped_json, printable, type_in_words
 
 __all__ = [
+    "FIT_TO",
     "LARGEST_WHOLE",
+    "SELECTION_FIT_TO",
     "AtomicOutputs",
     "DocumentReader",
     "PlainDisplay",

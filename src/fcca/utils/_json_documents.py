@@ -17,6 +17,7 @@ Label = str | int | float | bool
 ITEMS_AT_MOST = 2_000_000
 LARGEST_WHOLE = 2**62
 FIT_TO = ("labels", "target", "probability")
+SELECTION_FIT_TO = ("labels", "target")
 CUT = {"threshold": float, "cut": float, "below": float | None, "above": float | None}
 
 
@@ -58,7 +59,7 @@ def parsed(text: Any, largest: int, what: str) -> Any:
 def check_length(text: str | bytes, largest: int, what: str) -> None:
     """Check the length of a document; parameters as in :func:`parsed`."""
     if len(text) > largest:
-        raise InvalidInputError(f"The document has {len(text):,} characters; {what} has at most {largest:,}.")
+        raise InvalidInputError(f"The document has {len(text):,} characters, but {what} has at most {largest:,}.")
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -173,11 +174,11 @@ class DocumentReader:
                 limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
                 raise self.damaged(f"{name!r} of {where} must be {limits}")
 
-    def fit_to(self, given: Any, where: str) -> str:
+    def fit_to(self, given: Any, where: str, allowed: Sequence[str] = FIT_TO) -> str:
         """Return the entry ``fit_to`` of a tree or a selection."""
         found: str = self.entry(given, "fit_to", str, where)
-        if found not in FIT_TO:
-            raise self.damaged(f"'fit_to' of {where} must be {' or '.join(FIT_TO)}, got {found[:20]!r}")
+        if found not in allowed:
+            raise self.damaged(f"'fit_to' of {where} must be {' or '.join(allowed)}, got {found[:20]!r}")
         return found
 
     def counts(self, given: dict[str, Any], known: Collection[str], what: str) -> dict[str, int]:

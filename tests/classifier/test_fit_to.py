@@ -1,0 +1,111 @@
+"""The parameter fit_to: trees of probabilities, labels and predictions."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
+from fcca.exceptions import InvalidInputError
+
+
+def _cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return X.iloc[:, :6], np.array(["malignant", "benign"])[y]
+
+
+def _wine():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return X.iloc[:, :5], y
+
+
+def _boosting():
+    return GradientBoostingClassifier(n_estimators=20, max_depth=2, random_state=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+@pytest.mark.parametrize("table", [_cancer, _wine])
+@pytest.mark.parametrize("black_box", [_boosting(), LogisticRegression(max_iter=5000)], ids=["boosting", "linear"])
+def test_the_default_tree_is_the_best_for_the_probabilities(table, black_box, weighted):
+    X, y = table()
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    found = FCCAClassifier(FCCADiscretizer(black_box)).fit(X, y, sample_weight=weight)
+    assert found.fit_to_ == "probability"
+    B = found.discretizer_.transform(X)
+    probability = found.discretizer_.estimator_.predict_proba(X)
+    best = OptimalTreeClassifier().fit(B, y, sample_weight=weight, probability=probability)
+    assert found.tree_.objective_ == pytest.approx(best.objective_, abs=1e-12)
+    assert found.tree_.regularization_ == best.regularization_
+    np.testing.assert_array_equal(found.predict_proba(X), best.predict_proba(B))
+
+
+@pytest.mark.parametrize("fit_to", ["labels", "target"])
+def test_labels_and_predictions_are_learned_on_request(fit_to):
+    X, y = _cancer()
+    found = FCCAClassifier(FCCADiscretizer(_boosting()), fit_to=fit_to).fit(X, y)
+    assert found.fit_to_ == fit_to
+    learned = y if fit_to == "labels" else found.discretizer_.predict_target(X)
+    best = OptimalTreeClassifier().fit(found.discretizer_.transform(X), learned)
+    assert found.tree_.objective_ == pytest.approx(best.objective_, abs=1e-12)
+
+
+def test_nodes_count_the_labels():
+    X, y = _cancer()
+    found = FCCAClassifier(FCCADiscretizer(_boosting())).fit(X, y)
+    leaf = found.apply(X)
+    for each in np.unique(leaf):
+        counts = [np.sum(y[leaf == each] == label) for label in found.classes_]
+        np.testing.assert_array_equal(found.structure_.weight[each], counts)
+
+
+def _other_classes():
+    X, y = _wine()
+    return FCCADiscretizer(FrozenEstimator(_boosting().fit(X, y))), X[y < 2], y[y < 2]
+
+
+CASES = {
+    "no probabilities": (lambda: (FCCADiscretizer(RidgeClassifier()), *_cancer()), None, "predict_proba"),
+    "another tree": (
+        lambda: (FCCADiscretizer(_boosting()), *_cancer()),
+        DecisionTreeClassifier(max_depth=2),
+        "DecisionTree",
+    ),
+    "other classes": (_other_classes, None, "same classes"),
+}
+
+
+@pytest.mark.parametrize(("case", "tree", "problem"), CASES.values(), ids=CASES)
+def test_labels_are_the_default_where_probabilities_cannot_be_learned(case, tree, problem):
+    discretizer, X, y = case()
+    assert FCCAClassifier(clone(discretizer), tree).fit(X, y).fit_to_ == "labels"
+    with pytest.raises(InvalidInputError, match=problem):
+        FCCAClassifier(discretizer, tree, fit_to="probability").fit(X, y)
+
+
+def test_the_criterion_error_counts_labels_unless_told_otherwise():
+    X, y = _cancer()
+    tree = OptimalTreeClassifier(criterion="error")
+    discretizer = FCCADiscretizer(_boosting())
+    found = FCCAClassifier(discretizer, tree).fit(X, y)
+    assert found.fit_to_ == "labels"
+    wrong = np.mean(found.predict(X) != y)
+    assert found.tree_.objective_ == pytest.approx(wrong + found.tree_.regularization_ * found.tree_.n_leaves_)
+    assert FCCAClassifier(discretizer, tree, fit_to="probability").fit(X, y).fit_to_ == "probability"
+    assert FCCAClassifier(preset="paper").fit(X, y).fit_to_ == "labels"
+
+
+def test_paths_grow_the_same_trees_as_a_fit():
+    X, y = _cancer()
+    classifier = FCCAClassifier(FCCADiscretizer(_boosting()))
+    path = classifier.granularity_path(X, y, Q=[0.0, 0.5], cv=3, per_fold=True)
+    leaves = {}
+    for fit_to in ("probability", "labels"):
+        leaves[fit_to] = (
+            clone(classifier).set_params(fit_to=fit_to).granularity_path(X, y, Q=[0.0, 0.5], cv=3, per_fold=True)
+        )
+    assert path.equals(leaves["probability"])
+    assert not path.equals(leaves["labels"])
