@@ -177,7 +177,7 @@ def test_noise_gets_no_advice_and_says_that_the_black_box_knows_no_more():
     comparison, training, held_out = compared(classifier, parts[0], parts[2], parts[1], parts[3])
     quality = comparison.quality(classifier.tree_, held_out.B)
     assert quality.is_useless
-    assert "Nor is the black box" in verdict_sentence(quality)
+    assert "The black box is no better, either" in verdict_sentence(quality)
     assert tried_trees(comparison, training, held_out) == []
 
 

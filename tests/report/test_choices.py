@@ -151,8 +151,8 @@ def test_the_rules_of_the_own_choice_hold_for_all_and_are_said():
     for level in levels_of(data, "k"):
         assert 4 in level["kept"]
         assert not {0, 1} & set(level["kept"])
-    assert axis_of(data, "k")["among"] == f"the {len(names)} under the given rules"
-    assert first_level(data)["proof"]["claim"] == f"proven the least of any 3 of the {len(names)} under the given rules"
+    assert axis_of(data, "k")["among"] == f"the {len(names)} thresholds under the given rules"
+    assert first_level(data)["proof"]["claim"] == f"proven to be the smallest for any 3 of {axis_of(data, 'k')['among']}"
 
 
 def test_a_choice_among_what_a_granularity_keeps_says_so():
@@ -162,7 +162,7 @@ def test_a_choice_among_what_a_granularity_keeps_says_so():
     data, _ = documents(classifier, n_thresholds=range(1, 6))
     for level in levels_of(data, "k"):
         assert {data["conditions"][i]["text"] for i in level["kept"]} <= kept
-    assert axis_of(data, "k")["among"] == f"the {len(kept)} that Q = 0.5 keeps"
+    assert axis_of(data, "k")["among"] == f"the {len(kept)} thresholds that Q = 0.5 keeps"
 
 
 def test_without_granularity_there_is_one_slider_that_starts_at_all_thresholds():
@@ -197,10 +197,10 @@ def found(k, inconsistency, bound, optimal=False, n=52):
 @pytest.mark.parametrize(
     ("chosen", "claim"),
     [
-        (found(5, 0.18, 0.18, optimal=True), "proven the least of any 5 of the 52"),
-        (found(5, 0.1031, 0.1), "not proven the least of any 5 of the 52: within 3.1 % of optimal"),
-        (found(5, 0.3, 0.1), "not proven the least of any 5 of the 52: at most 3 times the optimum"),
-        (found(5, 0.18, 0.0), "not proven the least of any 5 of the 52"),
+        (found(5, 0.18, 0.18, optimal=True), "proven to be the smallest for any 5 of the 52"),
+        (found(5, 0.1031, 0.1), "not proven to be the smallest for any 5 of the 52: within 3.1 % of optimal"),
+        (found(5, 0.3, 0.1), "not proven to be the smallest for any 5 of the 52: at most 3 times the optimum"),
+        (found(5, 0.18, 0.0), "not proven to be the smallest for any 5 of the 52"),
         (found(52, 0.02, 0.02, optimal=True), "with all thresholds"),
     ],
 )
@@ -215,7 +215,7 @@ def test_without_time_nothing_is_said_to_be_proven():
     data, _ = documents(classifier, n_thresholds=[6], time_limit=0.0)
     (level,) = levels_of(data, "k")
     assert not level["proof"]["is_optimal"]
-    assert level["proof"]["claim"].startswith(f"not proven the least of any 6 of the {data['n_conditions']}")
+    assert level["proof"]["claim"].startswith(f"not proven to be the smallest for any 6 of the {data['n_conditions']}")
     assert level["proof"]["lower_bound"] <= level["proof"]["inconsistency"] <= level["proof"]["frequency"]
 
 
