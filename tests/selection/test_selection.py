@@ -271,7 +271,7 @@ def test_an_unreached_share_after_a_timeout_is_an_error(hard):
         ({"n_thresholds": 2, "keep": ["age > 30"], "forbid": ["age"]}, "'age > 30' is in both 'keep' and 'forbid'"),
         ({"n_thresholds": 1, "keep": [0, 1]}, "'keep' has 2 conditions, but n_thresholds=1"),
         ({"n_thresholds": 3, "keep": [0, 1], "per_feature": 1}, "'keep' has 2 conditions of column 'age'"),
-        ({"n_thresholds": 3, "keep": [0, 3], "max_features": 1}, "'keep' are of 2 columns, but max_features=1"),
+        ({"n_thresholds": 3, "keep": [0, 3], "max_features": 1}, "'keep' come from 2 columns, but max_features=1"),
         ({"n_thresholds": 3, "per_feature": 0}, "per_feature must be a whole number of at least 1"),
         ({"n_thresholds": 3, "per_feature": 1.5}, "per_feature must be a whole number"),
         ({"n_thresholds": 3, "per_feature": {"incme": 1}}, "Did you mean 'income'"),
