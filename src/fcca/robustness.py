@@ -31,11 +31,11 @@ ROWS_AT_ONCE = 65_536
 def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     """Convert a share of the score range into a margin.
 
-    The scores of forests and of voting are shares of votes or averaged probabilities. There the margin is the share of the
+    The scores of forests and of voting are shares of votes or averaged probabilities. For them, the margin is a share of the
     votes: with "10%" the target leads by a tenth of the votes, 55 to 45 for two classes. The scores of boosting and of
-    linear models have no fixed range. There it is the share of the distance between the 5th and the 95th percentile of
-    the scores of X. With one score per class, it is the share for each class's lead over the best other class, averaged
-    over the classes.
+    linear models have no fixed range. For them, the margin is a share of the distance between the 5th and the 95th
+    percentile of the scores of X. With one score per class, this distance is computed for each class's lead over the best
+    other class, and averaged over the classes.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def share_margin(classifier: Any, X: Any, share: float | str) -> float:
     X : array-like or data frame of shape (n_rows, n_features)
         Training data.
     share : float or str
-        Above 0 and up to 1, or a text such as ``"10%"``.
+        A number above 0 and up to 1, or a string such as ``"10%"``.
 
     Returns
     -------
@@ -84,10 +84,10 @@ def margin_effect(
     random_state: int = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """Measure the cost and the robustness of counterfactuals by margin.
+    """Measure the cost and the robustness of counterfactuals for several margins.
 
-    A counterfactual is about one fitted classifier. When somebody acts on it, the classifier may have been fitted again,
-    or the new value may be slightly off. With a margin, the target class wins by more than necessary. Such
+    A counterfactual is about one fitted classifier. When somebody acts on it, the classifier may have been refitted, or the
+    new value may be slightly off. With a margin, the target class wins by more than necessary. Such
     counterfactuals cost more and stay valid more often. This function measures both.
 
     Parameters
@@ -100,17 +100,17 @@ def margin_effect(
     y : array-like of shape (n_rows,), optional
         Training labels. Required if ``n_refits`` is above 0.
     target : label, optional
-        The class to reach. Rows that are predicted as this class already are left out. None stands for any other class.
+        The class to reach. Rows that are already predicted as this class are left out. None stands for any other class.
     margins : sequence of float or str
-        Differences of score, or texts such as ``"10%"`` (see :func:`share_margin`).
+        Differences of score, or strings such as ``"10%"`` (see :func:`share_margin`).
     constraints : list of Constraint, default=()
         Rules of :mod:`fcca.constraints`.
     n_refits : int, default=10
         Number of classifiers to fit on bootstrap samples of the training rows, and number to fit on all rows with other
         seeds. A sample keeps at least one row of every category and class.
     noise : float, default=0.01
-        Largest error of every changed number, up or down, as a share of the column's range. Categories and unchanged
-        values stay.
+        Largest error of every changed numeric value, up or down, as a share of the column's range. Categories and unchanged
+        values get no error.
     n_noises : int, default=20
         Number of random errors per counterfactual.
     random_state : int, default=0
@@ -124,16 +124,16 @@ def margin_effect(
 
         - ``margin``: the margin as given. ``score``: the margin as a difference of score.
         - ``asked``: number of rows. ``solved``: rows with a counterfactual. ``unproven``: solved rows whose search was
-          ended by a time limit. ``infeasible``: rows proven to have none. ``unknown``: all other rows.
-        - ``mean_cost``, ``median_cost`` and ``mean_changes``, the number of changed columns: over the solved rows.
+          stopped by a time limit. ``infeasible``: rows proven to have no counterfactual. ``unknown``: all other rows.
+        - ``mean_cost``, ``median_cost``: cost over the solved rows. ``mean_changes``: number of changed columns.
         - ``holds_resampled``, ``holds_reseeded``: share of the refitted classifiers' predictions for the changed rows that
           are the target class. ``holds_noisy``: the same for the classifier itself with noise.
 
-        NaN where nothing was measured. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
+        Values that were not measured are NaN. ``holds_reseeded`` is NaN for a classifier without a ``random_state``.
 
     See Also
     --------
-    fcca.plots.MarginEffectDisplay : the same as curves.
+    fcca.plots.MarginEffectDisplay : Draws the result as curves.
 
     Notes
     -----
@@ -152,14 +152,14 @@ def margin_effect(
     """
     given = _checked(margins, n_refits, noise, n_noises, y)
     if "margin" in options:
-        raise InvalidInputError("Give margins, not margin.")
+        raise InvalidInputError("Give 'margins', not 'margin'.")
     first = CounterfactualExplainer(classifier, X, **options)
     table, _ = first.encode_rows(rows)
     if target is not None:
         open_rows = np.flatnonzero(first.engine.predict(table) != target)
         if len(open_rows) == 0:
             raise InvalidInputError(
-                f"All {len(table)} rows are predicted as {target!r} already, so there is nothing to change. Give other rows "
+                f"All {len(table)} rows are already predicted as {target!r}, so there is nothing to change. Give other rows "
                 "or another target."
             )
         rows = _safe_indexing(rows, open_rows) if len(open_rows) < len(table) else rows
@@ -202,12 +202,12 @@ def _checked(margins: Any, n_refits: Any, noise: Any, n_noises: Any, y: Any) -> 
     if not is_number(noise, at_least=0, at_most=1):
         raise InvalidInputError(f"noise must be a share from 0 to 1, got {noise!r}.")
     if n_refits > 0 and y is None:
-        raise InvalidInputError("y is required to fit the classifier again. Give the training labels, or n_refits=0.")
+        raise InvalidInputError("y is required to refit the classifier. Give the training labels, or n_refits=0.")
     if isinstance(margins, str) or not isinstance(margins, Iterable):
-        raise InvalidInputError(f"margins must be a list of numbers or of texts such as '10%', got {margins!r}.")
+        raise InvalidInputError(f"margins must be a list of numbers or of strings such as '10%', got {margins!r}.")
     given = list(margins)
     if not given:
-        raise InvalidInputError("margins must name at least one margin.")
+        raise InvalidInputError("margins must contain at least one margin.")
     for margin in given:
         if isinstance(margin, str):
             as_share(margin)
@@ -249,7 +249,7 @@ def _unfitted(estimator: Any) -> tuple[Any, float | None]:
     parts = [fresh, *fresh.get_params().values()]
     if any(hasattr(part, "fit") and not isinstance(part, type) and clone(part) is part for part in parts):
         raise InvalidInputError(
-            f"{type(estimator).__name__} or a part of it was read from a file or is frozen, so it cannot be fitted again. "
+            f"{type(estimator).__name__} or a part of it was read from a file or is frozen, so it cannot be refitted. "
             "Give a classifier that can be fitted, or n_refits=0."
         )
     return fresh, threshold
@@ -268,7 +268,7 @@ def _sample(table: Floats, y: NDArray[Any], columns: Columns, rng: np.random.Gen
 
 
 def _agreement(models: list[Any], given: Any, wanted: NDArray[Any]) -> float:
-    """Share of the predictions of all classifiers that are the target."""
+    """Return the share of all classifiers' predictions that are the target."""
     if not models or given is None:
         return float("nan")
     return float(np.mean([np.mean(np.asarray(model.predict(given)).ravel() == wanted) for model in models]))
@@ -285,7 +285,7 @@ def _under_noise(
     n_noises: int,
     rng: np.random.Generator,
 ) -> float:
-    """Share of predictions that remain the target under noise."""
+    """Return the share of predictions that remain the target under noise."""
     if n_noises == 0 or len(solved) == 0:
         return float("nan")
     points, wanted = found.points, found.target

@@ -317,7 +317,7 @@ def merging_claimed(d):
     d["parameters"]["merge_tolerance"] = 0.5
 
 
-@forgery("tree", "holds the class weights", of="thresholds against the target")
+@forgery("tree", "gets a total weight per class of", of="thresholds against the target")
 def the_tree_learned_something_else(d):
     d["parameters"]["fit_to"] = "labels"
 

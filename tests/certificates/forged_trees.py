@@ -239,7 +239,7 @@ def the_weights_of_a_leaf_swapped(d):
     raise AssertionError("no two leaves to change")
 
 
-@forgery("tree", "leaf", "holds the class weights", of="the paper")
+@forgery("tree", "leaf", "gets a total weight per class of", of="the paper")
 def the_class_of_a_leaf_changed(d):
     nodes = d["tree"]["nodes"]
     node = next(
@@ -281,7 +281,7 @@ def a_condition_that_the_tree_did_not_take_moved(d):
     condition["count"] += 1
 
 
-@forgery("tree", "comes from the counterfactuals")
+@forgery("tree", "states the counterfactuals")
 def the_statuses_of_the_tree_changed(d):
     d["tree"]["provenance"]["counterfactuals"] = {"optimal": 10_000}
 
@@ -337,7 +337,7 @@ def a_gap_that_no_row_has(d):
     column_of(d["tree"], "age")["missing"] = True
 
 
-@forgery("tree", "differs from rows and black box in its name", of="columns without names")
+@forgery("tree", "differs from the rows and the black box in its name", of="columns without names")
 def names_that_nobody_gave(d):
     for j, column in enumerate(d["tree"]["columns"]):
         column["name"] = f"x{j}"
@@ -377,7 +377,7 @@ def an_accuracy_of_a_tree_that_did_not_learn_labels(d):
     d["tree"]["provenance"]["accuracy"] = 1.0
 
 
-@forgery("tree", "comes from the counterfactuals None")
+@forgery("tree", "states the counterfactuals None")
 def statuses_of_the_tree_left_out(d):
     d["tree"]["provenance"]["counterfactuals"] = None
 

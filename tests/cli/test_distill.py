@@ -270,7 +270,7 @@ def test_bad_files_are_named_and_nothing_is_written(tmp_path, name):
 def test_bad_columns_of_parquet_are_named(tmp_path):
     for name, value in (("day", pd.Timestamp("2024-02-29")), ("tags", [["x"]] * 80)):
         table().assign(**{name: value}).to_parquet(tmp_path / "t.parquet")
-        mentioned = [f"'{name}'", "neither numbers nor texts", "2024-02-29" if name == "day" else "x", "row 0"]
+        mentioned = [f"'{name}'", "neither numbers nor strings", "2024-02-29" if name == "day" else "x", "row 0"]
         _check_refused(tmp_path, distill(tmp_path / "t.parquet", "--out", tmp_path / "out"), mentioned, ["t.parquet"])
 
 

@@ -284,7 +284,7 @@ def test_help_has_examples_and_says_where_a_change_lands():
             "define the distance of a change",
             "130 interrupted",
         ),
-        "on the nearest value of the data in this cell, or on the middle of the cell if the data has no value there",
+        "at the nearest value of the data in this cell, or at the middle of the cell if the data has no value there",
         "Each further one takes as long as the first",
     ):
         assert mentioned in text

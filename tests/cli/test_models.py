@@ -129,11 +129,11 @@ def test_a_file_of_lightgbm_says_that_it_keeps_no_labels(tmp_path):
     model.booster_.save_model(tmp_path / "booster.txt")
     result = explain(tmp_path / "booster.txt", tmp_path / "t.csv", "--rows", 0)
     assert result.exit_code == 0, result.stderr
-    assert result.stderr.startswith("Note: booster.txt is a LightGBM file, which stores no labels")
+    assert result.stderr.startswith("Note: booster.txt is a LightGBM file, which does not store labels")
     assert "0, 1" in result.stderr
     assert ".skops" in result.stderr
     document = json.loads(explain(tmp_path / "booster.txt", tmp_path / "t.csv", "--rows", 0, "--json").stdout)
-    assert "stores no labels" in document["notes"][0]
+    assert "does not store labels" in document["notes"][0]
 
 
 def test_models_are_described_by_their_size(classifier):

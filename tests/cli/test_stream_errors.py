@@ -242,5 +242,5 @@ def test_a_full_disk_raises_a_clear_error(tmp_path, monkeypatch):
     result = distill(tmp_path / "t.parquet", "--stream", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert "Cannot write to" in result.stderr
-    assert "No space left on device. Nothing was left half-written" in result.stderr
+    assert "No space left on device. No file was left half-written" in result.stderr
     assert files_in(tmp_path) == ["t.parquet"]

@@ -304,7 +304,7 @@ def test_a_run_in_pieces_writes_no_certificate_and_says_so(tmp_path):
     assert "certificate.json" in files_in(out)
     for option in ("--stream", "--no-counterfactuals"):
         result = distill(tmp_path / "t.parquet", option, "--out", out)
-        assert "certificate.json is of an earlier run" in " ".join(result.stderr.split())
+        assert "certificate.json is from an earlier run" in " ".join(result.stderr.split())
 
 
 def test_the_same_run_writes_the_same_certificate(tmp_path, people):

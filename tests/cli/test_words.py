@@ -47,13 +47,13 @@ def test_the_first_example_is_the_one_the_program_starts_with():
     shown = run("distill", "--help").stdout
     assert shown[shown.index("Examples") :].split("\n fcca", 1)[1].startswith(start.removeprefix("fcca"))
     assert start in run("--help").stdout
-    assert "A leaf has a price, --regularization" in in_one_line(shown)
+    assert "--regularization is the cost per leaf" in in_one_line(shown)
 
 
 def test_the_help_of_the_time_limit_mentions_the_tree_if_there_is_one():
     for command, has_tree in (("distill", True), ("report", True), ("explain", False)):
         shown = in_one_line(run(command, "--help").stdout)
-        assert ("and as much for the tree" in shown) is has_tree
+        assert ("and to the tree" in shown) is has_tree
 
 
 # --- rates ----------------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_percents_can_be_whole_or_finer():
     assert [percent(0.5, 0), percent(0.999, 0), percent(0.02198, 2)] == ["50 %", "> 99 %", "2.20 %"]
 
 
-def test_always_predicting_the_commonest_class_is_among_the_rates(tmp_path):
+def test_always_predicting_the_most_frequent_class_is_among_the_rates(tmp_path):
     result = distill("--q", 0.5, "--out", tmp_path)
     y = load_breast_cancer().target
     training, held_out = train_test_split(y, test_size=0.2, stratify=y, random_state=0)

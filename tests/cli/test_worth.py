@@ -47,12 +47,13 @@ def test_a_summary_begins_with_the_held_out_rows(csv, out):
         assert re.search(rf"^{name} ", first, re.MULTILINE)
 
 
-def test_the_first_screen_answers_how_good_how_simple_how_sure_and_where_to_look_next(csv, out):
+def test_the_first_screen_has_figures_size_optimality_and_the_next_step(csv, out):
     shown = distill(csv, "--out", out, report=True, columns=80).stdout
     screen = "\n".join(shown.splitlines()[:24])
-    places = [screen.index(start) for start in ("Held-out rows: 16", "How simple  depth ", "How sure    proven optimal: ")]
-    assert [*places, screen.index("Look next   ")] == sorted([*places, screen.index("Look next   ")])
-    assert "report.html" in "".join(screen[screen.index("Look next") :].split())
+    starts = ("Held-out rows: 16", "Size        depth ", "Optimality  proven optimal on the training rows: ", "Next        ")
+    places = [screen.index(start) for start in starts]
+    assert places == sorted(places)
+    assert "report.html" in "".join(screen[places[-1] :].split())
 
 
 def test_the_figures_are_those_of_the_tree_on_the_training_rows_where_none_are_held_out(tmp_path, out):
@@ -110,7 +111,7 @@ def test_a_table_in_pieces_says_what_it_does_not_know(tmp_path, out):
 # --- verdict --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_tree_no_better_than_the_commonest_class_says_so_and_what_helps(rare_file, out):
+def test_a_tree_no_better_than_the_most_frequent_class_says_so_and_what_helps(rare_file, out):
     options = (rare_file, "--criterion", "error", "--out", out)
     found = quality(*options)
     assert found["verdict"] == "This tree is no better than always predicting “good”: it has a single leaf."
@@ -122,7 +123,7 @@ def test_a_tree_no_better_than_the_commonest_class_says_so_and_what_helps(rare_f
         assert again["auc"] > 0.55
     shown = run("distill", *options).stdout
     assert found["verdict"] in shown
-    assert "proven optimal, and no better than the commonest class" in " ".join(shown.split())
+    assert "proven optimal, and no better than the most frequent class" in " ".join(shown.split())
     page = (out / "report.html").read_text(encoding="utf-8")
     assert found["verdict"] in page
     assert "--criterion log_loss gives" in page
@@ -215,4 +216,4 @@ def test_weights_of_unknown_classes_are_refused_before_anything_is_fitted(rare_f
     monkeypatch.setattr("fcca.cli._black_box.target_model", lambda *args: pytest.fail("work has begun"))
     result = distill(rare_file, "--class-weight", "worse=2", "--out", out, columns=300)
     assert result.exit_code == 2
-    assert "--class-weight names 'worse', but the classes of 'label' are 'bad', 'good'." in result.stderr
+    assert "--class-weight has the unknown class 'worse'. The classes of 'label' are 'bad', 'good'." in result.stderr

@@ -292,7 +292,7 @@ def test_weights_reach_the_target_model(estimator, data):
 
 
 def test_what_time_leaves_unproven_is_said_and_left_out(frozen, data):
-    with pytest.warns(UnfinishedSearchWarning), pytest.raises(NoCounterfactualError, match="raise time_limit"):
+    with pytest.warns(UnfinishedSearchWarning), pytest.raises(NoCounterfactualError, match="Raise time_limit"):
         FCCADiscretizer(frozen, time_limit=0).fit(*data)
 
 

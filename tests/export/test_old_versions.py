@@ -59,7 +59,7 @@ def test_trees_of_version_1_predict_as_recorded(name):
 def test_version_1_has_no_binary_columns(name):
     tree = from_json((OLD / name).read_bytes())
     for ask in (lambda: tree.transform([[1.0]]), tree.get_feature_names_out):
-        with pytest.raises(InvalidInputError, match="only those that it tests: it comes from a document of version 1"):
+        with pytest.raises(InvalidInputError, match="which stores only the conditions that the tree tests"):
             ask()
 
 

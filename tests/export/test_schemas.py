@@ -149,7 +149,7 @@ def is_of_another_kind(old: Any, new: Any) -> bool:
 
 #: Entries that may be of several kinds, so that a value of another kind may be as good.
 FREE = {"name", "categories", "classes", "class", "below", "above", "parameters", "accuracy", "selection", "provenance"}
-FREE |= {"counterfactuals", "max_depth", "condition"}
+FREE |= {"counterfactuals", "max_depth", "max_leaf_nodes", "condition"}
 
 
 @pytest.mark.parametrize(("name", "version"), [(name, version) for name in VERSIONS for version in VERSIONS[name]])

@@ -46,7 +46,7 @@ def test_unproven_points_are_hollow_and_have_a_band_down_to_their_bound():
     assert (
         "one after the other (greedy), without the rules" in labels
     )  # it is better than the optimum that follows the rules
-    assert "the most crossed" in labels
+    assert "crossed most often" in labels
 
 
 def test_proven_sizes_are_listed_in_runs():

@@ -69,7 +69,7 @@ def test_unfitted_estimators_raise_errors(draw):
         (lambda: EXPLAINED(made.forest_explanations()), "2 rows were explained. Pass one of them as row: 5, 12"),
         (lambda: EXPLAINED(made.forest_explanations(), row=6), "There is no row 6. The rows are 5, 12"),
         (lambda: EXPLAINED(made.numbers()), "result of CounterfactualExplainer.explain, got FCCAClassifier"),
-        (lambda: IMPORTANCE(made.guessed()), "computes no counterfactuals. Use an FCCADiscretizer"),
+        (lambda: IMPORTANCE(made.guessed()), "does not compute counterfactuals. Use an FCCADiscretizer"),
         (lambda: IMPORTANCE(made.numbers(), sample_weight=[1, 2]), "sample_weight has 2 entries, but .* more rows"),
         (lambda: REGIONS(made.numbers()), "exactly two columns, but this one was fitted on 30"),
         (lambda: REGIONS(made.iris(), features=(0, 2)), r"features must be \(0, 1\), \(1, 0\) or the two column names"),

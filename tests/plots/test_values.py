@@ -59,7 +59,7 @@ def test_the_most_crossed_columns_come_first_and_the_rest_is_counted():
     total = np.bincount(table.feature, weights=table.count, minlength=166)
     assert [total[j] for j in display.features_] == sorted(total, reverse=True)[:7]
     used = len(np.unique(table.feature))
-    assert f"the 7 most crossed of {used} columns with a threshold" in display.ax_.get_xlabel()
+    assert f"the 7 columns crossed most often, of {used} columns with a threshold" in display.ax_.get_xlabel()
     assert f"{166 - used} columns without a threshold" in display.ax_.get_xlabel()
 
 

@@ -86,7 +86,7 @@ class Reader:
               const cursor = document.querySelector("[data-test=cursor-accuracy]");
               return {
                 said: document.querySelector("[data-test=said]").textContent,
-                slider: Number(slider.value),
+                slider: key === "q" ? slider.max - slider.value : Number(slider.value),  // more thresholds are on the right
                 spoken: slider.getAttribute("aria-valuetext"),
                 nodes: all("[data-test=node] title").map((each) => each.textContent),
                 rules: all("[data-test=rules] li").map((each) => each.textContent),
@@ -114,8 +114,16 @@ class Reader:
     def set_level(self, index, key="q"):
         """Move a slider by its events, as a hand would."""
         self.slider(key).evaluate(
-            "(slider, index) => { slider.value = index; slider.dispatchEvent(new Event('input', {bubbles: true})); }", index
+            """(slider, [key, index]) => {
+              slider.value = key === "q" ? slider.max - index : index;
+              slider.dispatchEvent(new Event("input", {bubbles: true}));
+            }""",
+            [key, index],
         )
+
+    def until_level(self, index):
+        """Wait until the frequency slider is at a level."""
+        self.until(f"(({{ max, value }}) => max - value === {index})(document.querySelector('[data-test=slider-q]'))")
 
     def look_up(self, number):
         """Type a row's number."""

@@ -52,7 +52,7 @@ def test_fifty_random_rows_are_as_in_python(opened, request, name):
             if at in sentences:
                 assert shown["sentence"] == f"The black box would predict {sentences[at]}."
                 assert statuses[at] == "optimal"
-                assert shown["status"].startswith("Proven: no smaller change flips the prediction (size ")
+                assert shown["status"].startswith("Proven: no cheaper change flips the prediction (cost ")
                 crosses = {texts[i] for i in crossed[crossing_rows == at]}
                 assert {said_path(data["conditions"][int(i)]["text"]) for i in shown["crossed"]} == crosses
                 for i, marked in shown["crossed"].items():
@@ -165,7 +165,7 @@ def test_a_change_is_said_to_be_no_advice_and_what_it_may_do(opened, cancer):
     text = reader.text("caveat")
     assert "It is not advice" in text
     assert "No rules were given: every column was allowed to change" in text
-    assert f"Size of a change: {reader.data()['change']['size']}." in text
+    assert f"Cost of a change: {reader.data()['change']['size']}." in text
 
 
 def test_a_row_that_is_not_here_may_have_been_held_out(opened, cancer):

@@ -82,8 +82,10 @@ def test_the_tree_of_a_choice_is_the_one_that_a_fresh_fit_grows(case):
     B, y, weight, _ = learned_from(classifier)
     inputs = checked_input(classifier, None, None, None, None, None, None)
     labels, answers = inputs.training.y.tolist(), inputs.training.predictions.tolist()
+    probability = classifier.discretizer_.estimator_.predict_proba(classifier.training_data().X)
     for level in levels_of(data, "k"):
-        tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight)
+        learned = {"probability": probability} if classifier.fit_to_ == "probability" else {}
+        tree = clone(classifier.tree_).fit(B[:, level["kept"]], y, sample_weight=weight, **learned)
         predicted = tree.predict(B[:, level["kept"]]).tolist()
         shown = [answered(data, level, rows, i) for i in range(len(rows["number"]))]
         assert [data["classes"][code] for code in shown] == list(map(str, predicted))
@@ -97,7 +99,9 @@ def test_the_same_thresholds_share_one_tree_on_both_sliders(monkeypatch):
     classifier = FCCAClassifier(FCCADiscretizer(stumps())).fit(*fitted("breast cancer")[1])
     n = len(classifier.discretizer_.thresholds_)
     grown = []
-    monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
+    monkeypatch.setattr(
+        _levels, "_grown", lambda tree, rows, *rest: grown.append(rows.B.shape[1]) or tree.fit(rows.B, rows.y)
+    )
     data, _ = documents(classifier, Q=np.linspace(0, 1, 21), n_thresholds=range(1, n + 1))
     kept = {tuple(level["kept"]) for axis in data["axes"] for level in axis["levels"]}
     both = {tuple(level["kept"]) for level in levels_of(data)} & {tuple(level["kept"]) for level in levels_of(data, "k")}
@@ -147,8 +151,8 @@ def test_the_rules_of_the_own_choice_hold_for_all_and_are_said():
     for level in levels_of(data, "k"):
         assert 4 in level["kept"]
         assert not {0, 1} & set(level["kept"])
-    assert axis_of(data, "k")["among"] == f"the {len(names)} under the given rules"
-    assert first_level(data)["proof"]["claim"] == f"proven the least of any 3 of the {len(names)} under the given rules"
+    assert axis_of(data, "k")["among"] == f"the {len(names)} thresholds under the given rules"
+    assert first_level(data)["proof"]["claim"] == f"proven to be the smallest for any 3 of {axis_of(data, 'k')['among']}"
 
 
 def test_a_choice_among_what_a_granularity_keeps_says_so():
@@ -158,7 +162,7 @@ def test_a_choice_among_what_a_granularity_keeps_says_so():
     data, _ = documents(classifier, n_thresholds=range(1, 6))
     for level in levels_of(data, "k"):
         assert {data["conditions"][i]["text"] for i in level["kept"]} <= kept
-    assert axis_of(data, "k")["among"] == f"the {len(kept)} that Q = 0.5 keeps"
+    assert axis_of(data, "k")["among"] == f"the {len(kept)} thresholds that Q = 0.5 keeps"
 
 
 def test_without_granularity_there_is_one_slider_that_starts_at_all_thresholds():
@@ -193,10 +197,10 @@ def found(k, inconsistency, bound, optimal=False, n=52):
 @pytest.mark.parametrize(
     ("chosen", "claim"),
     [
-        (found(5, 0.18, 0.18, optimal=True), "proven the least of any 5 of the 52"),
-        (found(5, 0.1031, 0.1), "not proven the least of any 5 of the 52: within 3.1 % of optimal"),
-        (found(5, 0.3, 0.1), "not proven the least of any 5 of the 52: at most 3 times the optimum"),
-        (found(5, 0.18, 0.0), "not proven the least of any 5 of the 52"),
+        (found(5, 0.18, 0.18, optimal=True), "proven to be the smallest for any 5 of the 52"),
+        (found(5, 0.1031, 0.1), "not proven to be the smallest for any 5 of the 52: within 3.1 % of optimal"),
+        (found(5, 0.3, 0.1), "not proven to be the smallest for any 5 of the 52: at most 3 times the optimum"),
+        (found(5, 0.18, 0.0), "not proven to be the smallest for any 5 of the 52"),
         (found(52, 0.02, 0.02, optimal=True), "with all thresholds"),
     ],
 )
@@ -211,7 +215,7 @@ def test_without_time_nothing_is_said_to_be_proven():
     data, _ = documents(classifier, n_thresholds=[6], time_limit=0.0)
     (level,) = levels_of(data, "k")
     assert not level["proof"]["is_optimal"]
-    assert level["proof"]["claim"].startswith(f"not proven the least of any 6 of the {data['n_conditions']}")
+    assert level["proof"]["claim"].startswith(f"not proven to be the smallest for any 6 of the {data['n_conditions']}")
     assert level["proof"]["lower_bound"] <= level["proof"]["inconsistency"] <= level["proof"]["frequency"]
 
 

@@ -92,13 +92,13 @@ def data_name(name):
 
 
 def baseline(y, weight=None):
-    """The first of the commonest labels, and its share."""
+    """The first of the most frequent labels, and its share."""
     share = {label: np.average(y == label, weights=weight) for label in np.unique(y).tolist()}
     most = max(share, key=share.get)
     return {"baseline": pytest.approx(share[most]), "commonest": str(most)}
 
 
-def test_the_baseline_always_predicts_the_commonest_label_of_the_training_rows():
+def test_the_baseline_always_predicts_the_most_frequent_label_of_the_training_rows():
     X, y = fitted("breast cancer")[1]
     train = np.arange(300)
     test = np.concatenate([np.flatnonzero(y == "malignant")[:30], np.flatnonzero(y == "benign")[:10]])
@@ -161,7 +161,9 @@ def test_a_gap_is_said_to_be_among_the_rest_until_only_present_values_are_left()
 def test_levels_that_keep_the_same_thresholds_share_one_tree(monkeypatch):
     classifier, _ = fitted("breast cancer")
     grown = []
-    monkeypatch.setattr(_levels, "_grown", lambda tree, B, *rest: grown.append(B.shape[1]) or tree.fit(B, rest[0]))
+    monkeypatch.setattr(
+        _levels, "_grown", lambda tree, rows, *rest: grown.append(rows.B.shape[1]) or tree.fit(rows.B, rows.y)
+    )
     data, _ = documents(classifier, Q=np.linspace(0, 1, 41))
     kept = {tuple(level["kept"]) for level in levels_of(data)}
     assert len(kept) < len(levels_of(data))
@@ -460,7 +462,7 @@ def test_what_a_change_is_comes_from_the_classifiers_own_parameters():
     classifier = fitted("categories and missing values")[0]
     free = documents(classifier)[0]["change"]
     assert (free["rules"], free["band"]) == (0, None)
-    assert free["size"].endswith(f"another category is a distance of {classifier.discretizer_.category_distance_:g}")
+    assert free["size"].endswith(f"a change of category is a distance of {classifier.discretizer_.category_distance_:g}")
 
 
 def test_facts_that_are_given_take_the_place_of_the_reports_own():

@@ -133,7 +133,7 @@ def test_without_javascript_the_page_still_tells_the_tree():
         assert name in text
     assert "Proven: no tree of depth at most" in text
     own = read(report.page(classifier))[0]
-    assert "How good the tree is on training rows" in text
+    assert "Quality of the tree on training rows" in text
     assert "No rows were held out" in text
     figures = first_level(own)["quality"]["tree"], first_level(own)["quality"]["cart"], own["quality"]["commonest"]
     said = " ".join(f"{100 * each['accuracy']:.1f} %" for each in (*figures, own["quality"]["black_box"]))
@@ -143,7 +143,8 @@ def test_without_javascript_the_page_still_tells_the_tree():
 
 
 @pytest.mark.parametrize(
-    ("name", "learned"), [("breast cancer", "the labels."), ("three classes", "the predictions of the black box.")]
+    ("name", "learned"),
+    [("breast cancer", "the class probabilities of the black box."), ("three classes", "the predictions of the black box.")],
 )
 def test_the_lead_says_what_the_tree_learned_and_what_was_computed(name, learned):
     classifier, (_, y) = fitted(name)
@@ -267,10 +268,10 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"Q": [0.5, 1.5]}, r"Q must hold numbers between 0 and 1, got 1\.5"),
-        ({"Q": ["a"]}, "Q must hold numbers"),
-        ({"Q": [True]}, "Q must hold numbers"),
-        ({"Q": [float("nan")]}, "Q must hold numbers"),
+        ({"Q": [0.5, 1.5]}, r"Q must contain numbers between 0 and 1, got 1\.5"),
+        ({"Q": ["a"]}, "Q must contain numbers"),
+        ({"Q": [True]}, "Q must contain numbers"),
+        ({"Q": [float("nan")]}, "Q must contain numbers"),
         ({"max_rows": -1}, "max_rows must be a whole number of at least 0, got -1"),
         ({"max_rows": 1.5}, "max_rows must be"),
         ({"time_limit": -1}, "time_limit must be"),
@@ -287,7 +288,7 @@ GOOD = {"X_test": np.zeros((2, 8)), "y_test": ["benign", "malignant"]}
         ({"row_numbers": range(600)}, r"row_numbers must have one entry per training row \(569\), got 600"),
         ({"row_numbers": [0] * 569}, "the same entry for two rows"),
         ({"X": np.zeros((3, 8))}, "X, y and sample_weight belong together"),
-        ({"X_test": np.zeros((3, 8))}, "X_test and y_test belong together"),
+        ({"X_test": np.zeros((3, 8))}, "X_test and y_test must be given together"),
         ({**GOOD, "X_test": np.zeros((3, 8))}, r"X_test and y_test must have the same number of rows \(3 and 2\)"),
         ({**GOOD, "X_test": np.zeros((2, 5))}, "5 features"),
         ({**GOOD, "y_test": [1, 0]}, "no class that the classifier knows"),

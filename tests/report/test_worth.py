@@ -80,7 +80,7 @@ def test_a_useless_tree_says_so_in_amber_and_never_in_green_alone(opened, useles
     assert reader.level()["verdict"] == VERDICT
     assert "regularization=0.1" in reader.text("advice")
     badge = reader.part("certificate")
-    assert badge.inner_text().endswith(", and no better than the commonest class")
+    assert badge.inner_text().endswith(", and no better than the most frequent class")
     colours = {
         name: reader.page.evaluate(
             "(name) => getComputedStyle(document.documentElement).getPropertyValue(name)", f"--{name}"
@@ -92,7 +92,7 @@ def test_a_useless_tree_says_so_in_amber_and_never_in_green_alone(opened, useles
     assert colours["open"] != colours["good"]
 
 
-def test_the_page_begins_with_how_good_how_simple_how_sure_and_where_to_look_next(opened, useless):
+def test_the_page_begins_with_accuracy_size_optimality_and_the_next_step(opened, useless):
     reader = opened(useless)
     data = reader.data()
     box = reader.part("glance").bounding_box()
@@ -100,10 +100,10 @@ def test_the_page_begins_with_how_good_how_simple_how_sure_and_where_to_look_nex
     for index, level in enumerate(levels_of(data)):
         reader.set_level(index)
         parts = reader.page.locator("[data-test=glance] > div").all_inner_texts()
-        assert [part.split("\n")[0] for part in parts] == ["How good", "How simple", "How sure", "Where to look next"]
+        assert [part.split("\n")[0] for part in parts] == ["Held-out rows", "Size", "Optimality", "Next"]
         assert f"{100 * level['quality']['tree']['accuracy']:.1f}\xa0%" in parts[0]
         assert f"{data['quality']['rows']}\xa0held-out rows" in parts[0]
-        assert ("no better than the commonest class" in parts[0]) == (level["quality"]["verdict"] is not None)
+        assert ("no better than the most frequent class" in parts[0]) == (level["quality"]["verdict"] is not None)
         leaves = level["certificate"]["leaves"]
         assert f"{leaves}\xa0{'leaf' if leaves == 1 else 'leaves'}" in parts[1]
         assert level["certificate"]["text"] in parts[2]
@@ -111,7 +111,7 @@ def test_the_page_begins_with_how_good_how_simple_how_sure_and_where_to_look_nex
         assert reader.page.locator(link.get_attribute("href")).is_visible()
 
 
-def test_advice_stands_beside_the_tree_that_it_is_about(opened, useless):
+def test_advice_stands_next_to_the_tree_that_it_is_about(opened, useless):
     reader = opened(useless)
     levels = levels_of(reader.data())
     assert [level["is_own"] for level in levels].count(True) == 1

@@ -187,11 +187,11 @@ def test_frozen_classifiers_and_decision_thresholds_are_refitted_as_they_are():
         ({"margins": "10%"}, "margins must be a list"),
         ({"margins": ["many"]}, "A share must be"),
         ({"margins": [-1.0]}, "margin must be a number above 0"),
-        ({"margin": 0.1}, "Give margins, not margin"),
+        ({"margin": 0.1}, "Give 'margins', not 'margin'"),
         ({"n_refits": -1}, "n_refits must be"),
         ({"n_noises": 1.5}, "n_noises must be"),
         ({"noise": 2}, "noise must be a share"),
-        ({"target": 0, "rows": "answered 0"}, "predicted as 0 already"),
+        ({"target": 0, "rows": "answered 0"}, "already predicted as 0"),
         ({"target": 7}, "not a class"),
     ],
 )
@@ -209,7 +209,7 @@ def test_invalid_input_is_refused(changes, message):
 def test_a_frozen_inner_classifier_cannot_be_refitted():
     X, y = numbers(60)
     pipeline = make_pipeline(FrozenEstimator(StandardScaler().fit(X)), LogisticRegression()).fit(X, y)
-    with pytest.raises(InvalidInputError, match=r"cannot be fitted again.*n_refits=0"):
+    with pytest.raises(InvalidInputError, match=r"cannot be refitted.*n_refits=0"):
         margin_effect(pipeline, X, X[:5], y=y)
     assert len(margin_effect(pipeline, X, X[:5], n_refits=0, margins=[1e-4])) == 1
 

@@ -1,6 +1,6 @@
 """The best sets of conditions by methods that share no code with the search: all sets, and a mixed-integer program.
 
-A cost is the weight of the rows whose label is not the commonest among the rows that the chosen conditions cannot tell
+A cost is the weight of the rows whose label is not the most frequent among the rows that the chosen conditions cannot tell
 apart.
 """
 
@@ -126,7 +126,7 @@ def cost_by_milp(B, label, weight, feature, k, limits=NO_LIMITS):
     """The least cost of k conditions by a mixed-integer program; infinity where no set is admissible.
 
     A row is deleted or not; two rows of different labels may both stay only where a chosen condition tells them apart. Then
-    the rows that stay and are equal have one label, and the deleted weight is least where it is the commonest.
+    the rows that stay and are equal have one label, and the deleted weight is least where it is the most frequent.
     """
     rows, label, weight = distinct_rows(B, label, weight)
     m, n, n_features = len(feature), len(rows), int(feature.max()) + 1

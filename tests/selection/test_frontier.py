@@ -113,7 +113,7 @@ def test_one_warning_for_all_unfinished_searches(problem):
         frontier = OptimalSelection(time_limit=0).frontier(*problem, k=range(2, 9))
     assert len(caught) == 1
     unfinished = sum(not one.is_optimal for one in frontier)
-    assert f"ended {unfinished} of 7 searches" in str(caught[0].message)
+    assert f"stopped {unfinished} of 7 searches" in str(caught[0].message)
     assert frontier.n_thresholds == tuple(range(2, 9))
     assert all(one.lower_bound <= one.inconsistency for one in frontier)
 
@@ -140,8 +140,8 @@ def test_time_is_shared(problem, monkeypatch):
         ([], "at least one number"),
         ([0, 1], "whole number of at least 1, got 0"),
         ([1.5], "whole number"),
-        (3, "must list numbers of conditions"),
-        ("12", "must list numbers of conditions"),
+        (3, "must be a list of numbers of conditions"),
+        ("12", "must be a list of numbers of conditions"),
     ],
     ids=str,
 )
@@ -153,7 +153,7 @@ def test_invalid_numbers_are_refused(problem, k, words):
 def test_unknown_sizes_are_refused(frontier, problem):
     with pytest.raises(InvalidInputError, match="no selection of 17 conditions"):
         frontier.at(17)
-    with pytest.raises(InvalidInputError, match="smaller than the number of conditions in keep"):
+    with pytest.raises(InvalidInputError, match="smaller than the number of conditions in 'keep'"):
         OptimalSelection(keep=[0, 1, 2]).frontier(*problem, k=[1, 2])
     with pytest.raises(InvalidInputError, match="fit_to"):
         OptimalSelection(fit_to="model").frontier(*problem)

@@ -63,14 +63,14 @@ class StatedCounterfactuals:
     Attributes
     ----------
     row : ndarray of int
-        One entry per counterfactual, like the next four.
+        Row numbers. This and the next four attributes have one entry per counterfactual.
     target : tuple
-        Labels; None without a counterfactual.
+        Labels; None if there is no counterfactual.
     status : tuple of str
     cost, bound : ndarray
         Infinite if there is none.
     move_row, move_feature : ndarray of int
-        One entry per move, like the next two.
+        This and the next two attributes have one entry per move.
     move_from, move_to : tuple
         Numbers, labels of categories, None for a missing value.
     gap_row, gap_feature : ndarray of int
@@ -120,7 +120,7 @@ class StatedParameters:
 
     @property
     def search_is_limited(self) -> bool:
-        """True if a time limit may have ended searches for counterfactuals."""
+        """True if a time limit may have stopped searches for counterfactuals."""
         return any(self.search[name] is not None for name in TIMES)
 
 
@@ -178,7 +178,7 @@ class CertificateDocument:
 
 
 def read_certificate(text: str | bytes) -> CertificateDocument:
-    """Read a document of :func:`fcca.certificates.certificate`.
+    """Read a document written by :func:`fcca.certificates.certificate`.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def _read_from(given: dict[str, Any] | None, columns: tuple[str, ...]) -> Source
 
 def _texts(given: list[Any], what: str) -> tuple[str, ...]:
     if not given or not all(isinstance(text, str) for text in given) or len(set(given)) < len(given):
-        raise _reader.damaged(f"{what} must be a list of one or more distinct texts")
+        raise _reader.damaged(f"{what} must be a list of one or more distinct strings")
     return tuple(given)
 
 
@@ -321,7 +321,7 @@ def _parameters(given: dict[str, Any]) -> StatedParameters:
 
 
 def _distances(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """Read the units of distance; documents without them use the paper's."""
+    """Read the units of distance, by default the units of the paper."""
     given = PAPER_DISTANCES | given
     scale = _reader.entry(given, "scale", dict if isinstance(given["scale"], dict) else str, where)
     distance = _reader.entry(
@@ -395,7 +395,7 @@ def _counterfactuals(given: dict[str, Any] | None, document: dict[str, Any], n_c
 
 def _whole(given: list[Any], name: str) -> Longs:
     if not all(is_whole(value) and 0 <= value < LARGEST_WHOLE for value in given):
-        raise _reader.damaged(f"{name!r} must hold whole numbers from 0 on")
+        raise _reader.damaged(f"{name!r} must hold whole numbers of at least 0")
     return np.array(given, dtype=np.int64)
 
 
@@ -414,7 +414,7 @@ def _numbers(given: list[Any], name: str) -> NDArray[np.float64]:
 
 def _values(given: list[Any], name: str) -> tuple[Label | None, ...]:
     if not all(value is None or is_label(value) for value in given):
-        raise _reader.damaged(f"{name!r} must hold texts, numbers or null")
+        raise _reader.damaged(f"{name!r} must hold strings, numbers or null")
     return tuple(given)
 
 
@@ -455,7 +455,7 @@ def _tree(given: dict[str, Any], columns: tuple[str, ...]) -> tuple[DistilledTre
     for name, kind in (("format", str), ("nodes", list), ("conditions", list), ("certificate", dict)):
         _reader.entry(given, name, kind, "the tree")
     if given.get("version") == WITHOUT_THRESHOLDS and is_whole(given["version"]):
-        raise _reader.damaged(f"its tree has version {WITHOUT_THRESHOLDS}, and a certificate needs version {TREE_VERSION}")
+        raise _reader.damaged(f"its tree has version {WITHOUT_THRESHOLDS}, but a certificate needs version {TREE_VERSION}")
     _reader.entry(given, "provenance", dict, "the tree")
     try:
         tree = from_json(json.dumps(given))

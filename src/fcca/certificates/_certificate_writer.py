@@ -30,7 +30,7 @@ from fcca.models import FROZEN, DecidedAt, OpenColumn, labelled, public_names, r
 from fcca.selection import FORBIDDEN, KEPT, Admissible
 
 FORMAT, VERSION = "fcca-certificate", 1
-# Parameters of the search with their types; margin and merge_tolerance may also be texts.
+# Parameters of the search with their types. margin and merge_tolerance may also be strings.
 SEARCH: dict[str, Any] = {
     "p0": float,
     "p1": float,
@@ -59,8 +59,8 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     classifier : FCCAClassifier
         Fitted, with an FCCADiscretizer.
     X, y, sample_weight : as in fit, optional
-        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. Not needed if they came in pieces. The document
-        then has counts but no counterfactuals.
+        The training rows; see :meth:`fcca.FCCAClassifier.training_data`. They are not needed if they came in pieces. The
+        document then has counts but no counterfactuals.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def certificate(classifier: Any, X: Any = None, y: Any = None, sample_weight: Ar
     check_is_fitted(classifier)
     if not isinstance(classifier.discretizer_, FCCADiscretizer):
         raise InvalidInputError(
-            f"A certificate needs counterfactuals, and a {type(classifier.discretizer_).__name__} has no counterfactuals. "
+            f"A certificate needs counterfactuals, but a {type(classifier.discretizer_).__name__} does not compute any. "
             "Use FCCADiscretizer."
         )
     in_pieces = not hasattr(classifier.discretizer_, "counterfactuals_")
@@ -179,7 +179,7 @@ def _versions(estimator: Any) -> dict[str, str]:
 
 
 def decision_threshold(estimator: Any) -> float | None:
-    """The threshold given to :func:`fcca.models.decide_at`, or None."""
+    """Return the threshold given to :func:`fcca.models.decide_at`, or None."""
     while FROZEN in public_names(estimator):
         estimator = estimator.estimator
     return float(estimator.threshold) if isinstance(estimator, DecidedAt) else None
@@ -205,7 +205,7 @@ def _described_model(estimator: Any, rows: TrainingTable | None) -> dict[str, An
 
 
 def _shown(value: Any) -> Any:
-    """A parameter as JSON; a text if JSON has no such type."""
+    """Convert a parameter to a JSON value, or else to a string."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value)):
         return value
@@ -247,9 +247,9 @@ def _optional(kind: type, value: Any) -> Any:
 
 
 def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | None:
-    """Parameters of a selection.
+    """Return the parameters of a selection.
 
-    Conditions are positions among those that ``Q`` keeps.
+    Conditions are given as positions among the conditions that ``Q`` keeps.
     """
     selection = discretizer.selection
     if selection is None:
@@ -275,7 +275,7 @@ def _parameters_of_selection(discretizer: FCCADiscretizer) -> dict[str, Any] | N
 
 
 def _columns_of(found: Counterfactuals, discretizer: FCCADiscretizer) -> dict[str, Any]:
-    """Columns of counterfactuals, moves, and missing values that alone decide."""
+    """Return the columns of the counterfactuals, the moves and the deciding missing values."""
     table = discretizer.all_thresholds_
     points, first = discretizer.crossing_points()
     condition = np.repeat(np.arange(len(table)), np.diff(first))
@@ -308,14 +308,14 @@ def _numbers(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def _value(value: Any) -> Any:
-    """A value of a row as JSON; None for a missing value."""
+    """Convert a value of a row to JSON; None for a missing value."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
     return value if isinstance(value, float) else plain_label(value)
 
 
 def _kept(discretizer: FCCADiscretizer) -> list[int]:
-    """Positions of the conditions kept among those found."""
+    """Return the positions of the kept conditions among all conditions found."""
     position = {name: at for at, name in enumerate(discretizer.all_thresholds_)}
     return sorted(position[name] for name in discretizer.thresholds_)
 

@@ -1,4 +1,4 @@
-"""Check every counterfactual from rows, rules and black box, without a search."""
+"""Check every counterfactual against rows, rules and black box, without a search."""
 
 from __future__ import annotations
 
@@ -87,15 +87,16 @@ def _range(table: Floats) -> tuple[Floats, Floats]:
 
 
 def landings(given: Evidence) -> list[str]:
-    """Check that each changed number is the training value nearest to its start in the new cell.
+    """Check that each numeric move ends at the nearest training value.
 
-    In a cell without training values it must be the middle of the cell.
+    Of the training values in the cell that the move enters, this is the one nearest to the start of the move. In a cell
+    without training values, the move must end at the middle of the cell.
     """
     model = given.engine.model
     if not isinstance(model, TreeEnsemble):
         return []  # a linear model has no cells: a change ends where the prediction flips, and the costs check that
     rules = given.stated.parameters.rules
-    # The check of the rules covers columns that land on limits.
+    # The check of the rules covers columns whose moves end at limits.
     bounded = {name for rule in rules if rule.lands_on == "limits" for name in rule.columns}
     free = {name for rule in rules if rule.lands_on == "any" for name in rule.columns}
     low, high = _range(given.table)
@@ -112,13 +113,15 @@ def landings(given: Evidence) -> list[str]:
         values = values[~np.isnan(values)]
         move = given.origin[0][mine], given.landing[0][mine]
         wrong[mine] = ~_lands_well(*move, cuts, values, (low[j], high[j]), name in free)
-    return _of_moves(given, wrong, "lands neither on the nearest training value of the cell it enters nor on its middle")
+    return _of_moves(
+        given, wrong, "ends neither at the nearest training value of the cell it enters nor at the middle of the cell"
+    )
 
 
 def _lands_well(
     origin: Floats, landing: Floats, cuts: Floats, values: Floats, box: tuple[float, float], free: bool
 ) -> Bools:
-    """Check which moves of a numeric column land on an allowed value.
+    """Check which moves of a numeric column end at an allowed value.
 
     With ``free``, a rule may have led a move to another training value of its cell.
     """
@@ -167,9 +170,9 @@ def predictions(given: Evidence) -> list[str]:
 
 
 def _moves_to_values(given: Evidence) -> Bools:
-    """Mask of counterfactuals whose moves all end at a known value.
+    """Mask the counterfactuals whose moves all end at a known value.
 
-    A black box may refuse others.
+    A black box may refuse any other value.
     """
     usable = np.ones(len(given.at), dtype=np.bool_)
     usable[given.move_point[given.landing[1] | np.isnan(given.landing[0])]] = False
@@ -177,7 +180,7 @@ def _moves_to_values(given: Evidence) -> Bools:
 
 
 def _lead(given: Evidence, which: Longs) -> Floats:
-    """Lead of the target's score, plus a rounding tolerance."""
+    """Return the lead of the target's score, plus a rounding tolerance."""
     model = given.engine.model
     scores = given.engine.scores(given.after[which])
     target = given.target_code[which]

@@ -74,9 +74,9 @@ def optima(given: Evidence) -> list[str] | str:
 
 
 def _chosen(given: Evidence) -> tuple[Longs, str]:
-    """The counterfactuals to re-prove, and a description of the draw.
+    """Return the counterfactuals to re-prove, and a description of the draw.
 
-    Unverified ones that break a rule are always included, because no other check can detect a false claim among them.
+    Unverified counterfactuals that break a rule are always included. No other check can detect a false claim among them.
     """
     n, sample, random_state = len(given.at), given.effort.sample, given.effort.random_state
     if sample is None or sample >= n:
@@ -157,7 +157,7 @@ def _by_tree_programs(
 
 
 def _proven(found: Counterfactuals) -> tuple[Floats, Floats]:
-    """Proven costs and bounds; an unverified counterfactual proves nothing."""
+    """Return the proven costs and bounds; an unverified counterfactual proves nothing."""
     sure = ~found.is_status("unverified")
     cost, bound = np.where(sure, found.cost, np.inf), np.where(sure, found.bound, 0.0)
     return cost, np.where(found.is_status("infeasible"), np.inf, bound)
@@ -185,7 +185,7 @@ def _by_linear_programs(
 
 
 def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
-    """Search again for the counterfactuals that no program has proven."""
+    """Repeat the search for counterfactuals that no program has proven."""
     which = np.flatnonzero(~proofs.proven)
     found = given.solve(chosen[which], limits_for(given.limits, chosen[which]), given.effort.time_limit)
     cost, bound = _proven(found)
@@ -198,7 +198,7 @@ def _by_search(given: Evidence, chosen: Longs, proofs: Proofs) -> None:
 # --- counterfactuals without a proof --------------------------------------------------------------------------------------
 
 # Feasible, unknown and unverified counterfactuals cross no thresholds. A forger could hide a threshold by giving its
-# counterfactuals one of these statuses. Nobody can check that a time limit ended a search. Such a claim never counts as
+# counterfactuals one of these statuses. Nobody can check that a time limit stopped a search. Such a claim never counts as
 # checked.
 
 
@@ -222,7 +222,9 @@ def _describe_unproven(given: Evidence, chosen: Longs, proofs: Proofs) -> str:
 
 
 def _unverified_again(given: Evidence, chosen: Longs) -> tuple[list[str], int]:
-    """Search again for unverified counterfactuals; return problems, and how many are unverified again.
+    """Repeat the search for unverified counterfactuals.
+
+    Return the problems, and the number of counterfactuals that are unverified again.
 
     The search must find the same change, and the black box must reject it again.
     """

@@ -1,4 +1,4 @@
-"""Check the thresholds: count them again, and repeat the selection."""
+"""Check the thresholds: recount them, and repeat the selection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMED = 3
 
 
 def deciding_missing_values(given: Evidence) -> list[str]:
-    """Search again for all missing values that alone decide a prediction."""
+    """Repeat the search for missing values that alone decide a prediction."""
     points = given.points
     listed = Counter(zip(points.gap_row.tolist(), points.gap_feature.tolist(), strict=True))
     if twice := sorted(row for (row, _), n in listed.items() if n > 1):
@@ -41,7 +41,7 @@ def deciding_missing_values(given: Evidence) -> list[str]:
 
     deciding: DecidingValues = find_deciding_values(given.table, found, given.limits, solve)
     if deciding.n_unfinished:
-        raise NotChecked(f"The time limit ended {deciding.n_unfinished} of {deciding.n_searches} searches.")
+        raise NotChecked(f"The time limit stopped {deciding.n_unfinished} of {deciding.n_searches} searches.")
     true = set(zip(points.row[deciding.point].tolist(), deciding.feature.tolist(), strict=True))
     problems = []
     if wrong := sorted(stated - true):
@@ -51,7 +51,7 @@ def deciding_missing_values(given: Evidence) -> list[str]:
         if not problems and given.stated.parameters.search_is_limited:
             raise NotChecked(
                 f"{rows[0].upper()}{rows[1:]}: a missing value decides, but is not listed. The certificate's time limit may "
-                "have ended that search, which cannot be checked. Its threshold is not counted."
+                "have stopped that search, which cannot be checked. Its threshold is not counted."
             )
         problems.append(f"{rows}: a missing value decides, but is not listed")
     return problems
@@ -100,9 +100,9 @@ def _differences(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
 
 
 def _described(table: ThresholdTable) -> tuple[Any, ...]:
-    """Columns and categories of a threshold table, for comparisons.
+    """Return the columns and categories of a threshold table, for comparisons.
 
-    Ignores the type of labels that the black box expects, because it depends on the type of the user's table.
+    The type in which the black box expects category labels is ignored, because it depends on the user's table.
     """
     labels = (None if one is None else [typed_label(label) for label in one] for one in table.labels)
     if table.columns is None:
@@ -115,14 +115,14 @@ def _described(table: ThresholdTable) -> tuple[Any, ...]:
 
 
 def _unknown_names(stated: ThresholdTable, computed: ThresholdTable) -> list[str]:
-    """Column names unknown to both the table and the black box."""
+    """Return column names that neither the table nor the black box has."""
     known = zip(stated.columns or (), computed.columns or (), stated.feature_names, strict=True)
     nobody_named = not any(one.name for one in stated.columns or ())
     return [str(one.name) for one, own, name in known if not nobody_named and one.name not in (name, own.name)]
 
 
 def _conditions(table: ThresholdTable) -> dict[tuple[Any, ...], tuple[str, float]]:
-    """Name and count of every condition, by its exact value."""
+    """Map the exact value of every condition to its name and count."""
     keys = zip(table.feature.tolist(), table.kind.tolist(), table.threshold.tolist(), table.codes, strict=True)
     entries = zip(table.names(), table.count.tolist(), strict=True)
     return {
@@ -211,7 +211,7 @@ def _selected_again(given: Evidence, candidates: ThresholdTable, learned: Any, n
         try:
             best = selection.select(candidates, given.table, learned, given.weight)
         except InvalidInputError as error:  # the kept thresholds are admissible, so only the limit can cause this
-            raise NotChecked(f"The time limit ended the search: {error}") from error
+            raise NotChecked(f"The search was stopped by the time limit: {error}") from error
     if requested["max_inconsistency"] is None and n_kept != best.n_thresholds:
         return [f"{n_kept} thresholds are kept, but n_thresholds is {requested['n_thresholds']}"]
     same_size = best.n_thresholds == n_kept
@@ -224,5 +224,7 @@ def _selected_again(given: Evidence, candidates: ThresholdTable, learned: Any, n
     if not claim.optimal and best.is_optimal and requested["time_limit"] is None and requested["max_nodes"] is None:
         return ["the thresholds kept are not called optimal, but without a limit the search ends with a proof"]
     if not best.is_optimal and (claim.optimal or best.lower_bound < claim.lower_bound - NEAR):
-        raise NotChecked(f"The time limit of {limit:g} s ended the search before its proof. No better selection was found.")
+        raise NotChecked(
+            f"The search was stopped by the time limit of {limit:g} s before its proof. No better selection was found."
+        )
     return []

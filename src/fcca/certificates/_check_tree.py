@@ -22,7 +22,7 @@ NUMBERS = ("threshold", "cut", "below", "above", "count")
 
 
 def row_weights(given: Evidence) -> Floats:
-    """Weights of the rows times the weights of their classes."""
+    """Multiply the weights of the rows by the weights of their classes."""
     if given.stated.parameters.class_weight is None:
         return given.weight
     _, code = np.unique(given.training_labels, return_inverse=True)
@@ -31,14 +31,17 @@ def row_weights(given: Evidence) -> Floats:
 
 
 def soft_labels(given: Evidence) -> SoftLabels | None:
-    """Probabilities that the tree learned, times the weights of rows and classes; None if it learned labels."""
+    """Return the probabilities that the tree learned; None if it learned labels.
+
+    They are multiplied by the weights of the rows and the classes.
+    """
     if given.soft is None or given.stated.parameters.class_weight is None:
         return given.soft
     return given.soft.times(_class_factors(given))
 
 
 def _class_factors(given: Evidence) -> Floats:
-    """Weights of the classes, in sorted order."""
+    """Return the weights of the classes, in sorted order."""
     weights = given.stated.parameters.class_weight
     classes, code = np.unique(given.training_labels, return_inverse=True)
     if weights == "balanced":
@@ -68,7 +71,7 @@ def check_weighted_classes(given: Evidence) -> list[str]:
 
 
 def tree_on_thresholds(given: Evidence) -> list[str]:
-    """Check the tree's conditions, and the rows and weights of its leaves."""
+    """Check the tree's conditions, and the rows and class totals of its leaves."""
     stated = given.stated
     if stated.tree is None:
         return [stated.contradiction]
@@ -87,17 +90,17 @@ def tree_on_thresholds(given: Evidence) -> list[str]:
         return [*problems, "the tree and the rows have different classes"]
     for node in np.flatnonzero(nodes.feature < 0).tolist():
         if rows[node] != nodes.n_rows[node]:
-            problems.append(f"leaf {node} of the tree holds {rows[node]} rows, but states {nodes.n_rows[node]}")
+            problems.append(f"leaf {node} of the tree gets {rows[node]} rows, but states {nodes.n_rows[node]}")
         elif not is_near(nodes.weight[node], held[node]).all():
             shown = ", ".join(f"{one:g}" for one in held[node])
-            problems.append(f"leaf {node} of the tree holds the class weights {shown}, but states others")
+            problems.append(f"leaf {node} of the tree gets a total weight per class of {shown}, but states others")
     return problems
 
 
 def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
-    """Weight of each class in each node.
+    """Sum the weight of each class in each node.
 
-    Returns None if the tree has other classes.
+    Return None if the tree has different classes.
     """
     tree = given.tree
     position = {typed_label(one): k for k, one in enumerate(tree.classes)}
@@ -110,7 +113,7 @@ def _held_weights(given: Evidence, leaf: NDArray[np.int64]) -> Floats | None:
 
 
 def _of_classes(given: Evidence) -> list[str]:
-    """Check that the classes are those of the rows, in their order."""
+    """Check that the rows have the same classes, in the same order."""
     stated, found = given.stated, np.unique(given.training_labels).tolist()
     in_data = [(type(label).__name__, label) for label in stated.classes]
     in_tree = [typed_label(label) for label in given.tree.classes]
@@ -131,12 +134,12 @@ def _of_columns(given: Evidence) -> list[str]:
         expected = Column(column.name if names is None else names[j], column.categories, column.missing)
         if _described(stated) != _described(expected):
             what = f"column {given.stated.columns[j]!r} of the tree"
-            problems.append(f"{what} differs from rows and black box in its name, categories or missing values")
+            problems.append(f"{what} differs from the rows and the black box in its name, categories or missing values")
     if tree.takes_missing != (own is not None):
         words = (
             "accepts missing values, but they reject them" if own is None else "rejects missing values, but they accept them"
         )
-        problems.append(f"the tree differs from rows and black box: it {words}")
+        problems.append(f"the tree differs from the rows and the black box: it {words}")
     return problems[:1]
 
 
@@ -146,7 +149,7 @@ def _described(column: Column) -> tuple[Any, ...]:
 
 
 def _of_thresholds(given: Evidence) -> list[str]:
-    """Check that tree and certificate state the same thresholds and counterfactuals."""
+    """Check that the tree and the certificate state the same thresholds."""
     table = given.tree.thresholds
     kept, problems = given.kept, []
     if table is not None and not (
@@ -162,7 +165,7 @@ def _of_provenance(given: Evidence) -> list[str]:
     stated, provenance, problems = given.stated, given.tree.provenance, []
     assert provenance is not None  # read_certificate requires it
     if provenance.statuses != stated.statuses:
-        problems.append(f"the tree comes from the counterfactuals {provenance.statuses}, not {stated.statuses}")
+        problems.append(f"the tree states the counterfactuals {provenance.statuses}, not {stated.statuses}")
     if provenance.fit_to != stated.parameters.fit_to:
         problems.append(f"the tree has fit_to={provenance.fit_to!r}, but the parameters have {stated.parameters.fit_to!r}")
     for part, stated_of, expected in (
@@ -172,9 +175,9 @@ def _of_provenance(given: Evidence) -> list[str]:
     ):
         others = (name for name in expected if typed_label(stated_of.get(name, ...)) != typed_label(expected[name]))
         if (first := min(others, default=None)) is not None:
-            problems.append(f"the provenance of the tree has another {first} of the {part} than the parameters")
+            problems.append(f"the provenance of the tree and the parameters have a different {first} of the {part}")
     predicted = _as_written(np.asarray(given.tree.predict(given.rows.X)))
-    # The provenance has an accuracy if the weights in the leaves are those of the labels.
+    # The provenance has an accuracy if the weights in the leaves are weights of labels.
     of_labels = stated.parameters.fit_to != "target" and stated.parameters.class_weight is None
     for name, share, of, is_needed in (
         ("fidelity", provenance.fidelity, given.predictions, True),
@@ -195,14 +198,14 @@ def _parameters(part: Part | None) -> dict[str, Any]:
 
 
 def _search_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
-    """Parameters of the search that the tree's provenance has to state."""
+    """Return the search parameters that the tree's provenance must state."""
     requested = {name: plain_parameter(value) for name, value in given.stated.parameters.search.items()}
     old = {name for name, paper in PAPER_DISTANCES.items() if requested[name] == paper and name not in stated}
     return {name: value for name, value in requested.items() if name not in WITHOUT_EFFECT | old}
 
 
 def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
-    """Parameters of the tree that its provenance has to state."""
+    """Return the tree parameters that its provenance must state."""
     requested = given.stated.parameters
     found: dict[str, Any] = {"max_depth": requested.max_depth, "regularization": requested.regularization}
     found |= {name: getattr(requested, name) for name in TREE_LIMITS}
@@ -214,7 +217,7 @@ def _tree_parameters(given: Evidence, stated: Container[str]) -> dict[str, Any]:
 
 
 def _selection_parameters(given: Evidence) -> dict[str, Any]:
-    """Parameters of the selection that the tree's provenance has to state."""
+    """Return the selection parameters that the tree's provenance must state."""
     requested = given.stated.parameters.selection
     if requested is None:
         return {"selection": None}
@@ -227,7 +230,7 @@ def objective(given: Evidence) -> list[str]:
     claim = tree.certificate
     problems = []
     if any(getattr(claim, name) != getattr(proof, name) for name in ("objective", "lower_bound", "gap", "optimal")):
-        problems.append("objective, bound, gap or optimality of the tree differ from the proof")
+        problems.append("the objective, bound, gap or optimality of the tree differs from the proof")
     weight, soft = row_weights(given), soft_labels(given)
     total = float(weight.sum()) if soft is None else soft.total
     regularization = requested.regularization
@@ -253,13 +256,19 @@ def objective(given: Evidence) -> list[str]:
     if held is None:
         return problems  # tree_on_thresholds reports this
     leaves = np.flatnonzero(tree.structure.feature < 0)
+    learned = held[leaves]
+    if soft is not None:
+        learned = np.array([soft.class_weights(np.flatnonzero(leaf == one)) for one in leaves])
+        if tree.structure.soft_weight is None or not np.allclose(
+            tree.structure.soft_weight[leaves], learned, rtol=NEAR, atol=NEAR
+        ):
+            problems.append("the probabilities in the leaves differ from those of the black box")
     if len(leaves) > 1:
         rows = np.bincount(leaf, minlength=len(held))[leaves]
-        least = requested.min_weight_fraction_leaf * float(weight.sum())
-        if rows.min() < requested.min_samples_leaf or held[leaves].sum(axis=1).min() < least * (1 - NEAR):
+        least = requested.min_weight_fraction_leaf * total
+        if rows.min() < requested.min_samples_leaf or learned.sum(axis=1).min() < least * (1 - NEAR):
             problems.append("a leaf has fewer rows than min_samples_leaf or less weight than min_weight_fraction_leaf")
-    costing = held[leaves] if soft is None else np.array([soft.class_weights(np.flatnonzero(leaf == one)) for one in leaves])
-    cost = float(leaf_cost(costing, requested.criterion).sum() / total)
+    cost = float(leaf_cost(learned, requested.criterion).sum() / total)
     return problems + _of_proof(given, cost + claim.regularization * tree.structure.n_leaves)
 
 
@@ -272,7 +281,7 @@ def _of_proof(given: Evidence, value: float) -> list[str]:
         problems.append("the lower bound is above the objective")
     gap = (proof.objective - proof.lower_bound) / proof.objective if proof.objective > 0 else 0.0
     if abs(gap - proof.gap) > NEAR:
-        problems.append(f"objective and lower bound have a gap of {gap:.9g}, not {proof.gap:.9g}")
+        problems.append(f"the objective and the lower bound have a gap of {gap:.9g}, not {proof.gap:.9g}")
     if proof.optimal and proof.lower_bound < proof.objective - NEAR:
         problems.append("the tree is called optimal, but its lower bound is below its objective")
     if not proof.optimal and not given.stated.parameters.tree_is_limited:
@@ -281,14 +290,14 @@ def _of_proof(given: Evidence, value: float) -> list[str]:
 
 
 def _as_written(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels as in a document, for comparisons with its classes."""
+    """Convert labels as in a document, to compare them with its classes."""
     return np.array([plain_label(label) for label in labels.tolist()], dtype=object)
 
 
 def best_tree(given: Evidence) -> list[str] | str:
-    """Search again for the best tree.
+    """Repeat the search for the best tree.
 
-    Returns problems, or a sentence on what was confirmed.
+    Return the problems, or a sentence on what was confirmed.
     """
     stated, proof, time_limit = given.stated, given.stated.proof, given.effort.time_limit
     B = given.kept.binarize(given.table)
@@ -306,5 +315,7 @@ def best_tree(given: Evidence) -> list[str] | str:
     if not best.is_optimal_:
         if best.lower_bound_ >= proof.lower_bound - NEAR:
             return "the search reached the bound again within the time limit"
-        raise NotChecked(f"The time limit of {time_limit:g} s ended the search before its proof. No better tree was found.")
+        raise NotChecked(
+            f"The search was stopped by the time limit of {time_limit:g} s before its proof. No better tree was found."
+        )
     return f"no {compared_trees(search)} is {'better' if proof.optimal else 'below the lower bound'}"

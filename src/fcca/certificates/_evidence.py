@@ -32,12 +32,12 @@ ROWS_NAMED = 3
 
 
 def is_near(one: Any, other: Any) -> Any:
-    """True where numbers are equal up to rounding."""
+    """Return True where numbers are equal up to rounding."""
     return np.abs(np.subtract(one, other)) <= NEAR * np.maximum(1.0, np.abs(other))
 
 
 def named_rows(rows: Sequence[int] | Longs) -> str:
-    """``row 5``, ``rows 5, 8 and 9``, ``rows 5, 8, 9 and 4 more``."""
+    """List rows as text: ``row 5``, ``rows 5, 8 and 9``, ``rows 5, 8, 9 and 4 more``."""
     shown = [str(int(row)) for row in rows[:ROWS_NAMED]]
     more = len(rows) - len(shown)
     if len(rows) == 1:
@@ -53,7 +53,7 @@ def problem_of_rows(rows: Sequence[int] | Longs, what: str) -> list[str]:
 
 
 def typed_label(label: Any) -> tuple[str, Any]:
-    """A label with its type, for comparisons.
+    """Return a label with its type, for comparisons.
 
     True differs from 1, but 1.0 does not.
     """
@@ -62,9 +62,9 @@ def typed_label(label: Any) -> tuple[str, Any]:
 
 
 def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
-    """Positions of rows among known ones.
+    """Return the positions of rows among the known rows.
 
-    Raises NotChecked with the reason for an unknown row.
+    Raise NotChecked with the given reason if a row is unknown.
     """
     if not np.isin(rows, known).all():
         raise NotChecked(reason)
@@ -74,7 +74,7 @@ def _positions(rows: Longs, known: Longs, reason: str) -> Longs:
 
 
 class NotChecked(Exception):  # noqa: N818
-    """A check cannot be made; the message is the reason."""
+    """A check cannot be run; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Evidence:
 
     @cached_property
     def search(self) -> ThresholdSearch:
-        """The search of the discretizer, with the ranges and cells of these rows and the stated rules."""
+        """The discretizer's threshold search, rebuilt from the rows and the certificate's rules."""
         given = self.stated.parameters
         parameters = given.search | {"constraints": list(given.rules) or None, "n_jobs": self.effort.n_jobs, "verbose": 0}
         search = ThresholdSearch(MappingProxyType(parameters), self.estimator, self.stated.columns, self.rows.X)
@@ -170,7 +170,7 @@ class Evidence:
 
     @cached_property
     def should_be_searched(self) -> Bools:
-        """Rows predicted correctly, with a confidence in the band."""
+        """Mask of correctly predicted rows with a confidence from p0 to p1."""
         search, model = self.stated.parameters.search, self.engine.model
         confidence = model.confidence(self.engine.scores(self.table))
         least = 0.0 if model.n_outputs > 1 and search["p0"] == 0.5 else search["p0"]
@@ -202,7 +202,7 @@ class Evidence:
 
     @cached_property
     def training_labels(self) -> NDArray[Any]:
-        """Training labels of the tree: given labels or predictions."""
+        """Training labels of the tree: the given labels or the black box's predictions."""
         return self.targets(self.stated.parameters.fit_to)
 
     @cached_property
@@ -214,11 +214,11 @@ class Evidence:
         return SoftLabels.of(model.probabilities(self.engine.scores(self.table)), self.weight)
 
     def targets(self, fit_to: str) -> NDArray[Any]:
-        """The given labels or the black box's predictions."""
+        """Return the given labels or the black box's predictions."""
         return np.asarray(self.predictions if fit_to == "target" else self.rows.y)
 
     def solve(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search again for some of the counterfactuals."""
+        """Repeat the search for some of the counterfactuals."""
         return self.engine.solve(
             self.table,
             self.at[which],
@@ -230,7 +230,7 @@ class Evidence:
         )
 
     def solve_and_check(self, which: Longs, limits: Limits | None, time_limit: float | None) -> Counterfactuals:
-        """Search again, and mark counterfactuals that break a rule as unverified."""
+        """Repeat the search, and mark counterfactuals that break a rule as unverified."""
         return self.search.checked(self.table, self.solve(which, limits, time_limit), limits)
 
     # --- claims of the certificate, by positions in the table ---------------------------------------------------------
@@ -251,17 +251,17 @@ class Evidence:
 
     @cached_property
     def at(self) -> Longs:
-        """Per counterfactual, the position of its row in the table."""
+        """Position in the table of each counterfactual's row."""
         return _positions(self.points.row, self.numbers, "Some counterfactuals belong to rows that are not in the table.")
 
     @cached_property
     def move_point(self) -> Longs:
-        """Per move, its counterfactual."""
+        """Position of each move's counterfactual."""
         return self._point_of(self.points.move_row)
 
     @cached_property
     def gap_point(self) -> Longs:
-        """Per missing value that alone decides, the counterfactual of its row."""
+        """Position of the counterfactual for each missing value that alone decides."""
         return self._point_of(self.points.gap_row)
 
     def _point_of(self, rows: Longs) -> Longs:
@@ -325,45 +325,45 @@ class Evidence:
 
     @cached_property
     def claims_flip(self) -> Bools:
-        """Counterfactuals with the status optimal or feasible."""
+        """Mask of counterfactuals with the status optimal or feasible."""
         return np.isin(self.status, ("optimal", "feasible"))
 
     @cached_property
     def unverified(self) -> Bools:
-        """Counterfactuals with the status unverified."""
+        """Mask of counterfactuals with the status unverified."""
         unverified: Bools = self.status == "unverified"
         return unverified
 
     @cached_property
     def without_counterfactual(self) -> Bools:
-        """Rows with the status infeasible or unknown."""
+        """Mask of rows with the status infeasible or unknown."""
         return np.isin(self.status, WITHOUT_COUNTERFACTUAL)
 
     @cached_property
     def left_open(self) -> Bools:
-        """Counterfactuals with the status feasible or unknown."""
+        """Mask of counterfactuals with the status feasible or unknown."""
         return np.isin(self.status, ("feasible", "unknown"))
 
     @cached_property
     def keeps_rules(self) -> Bools:
-        """Counterfactuals that keep the rules."""
+        """Mask of counterfactuals that keep the rules."""
         kept: Bools = holds(self.stated.parameters.rules, self.columns, self.before, self.after)
         return kept
 
     @cached_property
     def own_class(self) -> NDArray[np.int32]:
-        """Per counterfactual, the position of the class predicted for its row."""
+        """Position of the class that is predicted for each counterfactual's row."""
         return self.engine.class_index(self.predictions[self.at])
 
     @cached_property
     def target_code(self) -> NDArray[np.int32]:
-        """Per counterfactual, the position of the target class; -1 for none."""
+        """Position of each counterfactual's target class; -1 for none."""
         position = {typed_label(label): k for k, label in enumerate(self.engine.model.classes.tolist())}
         targets = (-1 if label is None else position.get((type(label).__name__, label), -1) for label in self.points.target)
         return np.array(list(targets), dtype=np.int32)
 
     def as_found(self) -> Counterfactuals:
-        """The counterfactuals in the form that the engine returns, with recomputed cuts."""
+        """Return the counterfactuals as the engine would, with recomputed cuts."""
         if self.landing[1].any() or np.isnan(self.landing[0]).any():
             raise NotChecked("Some moves end at an unknown value of their column.")
         order = np.lexsort((self.points.move_feature, self.move_point))

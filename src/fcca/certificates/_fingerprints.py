@@ -1,8 +1,9 @@
 """Reproducible fingerprints of tables and classifiers.
 
-A fingerprint is the SHA-256 of a sequence of parts. Each part follows its length, as eight bytes in little-endian order.
-Numbers have 64 bits, also in little-endian order. There is one zero and one missing value. The page on certificates in the
-documentation lists the parts and their order. After a change here, update that page and the first part, DATA or MODEL.
+A fingerprint is the SHA-256 of a sequence of parts. Each part is preceded by its length, eight bytes in little-endian
+order. Numbers have 64 bits, also in little-endian order. Negative zero is written as positive zero, and every missing value
+as the same NaN. The page on certificates in the documentation lists the parts and their order. After a change here, update
+that page and the first part, DATA or MODEL.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class FingerprintHash:
         self._hash.update(part)
 
     def text(self, part: str) -> None:
-        """Add a text."""
+        """Add a string."""
         self.bytes(part.encode("utf-8", "surrogatepass"))
 
     def json(self, part: Any) -> None:
@@ -49,7 +50,7 @@ class FingerprintHash:
         self.text(json.dumps(part, separators=(",", ":"), allow_nan=False))
 
     def numbers(self, part: ArrayLike) -> None:
-        """Add numbers; a table row by row."""
+        """Add numbers; a table is added row by row."""
         values = np.atleast_1d(np.array(part, dtype="<f8", order="C")) + 0.0
         values[np.isnan(values)] = np.nan
         self.bytes(values.tobytes())
@@ -59,7 +60,7 @@ class FingerprintHash:
         self.bytes(np.ascontiguousarray(part, dtype="<i8").tobytes())
 
     def hexdigest(self) -> str:
-        """The fingerprint of all parts so far."""
+        """Return the fingerprint of all parts so far."""
         return self._hash.hexdigest()
 
 
@@ -74,7 +75,7 @@ def data_fingerprint(
     *,
     categories: Collection[int] = (),
 ) -> str:
-    """Fingerprint of a table with labels and weights.
+    """Compute the fingerprint of a table with labels and weights.
 
     Equal values give equal fingerprints, whatever their types.
 
@@ -132,7 +133,7 @@ def data_fingerprint(
 
 
 def positions_of_categories(columns: Columns | None) -> frozenset[int]:
-    """Positions of the columns that hold categories."""
+    """Return the positions of the columns that hold categories."""
     return frozenset(j for j, column in enumerate(columns or ()) if column.categories is not None)
 
 
@@ -144,7 +145,7 @@ def _distinct(y: NDArray[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
 def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[np.int64]) -> None:
     """Add the labels that occur, and the position of each row's label.
 
-    The labels are sorted by their JSON texts.
+    The labels are sorted by their JSON strings.
     """
     present = np.unique(code[code >= 0]).tolist()
     texts = {at: json.dumps(plain_label(labels[at])) for at in present}
@@ -156,7 +157,7 @@ def _add_labels(parts: FingerprintHash, labels: tuple[Any, ...], code: NDArray[n
 
 
 def plain_label(label: Any) -> str | int | float | bool:
-    """A label as a built-in text or number; whole numbers as int."""
+    """Convert a label to a built-in string or number; whole numbers to int."""
     plain = python_label(label, "label")
     return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
 
@@ -165,7 +166,7 @@ def plain_label(label: Any) -> str | int | float | bool:
 
 
 def model_fingerprint(model: Model) -> str:
-    """Fingerprint of a black box: its cuts, leaves, coefficients and links.
+    """Compute the fingerprint of a black box: its cuts, leaves, coefficients and links.
 
     Parameters
     ----------
@@ -198,9 +199,9 @@ def model_fingerprint(model: Model) -> str:
 
 
 def _label_text(label: Any) -> Any:
-    """A category as JSON.
+    """Convert a category to JSON.
 
-    The category of all other labels is an object.
+    The category that stands for all other labels becomes an object.
     """
     return plain_label(label) if isinstance(label, str | int | float | np.generic) else {"other": str(label)}
 

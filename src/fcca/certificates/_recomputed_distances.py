@@ -24,12 +24,12 @@ class NumericColumn:
         return float(np.ptp(self.values)) if len(self.values) else 0.0
 
     def deviation(self) -> float:
-        """Median absolute deviation, or the mean one if the median is 0."""
+        """Compute the median absolute deviation, or the mean one if it is 0."""
         away = np.abs(self.values - _median(self.values, self.weights))
         return _median(away, self.weights) or float(np.average(away, weights=self.weights))
 
     def ranks(self) -> tuple[Floats, Floats]:
-        """Distinct values and their mid-ranks by weight, scaled to [0, 1]."""
+        """Return the distinct values and their weighted mid-ranks, scaled to [0, 1]."""
         order = np.argsort(self.values, kind="stable")
         values, weights = self.values[order], self.weights[order]
         distinct = np.unique(values)
@@ -39,7 +39,7 @@ class NumericColumn:
         return distinct, (middle - middle[0]) / (middle[-1] - middle[0])
 
     def binned(self) -> tuple[Floats, Floats]:
-        """Positions of equal bins in [0, 1], and their weights."""
+        """Return the positions of equal bins in [0, 1], and their weights."""
         share = (self.values - self.values.min()) / self.width
         bins = np.minimum((share * N_BINS).astype(np.int64), N_BINS - 1)
         weights: Floats = np.bincount(bins, self.weights, minlength=N_BINS).astype(np.float64)
@@ -48,14 +48,14 @@ class NumericColumn:
 
 @dataclass
 class RecomputedDistances:
-    """Distances by the certificate's parameters and the rows.
+    """Distances computed from the certificate's parameters and the rows.
 
     Attributes
     ----------
     columns : list of NumericColumn
         Empty for columns of categories.
     scale : str or dict of int to float
-        The parameter ``scale``; given units by column position.
+        The parameter ``scale``. Given units are keyed by column position.
     unordered : float
         Distance of a change without a direction, such as between categories.
     """
@@ -86,7 +86,7 @@ class RecomputedDistances:
         return distances
 
     def between(self, j: int, origin: float, landing: float) -> float:
-        """Distance of two values of a numeric column.
+        """Compute the distance between two values of a numeric column.
 
         It is infinite if the column is constant.
         """
@@ -100,16 +100,16 @@ class RecomputedDistances:
         return abs(landing - origin) / self._units[j] if self._units[j] > 0 else np.inf
 
     def _unit(self, j: int) -> float:
-        """Unit of distance of a column; 0 if the column is constant."""
+        """Return the unit of distance of a column; 0 if the column is constant."""
         width = self.columns[j].width
         if not width > 0 or self.scale == "range":
             return width
         return self.scale.get(j, width) if isinstance(self.scale, dict) else self.columns[j].deviation() or width
 
     def mean_of_pairs(self) -> float:
-        """Mean distance of two rows in a numeric column, to two digits.
+        """Compute the mean distance between two rows in a numeric column, to two digits.
 
-        It is 1 without numeric columns.
+        It is 1 if there are no numeric columns.
         """
         means = [self._mean_of_pairs(j) for j, column in enumerate(self.columns) if column.width > 0]
         return float(f"{np.mean(means):.2g}") if means else 1.0
@@ -130,7 +130,7 @@ class RecomputedDistances:
 
 
 def _median(values: Floats, weights: Floats) -> float:
-    """Weighted median.
+    """Compute the weighted median.
 
     It is the mean of the two middle values if half of the weight ends between them.
     """

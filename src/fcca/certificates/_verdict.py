@@ -21,7 +21,7 @@ class Check:
         The subject of the check, such as "costs".
     outcome : {"passed", "failed", "not checked"}
     words : str
-        A sentence: what was confirmed, what is wrong, or why the check was not made.
+        A sentence: what was confirmed, what is wrong, or why the check was not run.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Verification:
 
     See Also
     --------
-    verify : Make all checks.
+    verify : Run all checks.
     """
 
     checks: tuple[Check, ...]
@@ -56,7 +56,7 @@ class Verification:
 
     @property
     def complete(self) -> bool:
-        """True if every check was made."""
+        """True if every check was run."""
         return all(check.outcome != NOT_CHECKED for check in self.checks)
 
     @property
@@ -68,16 +68,16 @@ class Verification:
         return next(check for check in self.checks if check.name == name)
 
     def in_words(self) -> str:
-        """The verdict as one sentence."""
+        """Return the verdict as one sentence."""
         n = {outcome: sum(check.outcome == outcome for check in self.checks) for outcome in SIGNS}
-        left = f", {n[NOT_CHECKED]} not made" if n[NOT_CHECKED] else ""
+        left = f", {n[NOT_CHECKED]} not run" if n[NOT_CHECKED] else ""
         if self.accepted:
             verdict = "Accepted" if self.complete else "Accepted as far as it was checked"
             return f"{verdict}: {n[PASSED]} checks passed{left}."
         return f"Rejected: {', '.join(self.failed)} failed, {n[PASSED]} checks passed{left}."
 
     def to_dict(self) -> dict[str, Any]:
-        """The checks as lists and texts for JSON."""
+        """Return the checks as lists and strings for JSON."""
         lines = [{"name": one.name, "outcome": one.outcome, "words": one.words} for one in self.checks]
         return {"accepted": self.accepted, "complete": self.complete, "checks": lines}
 

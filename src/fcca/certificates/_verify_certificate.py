@@ -48,7 +48,7 @@ def verify(
     Parameters
     ----------
     certificate : str or bytes
-        The document of :func:`fcca.certificates.certificate`, or the result of
+        A document written by :func:`fcca.certificates.certificate`, or the result of
         :func:`fcca.certificates.read_certificate`.
     X, y, sample_weight : as they were in fit
         The training rows.
@@ -61,8 +61,8 @@ def verify(
     random_state : int, optional
         Seed of the sample. None draws a new seed each time, so nobody can predict the sample. The check states the seed.
     time_limit : float or None, default=60
-        Seconds for each of four steps: re-proving counterfactuals, searching those that are still open, selecting
-        thresholds, and searching the tree.
+        Seconds for each of four steps: re-proving counterfactuals by programs, searching for the counterfactuals that are
+        still not proven, selecting thresholds, and searching for the tree.
     n_jobs : int, optional
         Threads of searches.
     verbose : int, default=0
@@ -76,7 +76,7 @@ def verify(
     Raises
     ------
     InvalidInputError
-        If the document is not a well-formed certificate, or if rows or black box cannot be used.
+        If the document is not a well-formed certificate, or if the rows or the black box cannot be used.
 
     Examples
     --------
@@ -137,10 +137,11 @@ def _checks(given: Evidence) -> tuple[Check, ...]:
 
 
 def _reason_to_stop(checks: list[Check]) -> str | None:
-    """The reason why further checks would be meaningless, or None."""
+    """Return the reason why further checks would be meaningless, or None."""
     failed = [check.name for check in checks if check.outcome == FAILED]
     if len(checks) > 1 and (others := [name for name in failed if name in ("data", "model")]):
-        return f"This is not the {' nor the '.join(others)} that the certificate is about."
+        what = {"data": "other data", "model": "another model"}
+        return f"The certificate is about {' and '.join(what[name] for name in others)}."
     return "The parameters cannot be used." if "parameters" in failed else None
 
 
@@ -228,7 +229,7 @@ class PlannedCheck(NamedTuple):
     ----------
     name : str
     work : callable
-        Returns a list of problems, or a sentence on what was confirmed. Raises NotChecked if the check cannot be made.
+        Returns a list of problems, or a sentence on what was confirmed. Raises NotChecked if the check cannot be run.
     confirmed : str
         The sentence for an empty list of problems.
     """
@@ -239,13 +240,13 @@ class PlannedCheck(NamedTuple):
 
 
 CHECKS = (
-    PlannedCheck("data", _same_data, "the rows are those of the certificate"),
-    PlannedCheck("model", _same_model, "the black box is that of the certificate"),
+    PlannedCheck("data", _same_data, "these are the rows of the certificate"),
+    PlannedCheck("model", _same_model, "this is the black box of the certificate"),
     PlannedCheck("parameters", _usable, "they can be used with these rows and this black box"),
     PlannedCheck(
         "rows searched",
         _counterfactuals.rows_searched,
-        "exactly the correctly predicted rows within the band have a counterfactual",
+        "exactly the correctly predicted rows with a confidence from p0 to p1 have a counterfactual",
     ),
     PlannedCheck("moves", _counterfactuals.moves_start, "every move starts at the value of its row"),
     PlannedCheck(
@@ -253,7 +254,7 @@ CHECKS = (
         _counterfactuals.range_and_rules,
         "every change stays in the range of the rows and keeps the rules",
     ),
-    PlannedCheck("landings", _counterfactuals.landings, "every move lands on an allowed value"),
+    PlannedCheck("landings", _counterfactuals.landings, "every move ends at an allowed value"),
     PlannedCheck(
         "answers",
         _counterfactuals.predictions,
@@ -267,9 +268,9 @@ CHECKS = (
     PlannedCheck(
         "tree",
         _tree.tree_on_thresholds,
-        "its conditions are thresholds kept, and its leaves hold the stated rows and weights",
+        "its conditions are among the thresholds kept, and its leaves get the stated rows and weights",
     ),
-    PlannedCheck("objective", _tree.objective, "cost, leaves, bound and gap add up"),
+    PlannedCheck("objective", _tree.objective, "the cost, the leaves, the bound and the gap agree"),
     PlannedCheck("best tree", _tree.best_tree),
     PlannedCheck("optima", optima),
 )

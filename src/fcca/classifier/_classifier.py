@@ -273,7 +273,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             if hasattr(discretizer, name):
                 setattr(self, name, getattr(discretizer, name))
         weights = {} if rows.weight is None else {"sample_weight": rows.weight}
-        self.fit_to_ = resolve_fit_to(self.fit_to, tree, rows, discretizer)
+        self.fit_to_ = resolve_fit_to(self.fit_to, tree, rows, discretizer, metadata)
         fit_tree(tree, rows, self.fit_to_, metadata)
         self.discretizer_, self.tree_ = discretizer, tree
         self.classes_ = tree.classes_

@@ -26,12 +26,12 @@ OUT_OF_MEMORY = (
 # Messages of other errors that mean a lack of memory.
 OUT_OF_MEMORY_MESSAGES = ("failed to map segment", "cannot allocate memory", "start new thread")
 
-# Imported by all computations; each import takes less than half a second.
+# All computations import these modules. Each import takes less than half a second.
 LIBRARIES = ("numpy", "pandas", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize", "scipy.stats", "sklearn.ensemble")
 
 # With less memory, importing OpenBLAS hangs (measured: at 420 MB, and at 500 MB with a second thread).
 LEAST_MEMORY, SCARCE_MEMORY = 560 * 2**20, 2 * 2**30
-# Threads of libraries end the process if they find no memory.
+# Threads of libraries end the process if they get no memory.
 FRUGAL = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -44,7 +44,7 @@ FRUGAL = {
 def interrupt(signal_number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt.
 
-    Inside a callback of XGBoost, which would crash, it is raised a moment later.
+    Inside a callback of XGBoost, it is raised a moment later, because XGBoost would crash.
     """
     while frame is not None:
         if frame.f_code.co_name in XGBOOST_CALLBACKS and "xgboost" in frame.f_code.co_filename:
@@ -100,7 +100,7 @@ def out_of_memory() -> str:
 
 
 def memory_limit() -> int | None:
-    """Return the memory limit of the process in bytes; None without one."""
+    """Return the memory limit of the process in bytes, or None."""
     try:
         import resource
     except ImportError:  # Windows
@@ -116,9 +116,9 @@ def memory_is_scarce() -> bool:
 
 
 def check_memory(needed: int) -> None:
-    """Raise a MemoryError if the limit leaves too few bytes.
+    """Raise a MemoryError if the memory limit leaves too few bytes.
 
-    Call it before the work: threads of libraries end the process if they find no memory.
+    Call it before the work: threads of libraries end the process if they get no memory.
     """
     limit, used = memory_limit(), Path("/proc/self/statm")
     if limit is not None and memory_is_scarce() and used.exists():

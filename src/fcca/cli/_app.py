@@ -17,7 +17,7 @@ from fcca.cli._report_command import Report
 from fcca.cli._running import leave_streams_whole
 from fcca.cli._verify_command import Verify
 
-#: In the order of the help.
+#: The commands, in the order of the help.
 COMMANDS: tuple[type[Command], ...] = (Distill, Explain, Report, Export, Verify, Benchmark)
 
 

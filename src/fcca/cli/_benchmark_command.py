@@ -28,13 +28,14 @@ class Benchmark(Command):
     """Compare small trees and the black box on your table.
 
     Every method is cross-validated on the same folds. FCCA and GTRE take their thresholds from the black box and get
-    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. A leaf of FCCA
-    and GTRE must save ten rows. Leaves of CART have no price, so CART's trees are larger. [italic]commonest class[/]
-    always predicts the commonest class.
+    the provably best tree on them. CART is scikit-learn's tree of the same depth on the raw columns. Trees of FCCA and
+    GTRE have at most 8 leaves and a cost per leaf. CART has neither, so its trees may be larger.
+    [italic]most frequent class[/] always predicts the most frequent class.
 
-    [italic]fidelity[/] is the share of rows where tree and black box agree; [italic]thresholds[/] are those available
-    to the tree; [italic]columns[/] are those that it uses; [italic]proven[/] is the share of trees proven optimal;
-    [italic]seconds[/] is the time for fitting, without the black box.
+    [italic]fidelity[/] is the share of rows where the tree and the black box agree. [italic]thresholds[/] is the number
+    of thresholds that the tree can choose from, and [italic]columns[/] is the number of columns that it uses.
+    [italic]proven[/] is the share of trees proven optimal. [italic]seconds[/] is the time for fitting, without the
+    black box.
 
     [bold]Examples[/]
 
@@ -53,7 +54,7 @@ class Benchmark(Command):
     categorical: options.Categorical = ()
     folds: Annotated[
         int,
-        data_option(help="Number of folds; each is held out once."),
+        data_option(help="Number of folds. Each fold is held out once."),
         expects("a whole number of at least 2, such as 5", lambda folds: folds >= 2),
     ] = 5
     out: Annotated[
@@ -84,7 +85,7 @@ class Benchmark(Command):
     jobs: options.Jobs = -1
     time_limit: Annotated[
         float | None,
-        search_option(metavar="SECONDS", help="Time for the counterfactuals of a fold, and for each tree."),
+        search_option(metavar="SECONDS", help="Time limit for the counterfactuals of a fold, and for each tree."),
         options.IS_TIME,
     ] = None
 

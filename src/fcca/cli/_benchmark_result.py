@@ -49,7 +49,7 @@ Labels = NDArray[np.generic]
 Line = dict[str, Any]  # figures of a method on a fold
 
 BLACK_BOX = "black box"
-BASELINE = "commonest class"  # always predicted, as a baseline
+BASELINE = "most frequent class"  # always predicted, as a baseline
 TITLES = {"fcca": "FCCA", "gtre": "GTRE", "cart": "CART"}
 #: Columns of the output file.
 COLUMNS = ("method", "Q", "accuracy", "accuracy_se", "fidelity", "thresholds", "columns", "leaves", "optimal", "seconds")
@@ -70,7 +70,7 @@ class BenchmarkFold:
     seconds: float  # for fitting the black box
 
     def line(self, method: str, predicted: Labels, **measures: float) -> Line:
-        """Return the figures of predictions of the held-out rows."""
+        """Return the figures of predictions on the held-out rows."""
         accuracy = float(np.mean(predicted == self.y_test))
         return {"method": method, "accuracy": accuracy, "fidelity": fidelity(predicted, self.predictions), **measures}
 
@@ -102,7 +102,7 @@ class BenchmarkResult(Result):
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return means over the folds, one line per method.
+        """Return the means over the folds, with one line per method.
 
         ``accuracy_se`` is the standard error of the accuracy.
         """
@@ -118,7 +118,7 @@ class BenchmarkResult(Result):
     def summary(self, written: Sequence[Path]) -> RenderableType:
         """Return the printed summary, with the written file at the end."""
         data, settings = self.data, self.settings
-        leaves = "a leaf of FCCA and GTRE must save ten rows, leaves of CART have no price"
+        leaves = "FCCA and GTRE have at most 8 leaves and a cost per leaf; CART has neither"
         facts = [
             ("Data", f"{printable(data.name)}: {number(len(data.y))} rows × {number(data.X.shape[1])} columns"),
             ("Classes", classes_in_words(data.class_counts())),
@@ -182,7 +182,7 @@ def run_benchmark(data: Dataset, settings: Benchmark) -> BenchmarkResult:
         notes.append(
             f"{n_unknown:,} held-out "
             f"{'rows have categories or missing values' if several else 'row has a category or a missing value'} that no "
-            f"training row of the fold has in this column, and {'are' if several else 'is'} left out for all methods."
+            f"training row of the fold has in this column. {'They are' if several else 'It is'} left out for all methods."
         )
     return BenchmarkResult(data, settings, model, lines, missing, perf_counter() - began, (*data.notes, *notes))
 
@@ -192,7 +192,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < folds:
         raise InvalidInputError(
-            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), but {folds} folds need at least one row each. "
+            f"Class {rarest!r} of {data.label!r} has {counts[rarest]} row(s), but each of {folds} folds needs at least one. "
             "Use fewer --folds, or remove the class."
         )
 
@@ -200,7 +200,7 @@ def _check_folds(data: Dataset, folds: int) -> None:
 def _fold(
     data: Dataset, train: NDArray[np.int64], test: NDArray[np.int64], settings: Benchmark
 ) -> tuple[BenchmarkFold, int]:
-    """Fit the black box of a fold, and count rows left out."""
+    """Fit the black box of a fold, and count left-out rows."""
     X, y = training_table(data.X.iloc[train]), data.y[train]
     known = known_rows(Columns.of_table(X), data.X.iloc[test])
     if not known.any():
@@ -221,7 +221,7 @@ def _fold(
 
 
 def _references(fold: BenchmarkFold) -> Iterator[Line]:
-    """Yield the figures of the black box and of the commonest class."""
+    """Yield the figures of the black box and of the most frequent class."""
     yield fold.line(BLACK_BOX, fold.predictions, seconds=fold.seconds)
     began = perf_counter()
     predicted = np.full(len(fold.y_test), heaviest_label(fold.y), dtype=fold.y_test.dtype)
@@ -294,7 +294,7 @@ METHOD: dict[str, Callable[[BenchmarkFold, Benchmark], Iterator[Line]]] = {"fcca
 
 @dataclass(frozen=True)
 class _Lines:
-    """One table if it fits the width, otherwise two below each other."""
+    """One table if it fits the width, otherwise two stacked tables."""
 
     frame: pd.DataFrame
 

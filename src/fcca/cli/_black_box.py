@@ -40,7 +40,7 @@ class BlackBox:
     X : DataFrame or None
         The rows for fitting; None for a loaded classifier.
     table : DataFrame or None
-        All rows of the file as numbers and categories. None unless the classifier was fitted on all training rows.
+        All rows of the file as numbers and categories. None if the classifier was not fitted on all training rows.
     loaded_columns : Columns or None
         Columns of a loaded classifier.
     notes : tuple of str
@@ -78,7 +78,7 @@ def fitted_black_box(
     y : ndarray
         Labels.
     rows : ndarray or None
-        Positions of the rows for fitting. None means that ``frame`` is a sample, of which all rows are used.
+        Positions of the rows for fitting. None means that ``frame`` is a sample and all of its rows are used.
     settings : DistillSettings
     rules : tuple of Constraint
         Checked before fitting.
@@ -87,7 +87,7 @@ def fitted_black_box(
     stopwatch : Stopwatch
     """
     if rows is None and len(np.unique(y)) == 1:
-        raise InvalidInputError(f"All {len(y):,} rows of the sample are of class {y[0]!s}. Use a larger --sample.")
+        raise InvalidInputError(f"All {len(y):,} rows of the sample have class {y[0]!s}. Use a larger --sample.")
     table, table_notes = guessed(
         frame, settings.categorical, from_text=from_text, of=" of the sample" if rows is None else ""
     )
@@ -117,7 +117,7 @@ def training_table(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_range(X: pd.DataFrame) -> None:
-    """Check that differences of numbers in a column do not overflow."""
+    """Check that differences between numbers of a column do not overflow."""
     largest = X.select_dtypes("float64").abs().max()
     if largest.max() > LARGEST_NUMBER:
         raise InvalidInputError(
@@ -127,7 +127,7 @@ def check_range(X: pd.DataFrame) -> None:
 
 
 def check_rules(rules: Rules, X: pd.DataFrame) -> None:
-    """Check that rules name existing columns and do not contradict each other."""
+    """Check that the rules refer to existing columns and are consistent."""
     if not rules:
         return
     columns = Columns.of_table(X)

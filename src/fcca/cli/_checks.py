@@ -34,12 +34,12 @@ class OptionCheck:
 
 
 def expects(expected: str, fits: Callable[[Any], bool]) -> OptionCheck:
-    """Return a check by a predicate, with an error message."""
+    """Return a check that applies a predicate, with an error message."""
     return OptionCheck(lambda option, value: check(option, value, fits(value), expected))
 
 
 def accepted_by(judge: Callable[[Any], object]) -> OptionCheck:
-    """Return a check by a function of the value."""
+    """Return a check that calls a function with the value."""
     return OptionCheck(lambda option, value: judge(value))
 
 
@@ -126,14 +126,17 @@ def chosen_levels(option: str, text: str) -> tuple[float, ...]:
 
 
 def units_of(text: str) -> str | dict[str, float]:
-    """Parse ``income=1000,age=10`` to units by column; ``range``, ``rank`` and ``mad`` stay."""
+    """Parse ``income=1000,age=10`` to units by column.
+
+    ``range``, ``rank`` and ``mad`` are returned unchanged.
+    """
     if text in SCALES:
         return text
     return _numbers_by_name("--scale", text, f"{', '.join(SCALES)} or units of columns, such as income=1000,age=10")
 
 
 def class_weights(option: str, text: str) -> str | dict[str, float]:
-    """Parse ``yes=5,no=1`` to weights by class; ``balanced`` stays."""
+    """Parse ``yes=5,no=1`` to weights by class; ``balanced`` is returned unchanged."""
     if text == "balanced":
         return text
     return _numbers_by_name(option, text, "'balanced', or classes with weights above 0, such as yes=5,no=1")
@@ -149,7 +152,7 @@ def _numbers_by_name(option: str, text: str, expected: str) -> dict[str, float]:
 
 
 def number_or_word(text: str) -> float | str:
-    """Parse a number; other texts are returned unchanged."""
+    """Parse a number; other strings are returned unchanged."""
     try:
         return float(text)
     except ValueError:

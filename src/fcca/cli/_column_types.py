@@ -23,11 +23,11 @@ LONGEST_TEXT = 60
 MARK = "?"  # alone in a field, it marks a missing value
 #: Further marks of missing values in columns whose other values are all numbers.
 MARKS_AMONG_NUMBERS = frozenset({MARK, "", "-", "--", ".", "na", "n/a", "nan", "nil", "null", "none", "missing", "unknown"})
-FEWEST_LIKE_IDS = 21  # distinct texts from which on a column may be an identifier
+FEWEST_LIKE_IDS = 21  # a column with fewer distinct strings is not an identifier
 
 
 def listed(names: Sequence[Any], most: int = NAMES_SHOWN) -> str:
-    """List names in quotes; only the first of many."""
+    """List names in quotes; if there are many, only the first few."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
@@ -45,24 +45,24 @@ def guessed(
     frame : DataFrame
         Raw columns.
     categorical : sequence of str
-        Columns of categories, whatever their values.
+        Columns that are categorical, whatever their values.
     from_text : bool
-        True for file formats without column types. Texts may then be numbers.
+        True for file formats without column types. Strings may then be numbers.
     of : str
         Text after "rows" in notes, such as " of the sample".
 
     Returns
     -------
     DataFrame
-        float64 for numbers, object for texts, category dtype for columns in ``categorical``. Columns of texts that differ in
-        most rows, such as identifiers, are left out.
+        float64 for numbers, object for strings, category dtype for columns in ``categorical``. Text columns whose values
+        differ in most rows, such as identifiers, are left out.
     tuple of str
         Notes on inferred types.
     """
     unknown = [name for name in categorical if name not in frame.columns]
     if unknown:
         raise InvalidInputError(
-            f"--categorical names {unknown[0]!r}, but the feature columns are {listed(list(frame.columns))}."
+            f"--categorical {unknown[0]!r} is not a feature column. The feature columns are {listed(list(frame.columns))}."
         )
     columns: dict[str, Any] = {}
     notes: list[str] = []
@@ -80,7 +80,7 @@ def guessed(
         if values.dtype == object and _is_like_ids(values):
             n_rows = int(values.notna().sum())
             like_ids.append(
-                f"Column {name!r} is left out: {values.nunique():,} different texts in {_rows(n_rows)}{of} look like "
+                f"Column {name!r} is left out: {values.nunique():,} different strings in {_rows(n_rows)}{of} look like "
                 f"identifiers. To keep it: --categorical {name!r}."
             )
             continue
@@ -100,7 +100,7 @@ def _is_like_ids(values: pd.Series[Any]) -> bool:
 
 
 def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Series[Any]:
-    """Return numbers as float64, texts as objects."""
+    """Return numbers as float64, and strings as objects."""
     _check_some_value(column, of)
     if _is_number(column) or _all_booleans(column):
         return _finite(column)
@@ -114,22 +114,22 @@ def _guessed_column(column: pd.Series[Any], from_text: bool, of: str) -> pd.Seri
     if 2 * n_numbers > int(column.notna().sum()):
         raise InvalidInputError(
             f"Column {column.name!r} has numbers and {is_other.sum():,} other value(s), "
-            f"{_values_and_rows(column, is_other)}. Replace them by numbers, or by empty fields for missing values. If the "
-            f"whole column is categorical, use --categorical {column.name!r}."
+            f"{_values_and_rows(column, is_other)}. Replace them with numbers, or with empty fields for missing values. If "
+            f"the whole column is categorical, use --categorical {column.name!r}."
         )
     return texts
 
 
 def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert values to texts, and missing values to NaN."""
+    """Convert values to strings, and missing values to NaN."""
     texts = column.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(column.isna(), np.nan, texts), index=column.index, name=column.name, dtype=object)
 
 
 def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
-    """Parse numbers in texts.
+    """Parse strings as numbers.
 
-    Returns the numbers, and a mask of texts that are neither number nor missing value.
+    Return the numbers, and a mask of strings that are neither a number nor a missing value.
     """
     numbers = {text: _number(text) for text in texts.dropna().unique()}
     others = [text for text, x in numbers.items() if np.isnan(x) and text.strip().lower() not in MARKS_AMONG_NUMBERS]
@@ -137,7 +137,7 @@ def _numbers_in(texts: pd.Series[Any]) -> tuple[pd.Series[Any], Bools]:
 
 
 def _number(text: str) -> float:
-    """Parse a number; NaN for other texts."""
+    """Parse a number; return NaN for other strings."""
     try:
         return float(text)
     except ValueError:
@@ -145,7 +145,7 @@ def _number(text: str) -> float:
 
 
 def _values_and_rows(column: pd.Series[Any], chosen: Bools) -> str:
-    """List the first of the chosen values and their rows."""
+    """List the first few of the chosen values and their rows."""
     texts = listed(list(dict.fromkeys(str(text)[:LONGEST_TEXT] for text in column[chosen])), TEXTS_SHOWN)
     return f"{texts}, in {listed_rows(np.flatnonzero(chosen), column.index.to_numpy())} (counted from 0)"
 
@@ -188,10 +188,7 @@ def _known_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Series[Any]:
-    """Convert values to the label type of the model.
-
-    This is text or whole numbers.
-    """
+    """Convert values to the label type of the model: strings or whole numbers."""
     some_text = any(isinstance(label, str) for label in categories)
     some_number = any(isinstance(label, int | float | np.number) for label in categories)
     texts_only, numbers_only = some_text and not some_number, some_number and not some_text
@@ -214,7 +211,7 @@ def _known_labels(column: pd.Series[Any], categories: tuple[Any, ...]) -> pd.Ser
 
 
 def _without_marks(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Replace question marks by missing values."""
+    """Replace question marks with missing values."""
     if _is_number(column) or isinstance(column.dtype, pd.CategoricalDtype):
         return column
     _check_kind(column)
@@ -229,7 +226,7 @@ def _categories(column: pd.Series[Any], of: str) -> pd.Series[Any]:
         return column.cat.remove_unused_categories()
     labels = [None if pd.isna(value) else _whole(value) for value in column]
     texts = [label for label in labels if isinstance(label, str)]
-    if texts and all(_is_whole(text) for text in texts):  # False for 01, which is a different code than 1
+    if texts and all(_is_whole(text) for text in texts):  # False for 01, which is a different code from 1
         labels = [int(label.removesuffix(".0")) if isinstance(label, str) else label for label in labels]
     elif texts:
         labels = [None if label is None else str(label) for label in labels]
@@ -261,16 +258,16 @@ def _check_some_value(column: pd.Series[Any], of: str) -> None:
 
 
 def _check_kind(column: pd.Series[Any]) -> None:
-    """Check that all values are numbers or texts, not dates or lists."""
+    """Check that all values are numbers or strings, not dates or lists."""
     if isinstance(column.dtype, pd.StringDtype):
         return
     plain = (str, bool, np.bool_, int, float, np.integer, np.floating)
     for row, value in column.dropna().items():
         if not isinstance(value, plain):
             raise InvalidInputError(
-                f"Column {column.name!r} has values that are neither numbers nor texts, such as "
-                f"{str(value)[:LONGEST_TEXT]!r} in row {row} (counted from 0). Convert them to numbers or texts, or remove "
-                "the column."
+                f"Column {column.name!r} has values that are neither numbers nor strings, such as "
+                f"{str(value)[:LONGEST_TEXT]!r} in row {row} (counted from 0). Convert them to numbers or strings, or "
+                "remove the column."
             )
 
 
@@ -295,7 +292,7 @@ def as_json(labels: Any) -> str:
 
 
 def one_type_per_column(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert mixed columns of a table of moves to texts.
+    """Convert mixed columns of a table of moves to strings.
 
     A Parquet column has one type.
     """

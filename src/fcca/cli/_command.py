@@ -40,14 +40,14 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self, written: Sequence[Path]) -> RenderableType:
-        """Return tables and texts for people, with the written files."""
+        """Return tables and text for people, with the written files."""
 
     def document(self, written: Sequence[Path]) -> dict[str, Any]:
         """Return the document for ``--json``."""
         raise NotImplementedError
 
     def write(self, outputs: AtomicOutputs) -> None:
-        """Write the files; for commands with outputs."""
+        """Write the files. Commands with output files override this."""
         raise NotImplementedError
 
     def verdict(self) -> tuple[int, str]:
@@ -59,9 +59,9 @@ class Result(ABC):
 class Command:
     """Base class of the commands.
 
-    The fields of a command are its options, in the form that Typer expects: ``Annotated`` types with help texts and,
-    optionally, an :class:`OptionCheck`. In each panel of the help, the options of a class come before those of its base
-    classes. Fields with ``init=False`` are not options. Modules with commands do not use
+    The fields of a command are its options, in the form that Typer expects: ``Annotated`` types with help strings and,
+    optionally, an :class:`OptionCheck`. In each panel of the help, the options of a class come before the options of its
+    base classes. Fields with ``init=False`` are not options. Modules with commands do not use
     ``from __future__ import annotations``, because Typer evaluates the annotations.
     """
 
@@ -88,7 +88,7 @@ class Command:
         return (Path(), []) if self.out is None else (self.out.parent, [self.out.name])
 
     def run(self, output: Output) -> int:
-        """Compute, write the files and print; returns the exit code."""
+        """Compute the result, write the files, print, and return the exit code."""
         result: Result | None = None
         failure: OSError | None = None
         directory, names = self.targets()
@@ -121,7 +121,7 @@ class Command:
         return code
 
     def compute(self, output: Output, outputs: AtomicOutputs) -> Result:
-        """Compute the result; for commands that do not override ``run``."""
+        """Compute the result. Commands that do not override ``run`` implement this."""
         raise NotImplementedError
 
     def show(self, output: Output) -> None:

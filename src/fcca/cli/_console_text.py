@@ -1,4 +1,4 @@
-"""Format texts, numbers and tables for the console.
+"""Format text, numbers and tables for the console.
 
 Names of columns and classes come from files. They are printed only as rich ``Text``, which does not interpret markup.
 """
@@ -23,7 +23,7 @@ CLASSES_SHOWN = 8
 
 
 def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
-    """Return a framed list of titles and texts."""
+    """Return a framed list of titles and values."""
     grid = titled_grid()
     for name, text in lines:
         grid.add_row(name, Text(text))
@@ -31,7 +31,7 @@ def panel(title: str, lines: Sequence[tuple[str, str]]) -> Panel:
 
 
 def titled_grid() -> Table:
-    """Return an empty grid for titles and texts."""
+    """Return an empty grid for titles and values."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -39,7 +39,7 @@ def titled_grid() -> Table:
 
 
 def plain_table(texts: Sequence[str] = (), **options: Any) -> Table:
-    """Return an empty table with wrapping text columns of these titles."""
+    """Return an empty table whose text columns wrap; ``texts`` are their titles."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, **options)
     for name in texts:
         table.add_column(Text(name), overflow="fold")
@@ -60,7 +60,7 @@ def written_to(paths: Sequence[Path]) -> list[Text]:
 
 
 def classes_in_words(class_counts: dict[Any, int]) -> str:
-    """List the first classes with their numbers of rows."""
+    """List the first few classes with their numbers of rows."""
     counts = [f"{printable(name)} ({number(count)})" for name, count in class_counts.items()]
     shown = ", ".join(counts[:CLASSES_SHOWN])
     return shown if len(counts) <= CLASSES_SHOWN else f"{shown}, … ({len(counts)} classes)"

@@ -71,7 +71,7 @@ class CounterfactualLines:
 def _schema(lines: pd.DataFrame, classes: NDArray[Any]) -> pa.Schema:
     """Return the column types of the file.
 
-    The type of ``target`` is that of all classes.
+    ``target`` has a type that fits all classes.
     """
     schema = pa.Schema.from_pandas(lines, preserve_index=False)
     at = schema.get_field_index("target")

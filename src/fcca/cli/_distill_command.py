@@ -33,24 +33,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Distill(options.DistillSettings):
-    """Replace a classifier by a provably optimal small tree.
+    """Replace a classifier with a provably optimal small tree.
 
     A model, the black box, is fitted. For every training row that it gets right, the cheapest change that flips its
     prediction is computed exactly. The tree is grown on the thresholds that these changes cross.
 
-    Texts in the table are categories, empty fields are missing values. No preparation is needed. Codes that look like
-    numbers are named with --categorical.
+    Text columns are categorical, and empty fields are missing values. No preparation is needed. For codes that look
+    like numbers, use --categorical.
 
-    Writes report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which [italic]fcca export[/]
-    turns into code; certificate.json, which [italic]fcca verify[/] checks; and counterfactuals.parquet, whose column
-    [italic]row[/] is the row of the input table, counted from 0.
+    These files are written: report.html, a page to look at; thresholds.csv and thresholds.json; tree.json, which
+    [italic]fcca export[/] converts to code; certificate.json, which [italic]fcca verify[/] checks; and
+    counterfactuals.parquet, whose column [italic]row[/] is the row number in the input table, starting at 0.
 
-    The summary answers in this order: how good, how simple, how sure, where to look next. Its figures are of held-out
-    rows: the tree beside CART with the same number of leaves, the commonest class and the black box. If the tree is no
-    better than the commonest class, the summary lists better settings.
+    The summary begins with figures on held-out rows. They compare the tree with a CART tree of the same size, the most
+    frequent class and the black box. The size of the tree, its optimality and the next step follow. If the tree is no
+    better than the most frequent class, the summary lists better settings.
 
-    A leaf has a price, --regularization. A leaf is added only if it lowers the cost, --criterion, by more than its
-    price. A lower price gives a larger tree.
+    --regularization is the cost per leaf. A leaf is added only if it lowers the criterion by more than this cost. A lower
+    cost gives a larger tree.
 
     [bold]Examples[/]
 
@@ -63,7 +63,7 @@ class Distill(options.DistillSettings):
     [dim]# your table[/]
     [cyan]fcca distill loans.csv --label default --out results[/]
 
-    [dim]# the method as in the paper[/]
+    [dim]# the method of the paper[/]
     [cyan]fcca distill loans.csv --preset paper[/]
 
     [dim]# another black box, all rows for training[/]
@@ -96,7 +96,7 @@ class Distill(options.DistillSettings):
     )
     test_size: Annotated[
         float,
-        data_option(help="Share of held-out rows; 0 for none."),
+        data_option(help="Share of rows to hold out; 0 for none."),
         expects("a share from 0 to below 1, such as 0.2", lambda share: 0 <= share < 1),
     ] = 0.2
     no_report: Annotated[bool, data_option("--no-report", help=f"Do not write {REPORT}.")] = False
@@ -108,16 +108,16 @@ class Distill(options.DistillSettings):
         bool | None,
         large_option(
             "--stream/--no-stream",
-            help="Read a .parquet file in pieces, with little memory, or whole. With the same --sample, the results are the "
-            f"same. Default: in pieces from {STREAMED_FROM:,} values on (rows × columns).",
+            help="Read a .parquet file in pieces, with little memory, or at once. With the same --sample, the results are "
+            f"the same. Default: in pieces if the file has at least {STREAMED_FROM:,} values (rows × columns).",
         ),
     ] = None
     sample: Annotated[
         int | None,
         large_option(
             metavar="N",
-            help="Fit the black box on a random sample of this many training rows. Thresholds and tree use all of them. "
-            f"Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in pieces.",
+            help="Fit the black box on a random sample of this many training rows. The thresholds and the tree use all "
+            f"training rows. Default: all rows, or {LARGEST_SAMPLE:,} if the file is read in pieces.",
         ),
         expects("a number of rows of at least 2, such as 100000", lambda n: n >= 2),
     ] = None
@@ -189,7 +189,7 @@ class Distill(options.DistillSettings):
     def _check_streamed(self, reason: str) -> None:
         """Check that no option needs all rows in memory.
 
-        ``reason`` is why the table is streamed, for the error.
+        ``reason`` tells in the error why the table is streamed.
         """
         if self.thresholds == "auto":
             raise InvalidInputError(
@@ -199,7 +199,7 @@ class Distill(options.DistillSettings):
         for option, given in (("--open", self.open_report), ("--title", self.title is not None)):
             if given:
                 raise InvalidInputError(
-                    f"{option} was given {reason}. A report shows single rows, so tables read in pieces get no report. "
+                    f"{option} was given {reason}. A report shows single rows, so a table read in pieces has no report. "
                     f"Omit {option}, or read all rows with --no-stream."
                 )
 
@@ -247,16 +247,16 @@ class Distill(options.DistillSettings):
         notes = []
         if self.streamed and not self.no_report:
             notes.append(
-                f"A table read in pieces gets no {REPORT}, which shows single rows, and no {CERTIFICATE}, which has every "
-                "counterfactual. For these files, use --no-stream. For a report on some of the rows, use fcca report with a "
-                f"model.{f' {earlier[REPORT]} is of an earlier run.' if REPORT in earlier else ''}"
+                f"For a table read in pieces, {REPORT} and {CERTIFICATE} are not written, because they contain single rows. "
+                "To write them, use --no-stream. For a report on some of the rows, use fcca report with a model."
+                f"{f' {earlier[REPORT]} is from an earlier run.' if REPORT in earlier else ''}"
             )
         elif self.no_report and REPORT in earlier:
-            notes.append(f"{earlier[REPORT]} is of an earlier run: --no-report does not replace it.")
+            notes.append(f"{earlier[REPORT]} is from an earlier run: --no-report does not replace it.")
         if COUNTERFACTUALS in earlier and COUNTERFACTUALS not in names:
-            notes.append(f"{earlier[COUNTERFACTUALS]} is of an earlier run: --no-counterfactuals does not replace it.")
+            notes.append(f"{earlier[COUNTERFACTUALS]} is from an earlier run: --no-counterfactuals does not replace it.")
         if CERTIFICATE in earlier and CERTIFICATE not in names:
-            notes.append(f"{earlier[CERTIFICATE]} is of an earlier run: this run writes no certificate.")
+            notes.append(f"{earlier[CERTIFICATE]} is from an earlier run: this run does not write a certificate.")
         return notes
 
     def show(self, output: Output) -> None:

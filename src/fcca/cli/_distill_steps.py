@@ -98,7 +98,7 @@ def distillation(source: Source, settings: DistillSettings) -> Distillation:
 
 
 def _loaded(source: Source, settings: DistillSettings) -> Any:
-    """Load the black box from a file; None without a file."""
+    """Load the black box from the given file, if there is one."""
     if settings.model_file is None:
         return None
     with step("Loading the black box"), source.stopwatch.time("target"):
@@ -106,7 +106,7 @@ def _loaded(source: Source, settings: DistillSettings) -> Any:
 
 
 def _check_scale(source: Source, settings: DistillSettings) -> None:
-    """Check that --scale names existing columns."""
+    """Check that the columns in --scale exist."""
     units = settings.distances().get("scale", "range")
     unknown = [] if isinstance(units, str) else [name for name in units if name not in source.names]
     if unknown:
@@ -126,14 +126,14 @@ def _split(source: Source, labels: TableLabels, settings: DistillSettings) -> Sp
 
 
 def _known(source: Source, labels: TableLabels, loaded: Any, settings: DistillSettings) -> BlackBox:
-    """Return a loaded black box, after checking the columns of the table."""
+    """Return the loaded black box after checking the columns of the table."""
     assert settings.model_file is not None
     columns = known_columns(source.names, labels.counts, source.label, source.name, loaded, settings.model_file)
     return BlackBox(decided(loaded, settings), source.names, loaded_columns=columns)
 
 
 def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> OptimalTreeClassifier:
-    """Return an unfitted tree with the parameters of preset and options."""
+    """Return an unfitted tree with the parameters of the preset and the options."""
     given = TREES[settings.preset] | settings.tree_parameters()
     if settings.class_weight is not None:
         weights = class_weights("--class-weight", settings.class_weight)
@@ -142,12 +142,12 @@ def _new_tree(settings: DistillSettings, counts: dict[Any, int], label: str) -> 
 
 
 def _weights_of_labels(weights: dict[str, float], counts: dict[Any, int], label: str) -> dict[Any, float]:
-    """Return the weights of all classes, by default 1."""
+    """Return the weights of all classes, which are 1 by default."""
     known = {str(name): name for name in counts}
     unknown = [name for name in weights if name not in known]
     if unknown:
         raise InvalidInputError(
-            f"--class-weight names {unknown[0]!r}, but the classes of {label!r} are {listed(list(known))}."
+            f"--class-weight has the unknown class {unknown[0]!r}. The classes of {label!r} are {listed(list(known))}."
         )
     return {of_class: weights.get(name, 1.0) for name, of_class in known.items()}
 
@@ -197,7 +197,7 @@ def _advice(
 ) -> list[TriedTree] | None:
     """Try other settings for a small or useless tree.
 
-    Returns None if trees cannot be judged.
+    Return None if trees cannot be judged.
     """
     is_small = quality.leaves <= SMALL_TREE and quality.tree.accuracy < 1
     if not (is_small or quality.is_useless):
@@ -208,7 +208,7 @@ def _advice(
 
 @contextmanager
 def _limits_as_options() -> Iterator[None]:
-    """Replace parameter names by option names in errors about time limits."""
+    """Replace parameter names with option names in errors about time limits."""
     try:
         yield
     except OutOfTimeError as error:

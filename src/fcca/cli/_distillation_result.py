@@ -32,7 +32,7 @@ Labels = NDArray[Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Rates of black box, binary columns and tree on some rows."""
+    """Rates of the black box, the binary columns and the tree."""
 
     rows: int
     target_accuracy: float
@@ -40,11 +40,11 @@ class Scores:
     inconsistency: float
     tree_accuracy: float
     tree_fidelity: float
-    baseline_accuracy: float  # of always predicting the commonest class of the training rows
+    baseline_accuracy: float  # of always predicting the most frequent class of the training rows
 
     @classmethod
     def of(cls, rows: BinaryRows, classifier: FCCAClassifier, commonest: Any) -> Scores:
-        """Compute the rates of binary rows.
+        """Compute the rates on binary rows.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Distillation:
         )
 
     def write(self, outputs: AtomicOutputs, *, counterfactuals: bool, save_model: bool = False) -> None:
-        """Write all files except the report; streamed counterfactuals are already written."""
+        """Write all files except the report and streamed counterfactuals."""
         table = self.discretizer.thresholds_
         frame = table.to_frame()
         frame["categories"] = [None if labels is None else as_json(labels) for labels in table.labels]
@@ -150,7 +150,7 @@ class Distillation:
             import_module("skops.io").dump(target, outputs.path(SAVED_MODEL))
 
     def _certificate(self, rows: RowsInMemory) -> str:
-        """Return the certificate, with row numbers of the file."""
+        """Return the certificate, with the row numbers of the file."""
         held_out = np.setdiff1d(np.arange(self.data.n_rows), rows.training_rows)
         categories = positions_of_categories(self.discretizer.all_thresholds_.columns)
         read = {

@@ -28,8 +28,8 @@ class Explain(options.Costs, options.SearchLimits):
     """Find the cheapest change that flips a prediction, with proof.
 
     A change stays inside the range of DATA, or of --reference if given. A changed column moves to another cell between
-    the model's cuts. It lands on the nearest value of the data in this cell, or on the middle of the cell if the data
-    has no value there. A linear model has no cuts, and a change stops where the prediction flips. --scale and
+    the model's cuts. It ends at the nearest value of the data in this cell, or at the middle of the cell if the data has
+    no value there. A linear model has no cuts, and a change ends where the prediction flips. --scale and
     --category-distance define the distance of a change.
 
     [bold]Examples[/]
@@ -37,10 +37,10 @@ class Explain(options.Costs, options.SearchLimits):
     [dim]# three different ways to approval for two applicants[/]
     [cyan]fcca explain loans.skops loans.csv --rows 0,5 --target approved --n 3[/]
 
-    [dim]# with a probability of at least 80 %, as a table[/]
+    [dim]# with a probability of at least 80 %, written to a table[/]
     [cyan]fcca explain m.json loans.csv --target 1 --target-probability 0.8 --out a.csv[/]
 
-    [dim]# only possible changes, by rules such as immutable: \\[age][/]
+    [dim]# only possible changes, with rules such as immutable: \\[age][/]
     [cyan]fcca explain loans.skops loans.csv --rows 17 --rules rules.yaml[/]
 
     [dim]# new applicants, with changes inside the range of the training data[/]
@@ -67,14 +67,14 @@ class Explain(options.Costs, options.SearchLimits):
     ] = None
     target_probability: Annotated[
         float | None,
-        question(metavar="P", help="Two classes: minimum probability of the target."),
+        question(metavar="P", help="Minimum probability of the target, for models with two classes."),
         expects("a probability between 0 and 1, such as 0.8", lambda p: 0 < p < 1),
     ] = None
     n: Annotated[
         int,
         question(
             "--n",
-            help="Counterfactuals per row, each with other columns. Each further one takes as long as the first.",
+            help="Counterfactuals per row, each with different columns. Each further one takes as long as the first.",
         ),
         expects(
             f"a number of counterfactuals per row, from 1 to {MOST_COUNTERFACTUALS}",
@@ -99,7 +99,7 @@ class Explain(options.Costs, options.SearchLimits):
     quiet: options.Quiet = False
     time_limit: Annotated[
         float | None,
-        options.search_option(metavar="SECONDS", help="Time for all counterfactuals together."),
+        options.search_option(metavar="SECONDS", help="Time limit for all counterfactuals together."),
         options.IS_TIME,
     ] = None
 

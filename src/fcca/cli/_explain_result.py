@@ -63,7 +63,7 @@ class ExplainResult(Result):
         return decision(self.model)
 
     def verdict(self) -> tuple[int, str]:
-        """Return an error if the classifier does not confirm a counterfactual."""
+        """Return an error if a counterfactual does not flip the model's prediction."""
         n = int(self.found.is_status("unverified").sum())
         if n == 0:
             return 0, ""
@@ -188,12 +188,12 @@ def run_explain(settings: Explain) -> ExplainResult:
 
 
 def _class_named(text: str | None, classes: list[Any]) -> Any:
-    """Return the class with this label text."""
+    """Return the class whose label has this text."""
     if text is None:
         return None
     named = [label for label in classes if str(label) == text]
     if not named:
-        raise InvalidInputError(f"--target is {text}, which is not a class of the model. Its classes are {listed(classes)}.")
+        raise InvalidInputError(f"--target is {text}, which is not a class of the model. The classes are {listed(classes)}.")
     return named[0]
 
 
@@ -207,7 +207,7 @@ def _is_already_target(found: Explanations) -> NDArray[np.bool_]:
 
 
 def _is_no_other(found: Explanations) -> NDArray[np.bool_]:
-    """Return a mask of results that prove: no further counterfactual exists."""
+    """Return a mask of results that prove that no further counterfactual exists."""
     return found.is_status("infeasible") & (found.answer > 1)
 
 
@@ -230,7 +230,7 @@ def _counts(found: Explanations) -> str:
     end = ""
     if no_other.any():
         which = "" if n_rows == 1 else f" for {number(int(no_other.sum()))} of the rows"
-        end = f"; proven that no other exists{which}"
+        end = f"; proven that no other counterfactual exists{which}"
     return f"{rows}: {', '.join(parts)}{end}"
 
 

@@ -38,8 +38,8 @@ sql_option = partial(typer.Option, rich_help_panel="SQL")
 class Export(Command):
     """Convert a tree to text, Markdown, Python, SQL, ONNX or JSON.
 
-    The Python code is a module without dependencies. Its predict(row) takes a dictionary of columns and values, and
-    predicts exactly like the tree. So do SQL and ONNX. Rows with unknown categories get NULL in SQL.
+    The Python code is a module without dependencies. Its predict(row) takes a dictionary of columns and values. The
+    Python, SQL and ONNX exports predict exactly like the tree. In SQL, rows with unknown categories get NULL.
 
     [bold]Examples[/]
 
@@ -64,12 +64,12 @@ class Export(Command):
 
     tree: Annotated[
         Path,
-        argument(metavar="TREE", help="A tree: tree.json of fcca distill."),
-        file_of("tree.json of fcca distill"),
+        argument(metavar="TREE", help="A tree: tree.json, written by fcca distill."),
+        file_of("tree.json, written by fcca distill"),
     ]
     to: Annotated[
         Form | None,
-        data_option("--to", help=f"Output format: {FORMS}. Default: by the ending of --out, or text."),
+        data_option("--to", help=f"Output format: {FORMS}. Default: chosen by the ending of --out, or text."),
     ] = None
     out: Annotated[Path | None, data_option(metavar="FILE", help="Output file. Default: standard output.")] = None
     dialect: Annotated[Dialect | None, sql_option(help="SQL dialect. Default: duckdb.")] = None
@@ -95,7 +95,7 @@ class Export(Command):
     ] = False
 
     def run(self, output: Output) -> int:
-        """Write the tree; returns the exit code."""
+        """Write the tree and return the exit code."""
         form = _form(self.to, self.out)
         given = {
             "dialect": self.dialect,
@@ -119,7 +119,7 @@ class Export(Command):
 
 
 def _form(to: str | None, out: Path | None) -> str:
-    """Return the exporter of a name or of a file ending."""
+    """Return the exporter with a given name or file ending."""
     if to is not None:
         return str(to)
     if out is None:
@@ -134,7 +134,7 @@ def _form(to: str | None, out: Path | None) -> str:
 
 
 def _check_options(form: str, options: dict[str, Any]) -> None:
-    """Check that SQL options are given for SQL, and suit its form."""
+    """Check that SQL options are given only for SQL, and suit the form."""
     if options and form != "sql":
         named = " and ".join(f"--{name}" for name in options)
         raise InvalidInputError(f"{named} was given for the format {form}, but is for SQL only. Omit it, or use --to sql.")
@@ -150,7 +150,7 @@ def _check_options(form: str, options: dict[str, Any]) -> None:
 
 
 def _content(path: Path, form: str, options: dict[str, Any]) -> bytes:
-    """Return the exported tree as bytes, texts in UTF-8."""
+    """Return the exported tree as bytes, with text encoded in UTF-8."""
     with interrupts_deferred():
         from fcca.export import from_json
     try:

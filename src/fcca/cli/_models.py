@@ -41,7 +41,7 @@ SMALLEST_RANGE = 1e-20
 
 
 def target_model(model: TargetModel, random_state: int, X: pd.DataFrame, preset: str | None = None) -> Any:
-    """Return the unfitted classifier of a name.
+    """Return an unfitted classifier by name.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def columns_of(classifier: Any, source: Path) -> ModelColumns:
 def known_columns(
     names: list[str], labels: Collection[Any], label: str, table: str, classifier: Any, source: Path
 ) -> Columns | None:
-    """Check a table against a classifier, and return its columns.
+    """Check a table against a classifier, and return the columns.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _name(classifier: Any) -> str:
 
 
 def _size(classifier: Any) -> str:
-    """Describe number and depth of the trees; empty for other models."""
+    """Describe the number and depth of the trees; empty for other models."""
     model = read_model(classifier)
     if not isinstance(model, TreeEnsemble) or type(unwrapped(classifier)).__name__ == "ExplainableBoostingClassifier":
         return ""
@@ -236,7 +236,7 @@ def notes_on_labels(classifier: Any, source: Path) -> list[str]:
     if not isinstance(classifier, LightGBMBooster):
         return []
     return [
-        f"{source.name} is a LightGBM file, which stores no labels. Its classes are called "
+        f"{source.name} is a LightGBM file, which does not store labels. Its classes are called "
         f"{listed(classifier.classes_.tolist())}, in the sorted order of the training labels. An LGBMClassifier saved as "
         ".skops keeps its labels."
     ]

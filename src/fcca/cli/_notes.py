@@ -37,7 +37,7 @@ def collected_notes() -> Iterator[list[str]]:
 
 @dataclass
 class LeftOutRows:
-    """Number and first positions of rows that are left out."""
+    """Number and first few positions of rows that are left out."""
 
     n: int = 0
     first: Sequence[int] = ()

@@ -42,7 +42,7 @@ TRUSTED = (
     "Load the model file directly. By default, a subprocess loads it first, which takes some seconds, because a damaged "
     "file may end the process."
 )
-MODEL_FILES = ".skops; .json or .ubj of XGBoost; .txt of LightGBM; .cbm or .json of CatBoost"
+MODEL_FILES = ".skops; .json or .ubj (XGBoost); .txt (LightGBM); .cbm or .json (CatBoost)"
 
 
 class TargetModel(StrEnum):
@@ -90,7 +90,7 @@ class Criterion(StrEnum):
 
 
 class FitTo(StrEnum):
-    """Targets of the tree."""
+    """What the tree learns."""
 
     probability = "probability"
     labels = "labels"
@@ -133,8 +133,8 @@ Table = Annotated[
     Path | None,
     argument(
         metavar="DATA",
-        help="Table to learn from: .csv, .csv.gz or .parquet, with one label column. Texts are categories, empty fields "
-        "are missing values. Default: scikit-learn's breast-cancer data.",
+        help="Table to learn from: .csv, .csv.gz or .parquet, with one label column. Text columns are categorical, and "
+        "empty fields are missing values. Default: scikit-learn's breast-cancer data.",
     ),
     IS_TABLE,
 ]
@@ -146,7 +146,7 @@ Label = Annotated[
 ]
 Categorical = Annotated[
     tuple[str, ...],
-    data_option(metavar="COL", help="Column of categories that look like numbers. May be given several times."),
+    data_option(metavar="COL", help="Categorical column whose values look like numbers. May be given several times."),
 ]
 Open = Annotated[bool, data_option("--open", help="Open the report in the browser.")]
 Title = Annotated[str | None, data_option(metavar="TEXT", help="Title of the report.")]
@@ -181,7 +181,7 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="range|rank|mad|COL=UNIT,…",
-            help="Distance of 1 in a column of numbers: its range (the default), its span of ranks, its median absolute "
+            help="Distance of 1 in a numeric column: its range (the default), its range of ranks, its median absolute "
             "deviation, or a unit per column, such as income=1000,age=10 (other columns use the range).",
         ),
         accepted_by(units_of),
@@ -190,19 +190,20 @@ class Costs(Command):
         str | None,
         search_option(
             metavar="auto|FLOAT",
-            help="Distance between two categories. auto, the default: the mean distance of two rows in a column of numbers.",
+            help="Distance between two categories. Default: auto, the mean distance between two rows in a numeric column.",
         ),
         expects("'auto' or a number above 0, such as 0.3", _is_distance),
     ] = None
     margin: Annotated[
         float,
-        search_option(help="Score margin with which the model must predict the other class."),
+        search_option(help="Margin by which the score of the other class must lead."),
         expects("a number above 0 and up to 1e100, such as 0.0001", lambda margin: 0 < margin <= 1e100),
     ] = 1e-4
     decision_threshold: Annotated[
         float | None,
         search_option(
-            metavar="P", help="Two classes: predict the second class from this probability on, instead of by predict."
+            metavar="P",
+            help="Predict the second of two classes if its probability is at least P. Default: the model's predict.",
         ),
         IS_INNER_PROBABILITY,
     ] = None
@@ -223,7 +224,7 @@ class Merging(Command):
 
     merge_tolerance: Annotated[
         str,
-        search_option(metavar="auto|FLOAT", help="Merge thresholds closer than this share of the column's range."),
+        search_option(metavar="auto|FLOAT", help="Merge thresholds closer together than this share of the column's range."),
         expects("'auto' or a share from 0 to 1, such as 0.01", _is_tolerance),
     ] = "auto"
     no_round: Annotated[bool, search_option("--no-round", help="Do not round thresholds.")] = False
@@ -247,20 +248,20 @@ class SearchLimits(Command):
         float | None,
         search_option(
             metavar="SECONDS",
-            help="Time for all counterfactuals together, as much for the choice of --thresholds (with auto, also in each of "
-            "five folds), and as much for the tree. The best result found by then is used.",
+            help="Time limit for all counterfactuals together. The same limit applies to the choice of --thresholds (with "
+            "auto, also in each of five folds), and to the tree. The best result found by then is used.",
         ),
         IS_TIME,
     ] = None
     time_limit_per_row: Annotated[
-        float | None, search_option(metavar="SECONDS", help="Time for the counterfactual of each row."), IS_TIME
+        float | None, search_option(metavar="SECONDS", help="Time limit for the counterfactual of each row."), IS_TIME
     ] = None
     rules: Annotated[
         Path | None,
         search_option(
             "--rules",
             metavar="FILE",
-            help="Rules for changes, in YAML: fixed columns, bounds, steps, relations between columns.",
+            help="YAML file with rules for changes: fixed columns, bounds, steps, relations between columns.",
         ),
         file_of("rules in YAML, such as immutable: [age]"),
     ] = None
@@ -295,8 +296,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         Preset | None,
         model_option(
             metavar="NAME",
-            help="paper: the method as published, with 100 stumps, a category distance of 1, all thresholds, and the tree "
-            "of depth 3 with the fewest errors. Other options override the preset.",
+            help="paper: the published method, with 100 stumps, a category distance of 1, all thresholds, and the tree of "
+            "depth 3 with the fewest errors. Other options override the preset.",
         ),
     ] = None
     criterion: Annotated[
@@ -322,24 +323,24 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         str | None,
         model_option(
             metavar="WEIGHTS",
-            help="Class weights of the tree: balanced gives every class the same total weight; yes=5,no=1 counts a row of "
-            "class yes five times. Other classes count once.",
+            help="Class weights of the tree. balanced gives every class the same total weight. yes=5,no=1 counts a row of "
+            "class yes five times. Rows of other classes count once.",
         ),
         OptionCheck(class_weights),
     ] = None
     regularization: Annotated[
         float | None,
         model_option(
-            help="Price of a leaf, in units of the criterion. With error, it is the share of rows that a leaf must correct. "
-            "Default: set by the size of the table."
+            help="Cost per leaf, in units of the criterion. With error, it is the share of rows that a leaf must correct. "
+            "Default: depends on the size of the table."
         ),
-        expects("the cost of a leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
+        expects("the cost per leaf, a finite number of at least 0, such as 0.01", lambda price: 0 <= price < math.inf),
     ] = None
     fit_to: Annotated[
         FitTo | None,
         model_option(
-            help="Learn the class probabilities of the black box, the labels, or its predictions (target). Default: the "
-            "probabilities if the black box has them; the labels for --criterion error."
+            help="What the tree learns: the class probabilities of the black box, the labels, or the black box's "
+            "predictions (target). Default: the probabilities if the black box has them; the labels for --criterion error."
         ),
     ] = None
     random_state: RandomState = 0
@@ -347,8 +348,8 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
         str | None,
         search_option(
             metavar="INT|auto",
-            help="Number of thresholds for the tree: the choice of least inconsistency, proven. auto: as few as "
-            "cross-validation allows.",
+            help="Number of thresholds for the tree. The thresholds with the smallest inconsistency are chosen, with proof. "
+            "auto: as few as cross-validation allows.",
         ),
         expects(
             "'auto' or a whole number of at least 1, such as 5",
@@ -382,7 +383,7 @@ class DistillSettings(_OtherSettings, Costs, Merging, SearchLimits):
                 "columns."
             )
         if self.p0 > self.p1:
-            raise InvalidInputError(f"--p0 is {self.p0}, above --p1 {self.p1}. Expected --p0 to be at most --p1.")
+            raise InvalidInputError(f"--p0 is {self.p0}, which is above --p1 {self.p1}. Expected --p0 to be at most --p1.")
 
 
 def check_label(command: str, data: Path | None, label: str | None) -> None:

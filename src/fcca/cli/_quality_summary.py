@@ -33,16 +33,16 @@ OPTIONS = {
     "max_depth": "--max-depth",
     "max_leaf_nodes": "--max-leaves",
 }
-NOT_HELD_OUT = "No rows were held out: new rows may be predicted less well."
+NOT_HELD_OUT = "No rows were held out. New rows may be predicted less well."
 NOTHING_BETTER = "Other settings were tried, but none gave a better tree."
 NOTHING_TRIED = "No other settings were tried. Hold out rows with --test-size 0.2 to try some."
 IN_PIECES = (
-    "The table was read in pieces: CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
+    "The table was read in pieces. CART, and the AUC and log-loss of the black box, need the rows in memory (--no-stream)."
 )
 
 
 def quality_summary(found: Distillation) -> list[RenderableType]:
-    """Return the figures of the tree, with a warning if useless."""
+    """Return the figures of the tree, and a warning if it is useless."""
     quality = found.quality
     parts: list[RenderableType] = [_figures_table(quality)]
     notes = [] if quality.is_held_out else [NOT_HELD_OUT]
@@ -59,7 +59,7 @@ def _figures_table(quality: Quality) -> Table:
     table = plain_table([f"{kind}: {number(round(quality.n_rows))}"])
     leaves = "leaf" if quality.leaves == 1 else "leaves"
     cart = "CART" if quality.cart_leaves is None else f"CART\n{quality.cart_leaves} leaves"
-    add_numbers(table, f"tree\n{quality.leaves} {leaves}", cart, "commonest\nclass", "black\nbox")
+    add_numbers(table, f"tree\n{quality.leaves} {leaves}", cart, "most frequent\nclass", "black\nbox")
     compared = (quality.tree, quality.cart, quality.commonest, quality.black_box)
     for title, name, form in LINES:
         if name == "ks" and len(quality.classes) != 2:

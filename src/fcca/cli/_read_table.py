@@ -68,14 +68,14 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table and its labels, rows in the order of the file.
+    """A table and its labels, in the order of the file.
 
     Attributes
     ----------
     name : str
         Name of the file.
     X : DataFrame
-        Raw feature columns. :meth:`guessed` or :meth:`as_known` determines their types.
+        Raw feature columns. :meth:`guessed` and :meth:`as_known` determine their types.
     y : ndarray
     label : str
         Name of the label column.
@@ -133,7 +133,7 @@ def read_data(path: Path, label: str | None, as_text: Sequence[str] = (), *, to_
     ----------
     path : Path
     label : str or None
-        The label column. None finds it by its name.
+        The label column. With None, it is found by its name.
     as_text : sequence of str
         Columns to read as text, for codes such as 01.
     to_learn_from : bool, default=True
@@ -155,7 +155,7 @@ def label_among(columns: Sequence[str], label: str | None, table: str, n_rows: i
     if n_rows == 0:
         raise InvalidInputError(f"{table} has column names but no rows. Expected at least two rows of each class.")
     if len(columns) == 1:
-        raise InvalidInputError(f"{table} has only the label column {name!r}. Expected at least one feature column, too.")
+        raise InvalidInputError(f"{table} has only the label column {name!r}. Expected at least one feature column.")
     return name
 
 
@@ -200,7 +200,7 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
     ----------
     path : Path
     label : str or None
-        The label column. None finds it by its name, unless the model uses this column.
+        The label column. With None, it is found by its name, unless the model uses this column.
     model : ModelColumns
     has_label : bool
         If True, the given label column must exist.
@@ -216,7 +216,7 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
     try:
         model.check(names, path.name)
     except InvalidInputError as error:
-        hint = " Is one of them the label? Name it with --label." if label is None and len(names) > model.n else ""
+        hint = " Is one of them the label? Pass its name with --label." if label is None and len(names) > model.n else ""
         raise InvalidInputError(f"{error}{hint}") from error
     if len(frame) == 0:
         raise InvalidInputError(f"{path.name} has column names but no rows.")
@@ -224,7 +224,7 @@ def read_features(path: Path, label: str | None, model: ModelColumns, *, has_lab
 
 
 def n_values(path: Path) -> int:
-    """Return rows × columns of a Parquet file.
+    """Return the number of values, rows × columns, of a Parquet file.
 
     Other formats and unreadable files give 0.
     """
@@ -277,7 +277,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 def _read_csv(path: Path, compression: Any, as_text: Sequence[str]) -> pd.DataFrame:
     # utf-8-sig reads files with and without Excel's byte order mark.
     options: dict[str, Any] = {"compression": compression, "encoding": "utf-8-sig"}
-    # Check the names first, because read_csv renames repeated and empty ones.
+    # Check the names first, because read_csv renames repeated and empty names.
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = [str(name) for name in header.iloc[0]]
     _check_separator(names, path)
@@ -320,7 +320,7 @@ def check_header(names: Sequence[str]) -> None:
     nameless = [at for at, name in enumerate(names, start=1) if not name.strip()]
     if nameless:
         raise InvalidInputError(
-            f"Column {nameless[0]} of {len(names)} has no name (a saved row index?). Name it or remove it. "
+            f"Column {nameless[0]} of {len(names)} has no name. It may be a saved row index. Name it or remove it. "
             "pandas omits the index with to_csv(…, index=False)."
         )
     repeated = [name for name, times in Counter(names).items() if times > 1]
@@ -344,7 +344,7 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
     n_numbers = pd.to_numeric(pd.Series(columns, dtype=object), errors="coerce").notna().sum()
     hint = " The first line must contain column names." if n_numbers > len(columns) / 2 else ""
     raise InvalidInputError(
-        f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Name the label column with --label. "
+        f"No column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}. Choose the label column with --label. "
         f"The columns are {listed(columns)}.{hint}"
     )
 
@@ -352,7 +352,7 @@ def _label_name(columns: Sequence[str], wanted: str | None) -> str:
 def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
     """Return the labels of a column as integers or strings.
 
-    The index of the column has the row numbers.
+    The index of the column contains the row numbers.
     """
     missing = column.index[column.isna()]
     if len(missing):
@@ -363,7 +363,7 @@ def labels_of(column: pd.Series[Any]) -> NDArray[np.generic]:
         if len(broken):
             raise InvalidInputError(
                 f"The label column {column.name!r} has numbers such as {values[broken[0]]:g}. Expected classes, as "
-                "texts or whole numbers. Choose another column with --label, or convert this one to classes."
+                "strings or whole numbers. Choose another column with --label, or convert this one to classes."
             )
         return values.astype(np.int64)
     if types.is_integer_dtype(column.dtype):
@@ -378,7 +378,7 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
     """Return the error for rows without a label."""
     return InvalidInputError(
         f"The label column {label!r} has {n} missing value(s), first in row {first} (counted from 0). "
-        "Remove these rows. Empty fields, NA, None and null count as missing."
+        "Remove these rows. Empty fields, NA, None and null count as missing values."
     )
 
 
@@ -386,7 +386,7 @@ def missing_labels(label: str, n: int, first: int) -> InvalidInputError:
 
 
 def check_classes(counts: dict[Any, int], label: str) -> None:
-    """Check that there are several classes, with two rows each on average.
+    """Check that there are several classes, with two rows per class on average.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def check_classes(counts: dict[Any, int], label: str) -> None:
 
 
 def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, test_size: float, random_state: int) -> None:
-    """Check that the training rows of a split have all classes.
+    """Check that the training rows of a split include all classes.
 
     Parameters
     ----------
@@ -432,18 +432,18 @@ def check_learned(counts: dict[Any, int], learned: Collection[Any], label: str, 
 
 
 def check_split(counts: dict[Any, int], label: str, test_size: float) -> None:
-    """Check that a split can have every class in both parts."""
+    """Check that both parts of a split can include every class."""
     n_rows = sum(counts.values())
     rarest = min(counts, key=lambda label: counts[label])
     if counts[rarest] < 2:
         raise InvalidInputError(
-            f"Class {rarest!r} of {label!r} has only one row, but training and held-out rows need one each. "
+            f"Class {rarest!r} of {label!r} has only one row, but the training rows and the held-out rows need one each. "
             "Use --test-size 0, or remove the class."
         )
     held_out = math.ceil(test_size * n_rows)
     smaller = min(held_out, n_rows - held_out)
     if smaller < len(counts):
         raise InvalidInputError(
-            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but training and "
-            f"held-out rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
+            f"Too few rows for --test-size {test_size:g}: {held_out} of {n_rows} rows are held out, but the training rows "
+            f"and the held-out rows need one row of each of the {len(counts)} classes. Use --test-size 0, or add rows."
         )

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Report(options.DistillSettings):
     """Write an interactive report of a fitted model.
 
-    The page shows thresholds, trees and counterfactuals, like that of [italic]fcca distill[/]. The model is not
-    refitted. All rows of DATA are used for thresholds and tree, and the rows of --test are held out. The page is a
+    The page shows thresholds, trees and counterfactuals, like the report of [italic]fcca distill[/]. The model is not
+    refitted. All rows of DATA are used for the thresholds and the tree. The rows of --test are held out. The page is a
     single file that needs no network.
 
     [bold]Examples[/]
@@ -29,7 +29,7 @@ class Report(options.DistillSettings):
     [dim]# a model and its training rows[/]
     [cyan]fcca report loans.skops loans.csv --open[/]
 
-    [dim]# with test rows, and the slider at the most frequent tenth[/]
+    [dim]# with test rows, starting at the most frequent tenth of the thresholds[/]
     [cyan]fcca report booster.json train.csv --test test.csv --q 0.9 --title "Loans"[/]
     """
 

@@ -47,7 +47,7 @@ RowNumbers = NDArray[np.int64]
 class TableLabels(NamedTuple):
     """The labels of a table."""
 
-    y: Labels | None  # of all rows; None for too many rows
+    y: Labels | None  # of all rows; None if there are too many rows
     counts: dict[Any, int]  # number of rows of each class
     learned: frozenset[Any] = frozenset()  # classes of the training rows; only used if y is None
 
@@ -130,7 +130,7 @@ class MemorySource:
         return TableLabels(self.data.y, self.data.class_counts())
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Return some rows, by default all, and their labels."""
+        """Return some rows (by default all) and their labels."""
         return (self.data.X, self.data.y) if rows is None else (self.data.X.iloc[rows], self.data.y[rows])
 
     def prepare(self, black_box: BlackBox, split: Split, settings: DistillSettings) -> None:
@@ -182,7 +182,7 @@ class MemorySource:
         return binary_rows(*training), None if tested is None else binary_rows(*tested)
 
     def encoded_rows(self, classifier: FCCAClassifier) -> tuple[Floats | None, Floats | None]:
-        """Return training and held-out rows as numbers and codes."""
+        """Return the training rows and the held-out rows as numbers and codes."""
         assert self.rows_in_memory is not None
         encode, tested = classifier.discretizer_.encode, self.rows_in_memory.test
         return encode(self.data.X.iloc[self.training_rows]), None if tested is None else encode(tested[0])
@@ -206,7 +206,7 @@ class ParquetSource:
     ----------
     path : Path
     label : str or None
-        The label column. None finds it by its name.
+        The label column. With None, it is found by its name.
     outputs : AtomicOutputs
         Files for the counterfactuals, written piece by piece.
     """
@@ -231,20 +231,20 @@ class ParquetSource:
         for rule in rules:
             if rule.needs_all_rows(is_linear=is_linear):
                 raise InvalidInputError(
-                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces. This holds for rules between "
-                    "columns: sums, implications, one-hot groups. Omit the rule, or read all rows with --no-stream."
+                    f"The rule {rule!r} needs all rows at once, but the rows come in pieces. This is so for all rules "
+                    "between columns: sums, implications, one-hot groups. Omit the rule, or read all rows with --no-stream."
                 )
 
     def labels(self, settings: DistillSettings) -> TableLabels:
         """Read the labels of all rows.
 
-        They are kept only for tables of moderate size.
+        They are kept in memory only for tables of moderate size.
         """
         with self.stopwatch.time("labels"):
             return _labels(self.table, settings)
 
     def read(self, rows: RowNumbers | None) -> tuple[pd.DataFrame, Labels]:
-        """Read some rows, by default all, and their labels."""
+        """Read some rows (by default all) and their labels."""
         table = self.table
         every = np.arange(table.n_rows) if rows is None else rows
         with self.stopwatch.time("sample"):
@@ -416,6 +416,6 @@ class _TimedPieces(LocalPieces):
         return super().first() if self.like is None else self.like
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece and add up the results."""
+        """Apply a stage to every piece and sum the results."""
         with self.stopwatch.time(label.partition(",")[0].lower()):
             return super().sum(label, stage, *given)

@@ -9,7 +9,7 @@ from fcca.exceptions import InvalidInputError
 
 
 def read_rules(path: Path | None) -> tuple[Constraint, ...]:
-    """Read the rules of a YAML file; none without a file."""
+    """Read the rules of a YAML file; no file means no rules."""
     if path is None:
         return ()
     rules = load_rules(path)

@@ -51,7 +51,7 @@ class Output:
     def progress(self) -> Iterator[None]:
         """Show the progress of a block.
 
-        Bars on a terminal, lines elsewhere, nothing if quiet.
+        A terminal shows bars, other outputs get lines, and ``quiet`` shows nothing.
         """
         if self.quiet:
             yield
@@ -81,7 +81,7 @@ class Output:
     def cannot_write(self, place: Path, failure: OSError) -> int:
         """Print an error about unwritten files, and return the exit code."""
         reason = failure.strerror or str(failure)
-        self.error(f"Cannot write to {place}: {reason}. Nothing was left half-written.")
+        self.error(f"Cannot write to {place}: {reason}. No file was left half-written.")
         return EXIT_CANNOT_WRITE
 
     def _message(self, kind: str, message: str, style: str) -> None:
@@ -97,7 +97,7 @@ def json_text(document: Any, encoding: str = "utf-8") -> str:
 
 @contextmanager
 def _lost_interrupts() -> Iterator[list[threading.Timer]]:
-    """Repeat interrupts that got lost, as in callbacks of C libraries."""
+    """Repeat interrupts that got lost, for example in callbacks of C libraries."""
     usual, again = sys.unraisablehook, []
 
     def send_again(unraisable: sys.UnraisableHookArgs) -> None:
@@ -150,7 +150,7 @@ def file_link(path: Path) -> Text:
 
 
 def open_in_browser(path: Path, output: Output) -> None:
-    """Open a page in the browser; without one, print a note."""
+    """Open a page in the browser; without a browser, print a note."""
     import webbrowser
 
     try:

@@ -107,7 +107,7 @@ class Split:
         return np.concatenate([begin + np.flatnonzero(held_out) for begin, held_out in self._blocks()])
 
     def sample(self, n: int | None) -> RowNumbers | None:
-        """Draw a sorted sample of ``n`` training rows; None stands for all."""
+        """Draw a sorted sample of ``n`` training rows; None stands for all rows."""
         if n is None or n >= self.n_training:
             return None
         random = np.random.default_rng(np.random.SeedSequence(self.random_state, spawn_key=(SAMPLE,)))

@@ -1,6 +1,6 @@
 """Results of ``fcca distill`` and ``fcca report``: files, printed summary and JSON.
 
-The summary answers in this order: how good, how simple, how sure, where to look next. Details follow.
+The summary begins with held-out figures, size, optimality and the next step. Details follow.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Distilled(Result):
                 X_test=X_test,
                 y_test=y_test,
                 Q=levels,
-                title=self.settings.title or f"{found.data.name}: a small tree in place of a black box",
+                title=self.settings.title or f"A small tree in place of a black box: {found.data.name}",
                 row_numbers=rows.training_rows,
                 facts=[*facts_of_data(found), ("Row numbers", "rows of the table, counted from 0")],
                 notes=found.notes,
@@ -96,7 +96,7 @@ class _Distilled(Result):
         path.write_text(text, encoding="utf-8", newline="\n")
 
     def _first_screen(self, written: Sequence[Path]) -> list[RenderableType]:
-        """Return how good, how simple, how sure, where to look next.
+        """Return the figures, the size, the optimality and the next step.
 
         Details of the quality follow.
         """
@@ -173,18 +173,18 @@ class ReportResult(_Distilled):
 
 
 def _at_a_glance(found: Distillation, written: Sequence[Path]) -> Table:
-    """Return size and proof of the tree, and the next step."""
+    """Return the size and proof of the tree, and the next step."""
     kept, every = found.discretizer.thresholds_, found.discretizer.all_thresholds_
     size = (
         f"{size_in_words(found.classifier.structure_)}; {number(len(kept))} of {number(len(every))} thresholds kept, "
         f"on {number(len(kept.features_used))} of {number(found.data.n_columns)} columns"
     )
     grid = titled_grid()
-    grid.add_row("How simple", Text(size))
-    grid.add_row("How sure", Text(_certificate(found)))
+    grid.add_row("Size", Text(size))
+    grid.add_row("Optimality", Text(_certificate(found)))
     for title, text in _selection(found):
         grid.add_row(title, Text(text))
-    grid.add_row("Look next", _next_step(found, written))
+    grid.add_row("Next", _next_step(found, written))
     return grid
 
 
@@ -195,7 +195,7 @@ def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
     if page is not None:
         return Text(f"{below}; in a browser: ", overflow="fold").append_text(file_link(page))
     tree = next((path for path in written if path.name == TREE), None)
-    code = "" if tree is None else f"; fcca export {printable(tree)} turns the tree into code"
+    code = "" if tree is None else f"; fcca export {printable(tree)} converts the tree to code"
     return Text(f"{below}{code}", overflow="fold")
 
 
@@ -203,7 +203,7 @@ def _next_step(found: Distillation, written: Sequence[Path]) -> Text:
 
 
 def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and texts on data, black box and counterfactuals."""
+    """Return titles and values on the data, the black box and the counterfactuals."""
     data, training, held_out = found.data, found.training, found.held_out
     return [
         ("Data", f"{printable(data.name)}: {number(data.n_rows)} rows × {number(data.n_columns)} columns"),
@@ -211,18 +211,18 @@ def facts_of_data(found: Distillation) -> list[tuple[str, str]]:
         ("Rows", f"{number(training.rows)} for training, {number(held_out.rows) if held_out else 'none'} held out"),
         ("Black box", _model(found)),
         ("Counterfactuals", f"{number(sum(found.statuses.values()))} rows: {status_counts(found.statuses)}"),
-        ("Median size of a change", f"{found.median_cost:.3g}"),
+        ("Median cost of a change", f"{found.median_cost:.3g}"),
     ]
 
 
 def facts(found: Distillation) -> list[tuple[str, str]]:
-    """Return titles and texts of the facts panel."""
+    """Return titles and values of the facts panel."""
     target = f"{seconds(found.stopwatch.seconds['target'])} to {'fit' if found.model_file is None else 'load'} the black box"
     (title, data), *others = facts_of_data(found)
     return [
-        (title, f"{data}, {'read in pieces' if found.streamed else 'read whole'}"),
+        (title, f"{data}{', read in pieces' if found.streamed else ''}"),
         *others,
-        ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for thresholds and tree"),
+        ("Time", f"{target}, {seconds(found.stopwatch.seconds['fcca'])} for the thresholds and the tree"),
     ]
 
 
@@ -253,7 +253,7 @@ def _scores_table(found: Distillation) -> Table:
     lines = (
         ("Accuracy of the tree", "tree_accuracy"),
         ("Fidelity of the tree to the black box", "tree_fidelity"),
-        ("Compression (rows equal to an earlier binary row)", "compression"),
+        ("Compression (rows that duplicate another row once binarized)", "compression"),
         ("Inconsistency (rows that no tree can get right)", "inconsistency"),
     )
     for title, name in lines:
@@ -270,7 +270,7 @@ def _thresholds_table(found: Distillation) -> Table:
     n_optimal = found.statuses["optimal"]
     order = np.argsort(-kept.count, kind="stable")[:THRESHOLDS_SHOWN]
     table = plain_table(["Thresholds" if len(order) == len(kept) else f"Top {len(order)} of {len(kept)} thresholds"])
-    add_numbers(table, "crossed", "of counterfactuals")
+    add_numbers(table, "crossings", "share of counterfactuals")
     names = kept.names()
     for at in order:
         count = kept.count[at]
@@ -302,8 +302,9 @@ def tree_of_rules(found: Distillation) -> Tree:
 
     title = Text(f"Decision tree, {size_in_words(nodes)}, {_proof(found)}", style="bold")
     if found.quality.is_useless:
-        title.append(", and no better than the commonest class", style=f"bold {AMBER}")
-    root = Tree(title.append("; leaves show training rows of their class", style="not bold dim"))
+        title.append(", and no better than the most frequent class", style=f"bold {AMBER}")
+    note = "; each leaf shows how many of its training rows have the predicted class"
+    root = Tree(title.append(note, style="not bold dim"))
     if first.branches:
         grow(root, first)
     else:
@@ -318,9 +319,11 @@ def _proof(found: Distillation) -> str:
 
 def _certificate(found: Distillation) -> str:
     tree = found.classifier.tree_
-    price = objective_in_words(tree)
-    bound = f"no {compared_trees(tree)} is below {amount_in_words(tree.criterion, tree.lower_bound_)}"
-    return f"{_proof(found)}: {price}; {bound}"
+    cost = f"on the training rows: {objective_in_words(tree)}."
+    if not tree.is_optimal_ and not tree.lower_bound_ > 0:
+        return f"{_proof(found)}; {cost}"
+    lower = "lower" if tree.is_optimal_ else f"below {amount_in_words(tree.criterion, tree.lower_bound_)}"
+    return f"{_proof(found)} {cost} No {compared_trees(tree)} scores {lower}."
 
 
 # --- files --------------------------------------------------------------------------------------------------------------
@@ -331,7 +334,7 @@ def _written(paths: Sequence[Path]) -> Text:
     for path in paths:
         text.append(f"\n  {path.name}", style="not bold")
         if path.name == COUNTERFACTUALS:
-            text.append("  (column row: row of the input table, from 0)", style="not bold dim")
+            text.append("  (`row`: 0-based row number in the input table)", style="not bold dim")
     return text
 
 

@@ -18,8 +18,8 @@ from fcca.utils import AtomicOutputs
 if TYPE_CHECKING:
     from fcca.cli._verify_result import VerifyResult
 
-CERTIFICATE = "certificate.json of fcca distill, or a text of fcca.certificates.certificate"
-TREE = "tree.json of fcca distill, or a text of fcca.export.to_json"
+CERTIFICATE = "certificate.json, written by fcca distill, or a file written with fcca.certificates.certificate"
+TREE = "tree.json, written by fcca distill, or a file written with fcca.export.to_json"
 
 proof_option = partial(typer.Option, rich_help_panel="Repeated proofs")
 
@@ -55,7 +55,7 @@ class Verify(Command):
 
     certificate: Annotated[
         Path,
-        options.argument(metavar="CERTIFICATE", help="A certificate: certificate.json of fcca distill."),
+        options.argument(metavar="CERTIFICATE", help="A certificate: certificate.json, written by fcca distill."),
         file_of(CERTIFICATE),
     ]
     model: Annotated[
@@ -80,9 +80,9 @@ class Verify(Command):
         data_option(metavar="FILE", help="The tree.json in use, to compare with the tree of the certificate."),
         file_of(TREE),
     ] = None
-    label: Annotated[str | None, data_option(metavar="COL", help="Label column. Default: the one of the certificate.")] = (
-        None
-    )
+    label: Annotated[
+        str | None, data_option(metavar="COL", help="Label column. Default: the label column of the certificate.")
+    ] = None
     sample: Annotated[
         str,
         proof_option(metavar="INT|all", help="Number of counterfactuals to re-prove."),
@@ -100,8 +100,8 @@ class Verify(Command):
         float,
         proof_option(
             metavar="SECONDS",
-            help="Time for each of: proofs of counterfactuals by MILP, repeated searches for the rest, the choice of "
-            "thresholds, the tree. The summary lists claims that were not proven in time.",
+            help="Time limit for each of four steps: proofs of counterfactuals by MILP, repeated searches for the rest, the "
+            "choice of thresholds, and the tree. The summary lists claims that were not proven in time.",
         ),
         options.IS_TIME,
     ] = 60.0

@@ -1,4 +1,4 @@
-"""Run ``fcca verify``: check a certificate against table and model."""
+"""Run ``fcca verify``: check a certificate against a table and a model."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def run_verify(settings: Verify) -> VerifyResult:
     if stated.read is not None:
         rows = np.setdiff1d(rows, stated.read.left_out)
     if len(rows) == 0:
-        raise InvalidInputError(f"{table.name} has no rows of the certificate: all of them are listed as left out.")
+        raise InvalidInputError(f"{table.name} has no rows of the certificate: all of its rows are listed as left out.")
     with collected_notes() as notes, step("Checks; --time-limit bounds the longest"):
         result = verify(
             stated,
@@ -137,20 +137,20 @@ def _table(stated: CertificateDocument, path: Path | None, label: str | None) ->
     else:
         raise InvalidInputError(
             f"{table.name} has no column {missing[0]!r}, which the certificate uses. The feature columns are "
-            f"{listed(list(table.X.columns))}.{' Name another table with --data.' if path is None else ''}"
+            f"{listed(list(table.X.columns))}.{' Choose another table with --data.' if path is None else ''}"
         )
     return Dataset(table.name, as_known(chosen, stated.found.columns), table.y, table.label, table.from_text)
 
 
 def _of_tree(stated: CertificateDocument, path: Path | None) -> list[Check]:
-    """Compare the tree in a file with that of the certificate."""
+    """Compare the tree in a file with the tree of the certificate."""
     if path is None:
         return []
     try:
         same = stated.tree is not None and to_json(from_json(path.read_bytes())) == to_json(stated.tree)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    words = f"{path.name} has the tree of the certificate." if same else f"{path.name} has another tree."
+    words = f"{path.name} has the tree of the certificate." if same else f"{path.name} has a different tree."
     return [Check("tree file", PASSED if same else FAILED, words)]
 
 

@@ -17,7 +17,7 @@ from fcca.utils import progress_bar
 
 T = TypeVar("T")
 
-#: Number of sums that one task adds up.
+#: Number of results that one task sums.
 SPLIT_EVERY = 8
 ROWS_OF_FIRST = 100
 OF_DISTRIBUTED = ("dask.distributed", "distributed")
@@ -26,7 +26,7 @@ OF_DISTRIBUTED = ("dask.distributed", "distributed")
 class DaskPieces(Pieces):
     """The partitions of a table as pieces of the pipeline.
 
-    One task per partition computes a result. Further tasks add up the results on the workers, a few at a time. Only the sum
+    One task per partition computes a result. Further tasks sum the results on the workers, a few at a time. Only the total
     is sent back.
 
     Parameters
@@ -57,7 +57,7 @@ class DaskPieces(Pieces):
         raise InvalidInputError("There are no rows to learn from.")
 
     def sum(self, label: str, function: Callable[..., T | None], *given: Any) -> T:
-        """Apply a function to every partition and add up the results."""
+        """Apply a function to every partition and sum the results."""
         parts = self.table.applied(_of_rows, function, given)
         level: list[Delayed] = parts
         add = dask.delayed(_sum, pure=False)

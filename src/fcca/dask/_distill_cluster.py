@@ -1,4 +1,4 @@
-"""Replace a black box by a tree, from a Dask DataFrame."""
+"""Replace a black box with a tree, from a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def distill(
     retries: int = 3,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box by an optimal tree, from a Dask DataFrame.
+    """Replace a black box with an optimal tree, from a Dask DataFrame.
 
-    Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers add up
+    Every worker computes the counterfactuals of its partitions and counts the thresholds that they cross. The workers sum
     these counts, and later the counts of the distinct binary rows that the tree is grown on. Rows stay on their workers,
     with two exceptions: a few rows that show the columns, and the sample for an unfitted classifier. A linear classifier has
-    no cuts. Its landing values are all sent, and close ones are merged afterwards.
+    no cuts. All values at which its counterfactuals end are sent, and close values are merged afterwards.
 
-    The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
+    The result is the same, to the last digit, as after :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
     once. It depends on neither partitions nor workers, even if a worker is lost. Weights that are not integers are the only
     exception: their sums depend on the partitions in the last digit.
 

@@ -25,7 +25,7 @@ Positions = NDArray[np.int64]
 def black_box(classifier: Any, pieces: DaskPieces, *, sample: int, random_state: int) -> FrozenEstimator:
     """Return the fitted black box.
 
-    An unfitted one is fitted on a sample of the rows.
+    An unfitted classifier is fitted on a sample of the rows.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _check_trained(classifier: Any) -> None:
     if not classifier.__sklearn_is_fitted__():
         name = type(classifier).__name__
         raise InvalidInputError(
-            f"The {name} is not fitted. Call its fit(X, y) on the cluster first, or give a {name.removeprefix('Dask')}, "
+            f"The {name} is not fitted. Call its fit(X, y) on the cluster first, or pass a {name.removeprefix('Dask')}, "
             "which is fitted on a sample of the rows."
         )
 
@@ -92,7 +92,7 @@ def _local_xgboost(classifier: Any) -> Any:
     name = type(classifier).__name__.removeprefix("Dask")
     plain = getattr(import_module("xgboost"), name, None)
     if plain is None:
-        raise UnsupportedModelError(f"{type(classifier).__name__} has no counterpart in xgboost. Give its get_booster().")
+        raise UnsupportedModelError(f"{type(classifier).__name__} has no counterpart in xgboost. Pass its get_booster().")
     local = plain(**classifier.get_params())
     local.load_model(bytearray(classifier.get_booster().save_raw("ubj")))
     return local
@@ -123,7 +123,7 @@ def check_sample(n: Any, random_state: Any) -> None:
         raise InvalidInputError(f"sample must be an integer of at least 2, got {n!r}.")
     if not isinstance(random_state, Integral) or random_state < 0:
         raise InvalidInputError(
-            f"random_state must be an integer of at least 0, got {random_state!r}: the same call draws the same sample."
+            f"random_state must be an integer of at least 0, got {random_state!r}. The sample must be reproducible."
         )
 
 
@@ -136,7 +136,7 @@ def sampled(pieces: DaskPieces, n: int, random_state: int) -> Rows:
     ----------
     pieces : DaskPieces
     n : int
-        Number of rows. A smaller table is taken whole.
+        Number of rows. All rows of a smaller table are taken.
     random_state : int
     """
     ends = np.cumsum(pieces.each(_n_rows))

@@ -44,7 +44,7 @@ class Layout:
 
     @property
     def columns(self) -> list[str]:
-        """Features, label and weight."""
+        """Names of the feature, label and weight columns."""
         return [*self.features, self.label, *([] if self.sample_weight is None else [self.sample_weight])]
 
     def rows(self, frame: pd.DataFrame) -> Rows:
@@ -54,7 +54,7 @@ class Layout:
 
 
 class PartitionedTable:
-    """A Dask DataFrame with label column and optional weight column.
+    """A Dask DataFrame with a label column and an optional weight column.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class PartitionedTable:
         return {name for name in categorical if not self.frame[name].cat.known}
 
     def applied(self, function: Callable[..., Any], *given: Any) -> list[Delayed]:
-        """Return one task per partition, which calls a function.
+        """Return one task per partition, each of which calls a function.
 
         Parameters
         ----------

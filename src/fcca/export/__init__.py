@@ -1,7 +1,7 @@
 """Export trees, and save and load estimators.
 
 Trees can be written as text, Markdown, Python, rules, JSON, SQL and ONNX. Every exporter takes a fitted
-:class:`fcca.FCCAClassifier`, or the :class:`DistilledTree` that :func:`from_json` reads. It returns a text or bytes. The
+:class:`fcca.FCCAClassifier`, or the :class:`DistilledTree` that :func:`from_json` reads. It returns a string or bytes. The
 dictionary ``EXPORTERS`` lists the exporters by name.
 """
 

@@ -69,7 +69,7 @@ def _whole(given: Any, what: str) -> int:
 
 def _check_column(column: Column) -> None:
     labels = column.categories
-    _require(column.name is None or isinstance(column.name, str), "a column whose name is not a text")
+    _require(column.name is None or isinstance(column.name, str), "a column whose name is not a string")
     _require(labels is None or (isinstance(labels, tuple) and len(labels) > 0), "a column without categories")
     _require(labels is None or len(set(labels)) == len(labels), "a column with a category twice")
     flags = (column.missing, column.as_category, column.none_is_missing, column.as_object, column.ignored)
@@ -82,7 +82,7 @@ def _check_columns(columns: Columns) -> None:
         "columns of a wrong kind",
     )
     _require(set(vars(columns)) <= {"columns", *_CACHED}, "columns with unknown attributes")
-    for name in _CACHED:  # cached values are computed again
+    for name in _CACHED:  # cached values are recomputed
         vars(columns).pop(name, None)
 
 
@@ -135,7 +135,7 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
         _array(given, "f", (n_moves,), "moves")
     _require(isinstance(found.feature_names, list | tuple), "counterfactuals of columns without names")
     n_features, n_classes = len(found.feature_names), len(found.classes)
-    _require(all(isinstance(name, str) for name in found.feature_names), "names that are not texts")
+    _require(all(isinstance(name, str) for name in found.feature_names), "names that are not strings")
     _within(found.rows, 0, 2**62, "rows")
     _within(found.status_code, 0, len(STATUSES) - 1, "statuses")
     _within(found.target_code, -1, n_classes - 1, "classes of counterfactuals")
@@ -150,9 +150,9 @@ def _check_counterfactuals(found: Counterfactuals) -> None:
         _array(found.own_code, "i", (n,), "predictions")
         _within(found.own_code, 0, n_classes - 1, "predictions")
     if found.box is not None:
-        _require(isinstance(found.box, tuple) and len(found.box) == 2, "a box without two ends")
+        _require(isinstance(found.box, tuple) and len(found.box) == 2, "ranges without two ends")
         for end in found.box:
-            _array(end, "f", (n_features,), "ends of a box")
+            _array(end, "f", (n_features,), "ends of ranges")
 
 
 def _check_codes(columns: Columns, moves: Any) -> None:

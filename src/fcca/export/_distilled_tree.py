@@ -44,7 +44,7 @@ class Condition(NamedTuple):
 
 
 def conditions_in(table: ThresholdTable) -> list[Condition]:
-    """The conditions of a threshold table."""
+    """Return the conditions of a threshold table."""
     numbers = np.where(table.kind == "cut", table.threshold, 0.0).tolist()
     entries = zip(table.kind.tolist(), table.feature.tolist(), numbers, table.codes, strict=True)
     return [Condition(kind, j, number, codes or ()) for kind, j, number, codes in entries]
@@ -63,7 +63,7 @@ class Certificate:
     gap : float
         ``(objective - lower_bound) / objective``.
     regularization : float
-        Price of a leaf.
+        Cost per leaf.
     criterion, max_depth, max_leaf_nodes, min_samples_leaf, min_weight_fraction_leaf
         As in :class:`~fcca.OptimalTreeClassifier`.
     """
@@ -81,7 +81,7 @@ class Certificate:
 
     @classmethod
     def of(cls, tree: OptimalTreeClassifier) -> Certificate:
-        """The certificate of a fitted tree."""
+        """Return the certificate of a fitted tree."""
         return cls(
             optimal=bool(tree.is_optimal_),
             objective=float(tree.objective_),
@@ -96,7 +96,7 @@ class Certificate:
         )
 
     def in_words(self) -> str:
-        """``proven optimal`` or ``within 3.1 % of optimal``."""
+        """Describe the proof: ``proven optimal`` or ``within 3.1 % of optimal``."""
         return proof_in_words(self.objective, self.lower_bound, self.optimal)
 
 
@@ -113,16 +113,16 @@ class DistilledTree:
     columns : Columns
         Names, categories and missing values of the table's columns.
     classes : tuple
-        Texts or numbers.
+        Strings or numbers.
     certificate : Certificate
     takes_missing : bool
         Whether rows may have missing values. If no training row had any, missing values are an error, as in the classifier.
     fcca_version : str
         The version of fcca that fitted the tree.
     thresholds : ThresholdTable or None
-        All conditions that the tree could choose from; None for a document of version 1, which does not hold them.
+        All conditions that the tree could choose from; None for a version 1 document, which does not store them.
     provenance : Provenance or None
-        The origin of the tree; None for a document of version 1.
+        The origin of the tree; None for a version 1 document.
 
     Examples
     --------
@@ -166,12 +166,12 @@ class DistilledTree:
         return heaviest
 
     def class_of(self, node: int) -> Label:
-        """The heaviest class of a node."""
+        """Return the heaviest class of a node."""
         return self.classes[int(self.heaviest[node])]
 
     @property
     def class_array(self) -> NDArray[Any]:
-        """The classes as an array; of dtype object for several types."""
+        """The classes as an array, with dtype object for several types."""
         one_type = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if one_type else object)
 
@@ -189,7 +189,7 @@ class DistilledTree:
         return Condition("cut", column, float(self.structure.threshold[node]))
 
     def labels_of(self, condition: Condition) -> list[Label]:
-        """The categories of a set."""
+        """Return the categories of a set."""
         return [self.columns.label(condition.column, code) for code in condition.codes]
 
     def apply(self, X: Any) -> NDArray[np.int64]:
@@ -234,7 +234,7 @@ class DistilledTree:
         return table.binarize(self._encoded(X, table.feature.tolist()))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
-        """Names of the binary columns, such as ``"RM > 6.94"`` or ``'purpose = "car"'``.
+        """Return the names of the binary columns, such as ``"RM > 6.94"``.
 
         Parameters
         ----------
@@ -256,13 +256,14 @@ class DistilledTree:
     def _all_thresholds(self) -> ThresholdTable:
         if self.thresholds is None:
             raise InvalidInputError(
-                "The binary columns need all conditions, and this tree has only those that it tests: it comes from a "
-                "document of version 1. Write it again from the classifier with fcca.export.to_json or fcca distill."
+                "The binary columns can be computed only if all conditions of the classifier are known. This tree was read "
+                "from a version 1 document, which stores only the conditions that the tree tests. Export the classifier "
+                "again with fcca.export.to_json or fcca distill."
             )
         return self.thresholds
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict probabilities: the share of each class in the leaf's training weight."""
+        """Predict the probability of each class: its share of the leaf's training weight."""
         return self.structure.probability[self.apply(X)]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -270,15 +271,15 @@ class DistilledTree:
         return self.class_array[self.heaviest[self.apply(X)]]
 
     def rules(self) -> list[str]:
-        """Rules as text, one per leaf: ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
+        """Return the rules as text, one per leaf: ``"LSTAT ≤ 9.725 and RM > 6.94 → 1 (0.97)"``."""
         classes = np.array(self.classes, dtype=object)
         return self.structure.rules(self.columns.names, classes, self.columns)
 
 
 def as_distilled(tree: Any) -> DistilledTree:
-    """The DistilledTree of a fitted classifier.
+    """Convert a fitted classifier to a DistilledTree.
 
-    A DistilledTree is returned as it is.
+    A DistilledTree is returned unchanged.
     """
     if isinstance(tree, DistilledTree):
         return tree
@@ -305,7 +306,7 @@ def as_distilled(tree: Any) -> DistilledTree:
 
 
 def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
-    """The columns as in documents, without details for the black box."""
+    """Return the columns as in documents, without details for the black box."""
     names = getattr(tree, "feature_names_in_", None)
     given = None if names is None else [str(name) for name in names]
     if table.columns is None:
@@ -318,7 +319,7 @@ def _plain_columns(tree: FCCAClassifier, table: ThresholdTable) -> Columns:
 
 
 def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable:
-    """The same conditions on plain columns."""
+    """Return the same conditions on plain columns."""
     labels = tuple(
         None if codes is None else tuple(columns.label(j, code) for code in codes)
         for j, codes in zip(table.feature.tolist(), table.codes, strict=True)
@@ -328,12 +329,12 @@ def _plain_thresholds(table: ThresholdTable, columns: Columns) -> ThresholdTable
 
 
 def plain_label(label: Any, what: str) -> Label:
-    """A label as a built-in text, number or boolean."""
+    """Convert a label to a built-in string, number or boolean."""
     plain = label.item() if isinstance(label, np.generic) else label
     if not is_label(plain):
         raise InvalidInputError(
-            f"The {what} {label!r} of type {type(label).__name__} cannot be written. Expected a text or a finite number. "
-            "Convert it to text before fitting, for example with astype(str)."
+            f"The {what} {label!r} of type {type(label).__name__} cannot be written. Expected a string or a finite number. "
+            "Convert it to a string before fitting, for example with astype(str)."
         )
     # Converted, because subclasses of str and int may print as anything.
     return next(kind(plain) for kind in (bool, str, int, float) if isinstance(plain, kind))

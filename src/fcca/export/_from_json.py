@@ -35,13 +35,13 @@ PROVENANCE = {
 
 
 def from_json(text: str | bytes) -> DistilledTree:
-    """Read the tree from a document of :func:`to_json`.
+    """Read the tree from a document written by :func:`to_json`.
 
     Parameters
     ----------
     text : str or bytes
-        A document of version 1 or 2. A tree of version 1 has no ``thresholds`` and no ``provenance``. Bytes must be UTF-8,
-        with or without a byte order mark.
+        A version 1 or version 2 document. A tree from a version 1 document has no ``thresholds`` and no ``provenance``.
+        Bytes must be UTF-8, with or without a byte order mark.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def tree_in(document: Any) -> DistilledTree:
     table = None if version == WITHOUT_THRESHOLDS else _thresholds(given, conditions, columns, takes_missing)
     structure = _structure(TREE.entry(document, "nodes", list), conditions, len(classes))
     stated = TREE.entry(document, "certificate", dict)
-    if version == WITHOUT_THRESHOLDS:  # these may have no depth
+    if version == WITHOUT_THRESHOLDS:  # these documents may have no depth
         stated = {"max_depth": None} | stated | FIRST_TREES
     certificate = Certificate(**TREE.entries(stated, get_type_hints(Certificate), "the certificate"))
     provenance = None
@@ -137,7 +137,7 @@ def _condition(entry: Any, at: int, columns: Columns, takes_missing: bool) -> Co
 
 
 def _thresholds(given: Sequence[Any], conditions: list[Condition], columns: Columns, takes_missing: bool) -> ThresholdTable:
-    """All conditions as a threshold table, sorted and without duplicates."""
+    """Return all conditions as a sorted threshold table without duplicates."""
     if not takes_missing and any(column.missing or column.categories is not None for column in columns):
         raise TREE.damaged("'missing_values' is false, but columns have missing values or categories")
     numbers = np.full((4, len(given)), np.nan)
@@ -168,7 +168,10 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
     n = len(given)
     if n == 0:
         raise TREE.damaged("it has no nodes")
-    weight = np.array([_weights(entry, n_classes, node) for node, entry in enumerate(given)])
+    weight = np.array([_weights(entry, "weight", n_classes, node) for node, entry in enumerate(given)])
+    soft = None
+    if isinstance(given[0], dict) and "soft_weight" in given[0]:
+        soft = np.array([_weights(entry, "soft_weight", n_classes, node) for node, entry in enumerate(given)])
     feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
     left, right = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
     rows = np.zeros(n, dtype=np.int64)
@@ -207,17 +210,20 @@ def _structure(given: Sequence[Any], conditions: list[Condition], n_classes: int
         raise TREE.damaged(f"it has {max(depth):,} levels, more than {DEEPEST}")
     inner = np.flatnonzero(feature >= 0)
     if (rows[inner] != rows[left[inner]] + rows[right[inner]]).any():
-        raise TREE.damaged("the rows of two children do not add up to those of their node")
-    if not np.allclose(weight[inner], weight[left[inner]] + weight[right[inner]], rtol=SAME_WEIGHT, atol=0):
-        raise TREE.damaged("the weights of two children do not add up to those of their node")
-    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing))
+        raise TREE.damaged("the rows of two children do not sum to the rows of their node")
+    sums = (weight,) if soft is None else (weight, soft)
+    if not all(np.allclose(each[inner], each[left[inner]] + each[right[inner]], rtol=SAME_WEIGHT, atol=0) for each in sums):
+        raise TREE.damaged("the weights of two children do not sum to the weights of their node")
+    return TreeStructure(feature, threshold, left, right, weight, rows, sets, frozenset(missing), soft)
 
 
-def _weights(entry: Any, n_classes: int, node: int) -> list[float]:
+def _weights(entry: Any, name: str, n_classes: int, node: int) -> list[float]:
     where = f"node {node}"
-    weights = TREE.numbers(entry, "weight", where)
+    weights = TREE.numbers(entry, name, where)
     if len(weights) != n_classes or min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise TREE.damaged(f"{where} needs a weight of at least 0 for each of the {n_classes} classes, with a positive sum")
+        raise TREE.damaged(
+            f"{where} needs a {name!r} of at least 0 for each of the {n_classes} classes, with a positive sum"
+        )
     return weights
 
 
@@ -228,7 +234,7 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
     """Check that a certificate fits its tree."""
     if given.criterion not in CRITERIA:
         raise TREE.damaged(f"the certificate's criterion must be one of {', '.join(CRITERIA)}, got {given.criterion!r}")
-    weight = nodes.weight[nodes.feature < 0]
+    weight = nodes.learned_weight[nodes.feature < 0]
     cost = leaf_cost(weight, given.criterion).sum() / weight.sum()
     objective = max(0.0, float(cost)) + given.regularization * nodes.n_leaves
     gap = (given.objective - given.lower_bound) / given.objective if given.objective > 0 else 0.0
@@ -237,7 +243,7 @@ def check_certificate(given: Certificate, nodes: TreeStructure) -> None:
     if given.lower_bound > given.objective or (given.optimal and given.lower_bound != given.objective):
         raise TREE.damaged("the certificate's lower bound does not fit its objective")
     if not _same(given.gap, gap):
-        raise TREE.damaged(f"the certificate's gap is {given.gap:.6g}, but objective and lower bound give {gap:.6g}")
+        raise TREE.damaged(f"the certificate's gap is {given.gap:.6g}, but its objective and lower bound give {gap:.6g}")
     if given.max_depth is not None and given.max_depth < nodes.depth:
         raise TREE.damaged(f"the tree has {nodes.depth} levels, more than the certificate's max_depth of {given.max_depth}")
     if given.max_leaf_nodes is not None and given.max_leaf_nodes < nodes.n_leaves:
@@ -252,7 +258,7 @@ def _check_leaves(given: Certificate, nodes: TreeStructure) -> None:
     if nodes.n_leaves == 1:
         return
     leaf = nodes.feature < 0
-    weight = nodes.weight[leaf].sum(axis=1)
+    weight = nodes.learned_weight[leaf].sum(axis=1)
     least = given.min_weight_fraction_leaf * weight.sum()
     if nodes.n_rows[leaf].min() < given.min_samples_leaf or weight.min() < least * (1 - SAME_WEIGHT):
         raise TREE.damaged("a leaf has fewer rows or less weight than the certificate's limits")
@@ -269,15 +275,15 @@ def _provenance(given: dict[str, Any], nodes: TreeStructure) -> Provenance:
     where = "the provenance"
     libraries = {name: version for name, version in _entries(given, "libraries", where).items() if isinstance(version, str)}
     if len(libraries) < len(given["libraries"]):
-        raise TREE.damaged("the versions of the libraries must be texts")
+        raise TREE.damaged("the versions of the libraries must be strings")
     found = TREE.entries(given, PROVENANCE, where)
     rules, n_rows, statuses = (found.pop(name) for name in ("rules", "rows", "counterfactuals"))
     if len(rules) > MOST_ENTRIES or not all(_is_short(rule) for rule in rules):
-        raise TREE.damaged(f"the rules must be at most {MOST_ENTRIES} texts of at most {LONGEST_TEXT} characters")
+        raise TREE.damaged(f"the rules must be at most {MOST_ENTRIES} strings of at most {LONGEST_TEXT} characters")
     TREE.fit_to(given, where)
     TREE.check_range(found, ("fidelity", "accuracy"), 0, 1, where)
     if n_rows != nodes.n_rows[0] or not math.isclose(found["weight"], float(nodes.weight[0].sum()), rel_tol=SAME_WEIGHT):
-        raise TREE.damaged("rows or weight of the provenance differ from those of the root")
+        raise TREE.damaged("the rows or the weight of the provenance differ from the root")
     return Provenance(
         libraries=libraries,
         black_box=_part(given, "black_box"),
@@ -300,14 +306,14 @@ def _part(given: dict[str, Any], name: str) -> Part:
 
 
 def _entries(given: dict[str, Any], name: str, where: str) -> dict[str, Plain]:
-    """Plain values by name, with a limited size."""
+    """Read plain values by name, with a limited size."""
     found: dict[str, Plain] = TREE.entry(given, name, dict, where)
     if len(found) > MOST_ENTRIES:
         raise TREE.damaged(f"{where} has {len(found):,} {name}, more than {MOST_ENTRIES}")
     for key, value in found.items():
         is_plain = value is None or (is_label(value) and not isinstance(value, str))
         if not _is_short(key) or not (is_plain or _is_short(value)):
-            raise TREE.damaged(f"{key[:40]!r} among the {name} of {where} must be a number or a short text")
+            raise TREE.damaged(f"{key[:40]!r} among the {name} of {where} must be a number or a short string")
     return found
 
 

@@ -25,8 +25,8 @@ MOST_ENTRIES = 200
 LARGEST_WHOLE = 2**63
 ITEMS_SHOWN, DEPTH_SHOWN, LARGEST_SET = 20, 3, 1000
 
-# Parameters without effect on the results, left out of documents; some are paths. Statuses and certificate show which
-# searches a time limit has ended.
+# Parameters without effect on the results. Documents do not contain them, and some are paths. The statuses and the
+# certificate show which searches were stopped by a time limit.
 WITHOUT_EFFECT = frozenset({"memory", "n_jobs", "time_limit", "time_limit_per_row", "train_dir", "verbose"})
 # Parameters of a discretizer that have their own entries.
 SEPARATE_ENTRIES = frozenset({"estimator", "decision_threshold", "selection", "constraints"})
@@ -43,8 +43,8 @@ class Part:
     name : str
         Name of the class, such as ``sklearn.ensemble.RandomForestClassifier``.
     parameters : dict of str to (str, int, float, bool or None)
-        Nested parameters have scikit-learn's names, ``step__parameter``. Values other than texts and numbers are described
-        by a text. Long texts are cut off.
+        Nested parameters have scikit-learn's names, ``step__parameter``. Values other than strings and numbers are
+        described by a string. Long strings are cut off.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Provenance:
     statuses : dict of str to int, or None
         Number of counterfactuals by status; None if the thresholds do not come from counterfactuals.
     fidelity : float
-        Share of the training weight on which tree and black box predict the same class.
+        Share of the training weight on which the tree and the black box predict the same class.
     accuracy : float or None
         Share of the training weight that the tree predicts correctly; None for a tree fitted to predictions or with class
         weights.
@@ -106,7 +106,7 @@ def provenance_of(classifier: FCCAClassifier) -> Provenance:
     while isinstance(black_box, FrozenEstimator):
         black_box = black_box.estimator
     own = _parameters(discretizer, deep=False)
-    if isinstance(discretizer, FCCADiscretizer):  # the values that None stands for
+    if isinstance(discretizer, FCCADiscretizer):  # store the values that None stands for
         own |= asked_distances(discretizer)
     selection = own.get("selection")
     learned_labels = classifier.fit_to_ != "target" and getattr(grown, "class_weight", None) is None
@@ -139,7 +139,7 @@ def _part(part: Any, parameters: Mapping[str, Any]) -> Part:
 
 
 def _libraries(black_box: Any) -> dict[str, str]:
-    """Versions of numpy, scikit-learn and the libraries of the black box."""
+    """Return the versions of numpy, scikit-learn and the black box's libraries."""
     found = {"numpy", "sklearn"}
     for part in (black_box, *_parameters(black_box, deep=True).values()):
         found |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
@@ -151,22 +151,22 @@ def _libraries(black_box: Any) -> dict[str, str]:
     return dict(sorted(versions.items())[:MOST_ENTRIES])
 
 
-# --- texts --------------------------------------------------------------------------------------------------------------
+# --- strings -------------------------------------------------------------------------------------------------------------
 
 
 def _class_name(kind: type) -> str:
-    """The dotted name of a class, without private modules."""
+    """Return the dotted name of a class, without private modules."""
     modules = [part for part in kind.__module__.split(".") if not part.startswith("_")]
     return cut_off(".".join([*modules, kind.__qualname__]))
 
 
 def cut_off(text: str) -> str:
-    """Shorten a long text."""
+    """Shorten a long string."""
     return str(text) if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
 def plain_parameter(value: Any) -> Plain:
-    """A parameter as a JSON value."""
+    """Convert a parameter to a JSON value."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -179,7 +179,7 @@ def plain_parameter(value: Any) -> Plain:
 
 
 def _in_text(value: Any, depth: int = 0) -> str:
-    """Any value as a text that does not depend on the process."""
+    """Convert any value to a string that does not depend on the process."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bytes):

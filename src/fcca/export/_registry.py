@@ -1,8 +1,8 @@
 """The registry of exporters.
 
 It imports no large module, so the command line can list the exporters at once. An entry makes ``to_<name>`` of the module
-``_to_<name>`` a public function of :mod:`fcca.export` and a form of ``fcca export``. It also adds an entry to the reference
-and a case to the tests that all exporters share.
+``_to_<name>`` a public function of :mod:`fcca.export` and a format of ``fcca export``. It also adds an entry to the
+reference and a case to the tests that all exporters share.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["EXPORTERS", "Exporter"]
 
 @dataclass(frozen=True)
 class Exporter:
-    """A form in which a tree can be written.
+    """A format in which a tree can be written.
 
     Attributes
     ----------
     name : str
-        The name on the command line. The function ``to_<name>`` in the module ``_to_<name>`` turns a classifier or a tree
-        into text or bytes.
+        The name on the command line. The function ``to_<name>`` in the module ``_to_<name>`` converts a classifier or a
+        tree to text or bytes.
     suffix : str
         The ending of file names.
     title : str

@@ -51,11 +51,11 @@ STORED = (
 
 
 def trusted_types() -> list[str]:
-    """Names of the types that a .skops file of fcca may hold.
+    """Return the names of the types that a .skops file of fcca may contain.
 
     Use them as ``skops.io.load(path, trusted=fcca.export.trusted_types())``. Types that skops itself trusts are not listed.
-    :func:`load` does more. It checks how the file builds its objects, and that they are consistent, before any is used. Only
-    :func:`load` turns a table such as ``selection_path_`` into a data frame again.
+    :func:`load` does more. It checks how the file builds its objects, and that they are consistent, before it uses them.
+    Only :func:`load` converts a table such as ``selection_path_`` back to a data frame.
 
     Returns
     -------
@@ -75,13 +75,13 @@ def trusted_types() -> list[str]:
 def save(fitted: Any, path: str | Path) -> None:
     """Save a fitted object to a file for :func:`load`.
 
-    The file appears complete or not at all.
+    The file is written completely or not at all.
 
     Parameters
     ----------
     fitted : estimator, DistilledTree or ThresholdTable
     path : str or Path
-        With the suffix ``.json``, the file holds the document of a tree or a threshold table. It is small and sufficient for
+        With the suffix ``.json``, the file is the document of a tree or a threshold table. It is small and sufficient for
         predictions. An :class:`fcca.FCCAClassifier` is saved as its :class:`DistilledTree`. With the suffix ``.skops``,
         the file holds the whole estimator with the black box and the counterfactuals, but without the training rows.
 
@@ -170,7 +170,7 @@ def _skops(fitted: Any, path: Path) -> bytes:
 
 
 def _storable(fitted: Any) -> Any:
-    """The estimator without the parts that cannot be stored."""
+    """Return the estimator without the parts that cannot be stored."""
     if isinstance(fitted, FCCADiscretizer):
         fitted = fitted.without_pieces()
     if isinstance(fitted, FCCAClassifier):
@@ -188,13 +188,13 @@ def _storable(fitted: Any) -> Any:
 def load(path: str | Path, *, trusted: bool = False) -> Any:
     """Load a file that :func:`save` wrote, without running code from it.
 
-    The content decides the format, not the name.
+    The format is detected from the content, not from the name.
 
     Parameters
     ----------
     path : str or Path
-        A regular file of at most 4 GiB. It holds a document of a tree or a threshold table, which fcca distill also writes,
-        or a skops file of an estimator.
+        A regular file of at most 4 GiB. It is the JSON document of a tree or a threshold table, or the skops file of an
+        estimator. fcca distill also writes such documents.
     trusted : bool, default=False
         Whether to skip the trial in a subprocess. A damaged black box may crash or hang the library that loads it. By
         default, a skops file is therefore first loaded in a subprocess, which takes some seconds. Types are always checked.

@@ -14,12 +14,12 @@ VERSIONS = {"rules": (1,), "tree": (1, 2)}
 
 
 def schema(name: str, version: int | None = None) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a document that an exporter writes.
+    """Return the JSON Schema (draft 2020-12) of a document that an exporter writes.
 
     Parameters
     ----------
     name : {"rules", "tree"}
-        The document of :func:`fcca.export.to_rules` or :func:`fcca.export.to_json`.
+        The document written by :func:`fcca.export.to_rules` or :func:`fcca.export.to_json`.
     version : int, optional
         The document's ``version``. None: the current one.
 

@@ -1,7 +1,7 @@
 """Differences between the SQL dialects. Needs sqlglot.
 
-All functions return sqlglot expressions, whose generators quote names and texts. Operators and methods such as ``a < b`` and
-``a.eq(b)`` copy their operands.
+All functions return sqlglot expressions, whose generators quote names and strings. Operators and methods such as ``a < b``
+and ``a.eq(b)`` copy their operands.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAME_SHOWN = 80
 
 
 class Dialect:
-    """The default dialect: NaN equals NaN, and texts have a collation."""
+    """The default dialect: NaN equals NaN, and strings have a collation."""
 
     name: ClassVar[str]
     longest: ClassVar[int | None] = None  # longest name, in characters
@@ -35,15 +35,15 @@ class Dialect:
     # --- values of columns ---------------------------------------------------------------------------------------------
 
     def double(self, column: Expression) -> Expression:
-        """A column as 64-bit floats; narrower floats are widened."""
+        """Write a column as 64-bit floats; narrower floats are widened."""
         return exp.cast(column, "double")
 
     def number(self, column: Expression) -> Expression:
-        """A column as 64-bit floats, with NULL for NaN."""
+        """Write a column as 64-bit floats, with NULL for NaN."""
         return exp.Nullif(this=self.double(column), expression=self.special("nan"))
 
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        """Tests for refused values, except for unknown categories.
+        """Yield tests for refused values, except for unknown categories.
 
         A test on NULL is NULL.
 
@@ -68,44 +68,44 @@ class Dialect:
             yield column.is_(exp.null())
 
     def text(self, column: Expression) -> Expression:
-        """A column as texts that are compared character by character."""
+        """Write a column as strings that are compared character by character."""
         text = exp.cast(column, "text")
         return text if self.collation is None else exp.Collate(this=text, expression=self.collation.copy())
 
     def truth(self, column: Expression) -> Expression:
-        """A column of booleans, comparable with :meth:`truth_value`."""
+        """Write a column of booleans, comparable with :meth:`truth_value`."""
         return exp.cast(column, "text")
 
     # --- constants -----------------------------------------------------------------------------------------------------
 
     def special(self, which: str) -> Expression:
-        """NaN or infinity."""
+        """Write NaN or infinity."""
         return self.double(exp.Literal.string(which))
 
     def double_value(self, value: float) -> Expression:
-        """The exact 64-bit float, not a decimal near it."""
+        """Write the exact 64-bit float, not a decimal near it."""
         return self.double(exp.Literal.string(shortest(value).removesuffix(".0")))
 
     def text_value(self, text: str) -> Expression:
-        """A text."""
+        """Write a string."""
         return exp.Literal.string(text)
 
     def compared_text(self, text: str) -> Expression:
-        """A text, comparable with :meth:`text`."""
+        """Write a string, comparable with :meth:`text`."""
         return self.text_value(text)
 
     def truth_value(self, truth: bool) -> Expression:
-        """True or false, comparable with :meth:`truth`."""
+        """Write true or false, comparable with :meth:`truth`."""
         return exp.Literal.string("true" if truth else "false")
 
     def boolean_value(self, truth: bool) -> Expression:
-        """True or false, as a prediction."""
+        """Write true or false as a prediction."""
         return exp.Boolean(this=truth)
 
     # --- sources -------------------------------------------------------------------------------------------------------
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """A join that computes a column ``value`` once per row.
+        """Write a join that computes a column ``value`` once per row.
 
         The column belongs to a separate source, so its name cannot collide with a column of the table.
         """
@@ -118,15 +118,15 @@ class Dialect:
     # --- names ---------------------------------------------------------------------------------------------------------
 
     def same_name(self, name: str) -> str:
-        """A key that is equal for names the database cannot distinguish."""
+        """Return a key that is equal for names the database cannot distinguish."""
         return name
 
     def trouble_with(self, name: str, *, is_column: bool) -> str | None:
-        """The reason why a name is not allowed, or None."""
+        """Return the reason why a name is not allowed, or None."""
         if not name:
             return "it is empty"
         if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-            return "it has a character that databases cannot hold"
+            return "it has a character that databases cannot store"
         if self.longest is not None and len(name.encode("utf-16-le")) > 2 * self.longest:
             return f"it has more than {self.longest} characters"
         return None
@@ -158,7 +158,7 @@ class Postgres(Dialect):
     name = "postgres"
 
     def _one_row(self, value: Expression) -> Expression:
-        """A subquery with an offset, so the planner does not repeat it."""
+        """Write a subquery with an offset, so that the planner does not repeat it."""
         return super()._one_row(value).this.offset(0).subquery()
 
     def same_name(self, name: str) -> str:
@@ -180,9 +180,9 @@ class Snowflake(Dialect):
 
 
 class Spark(Dialect):
-    """Spark: texts are compared without a collation.
+    """Spark: strings are compared without a collation.
 
-    ``${…}`` is replaced before a statement is read, in texts and names too.
+    ``${…}`` is replaced before a statement is read, also in strings and names.
     """
 
     name = "spark"
@@ -255,13 +255,13 @@ class SQLite(WithoutNaN):
     collation = exp.var("BINARY")
 
     def refused(self, column: Expression, kind: str, *, may_be_missing: bool) -> Iterator[Expression]:
-        types = ["text"] if kind == "text" else ["integer", "real"]  # a text would be cast to 0
+        types = ["text"] if kind == "text" else ["integer", "real"]  # a string would be cast to 0
         yield exp.func("TYPEOF", column).isin(*types, *(["null"] if may_be_missing else [])).not_()
         if kind == "number":
             yield exp.Abs(this=self.double(column)).eq(self.special("inf"))
 
     def beside(self, value: Expression, name: str) -> Expression:
-        """A join with a table function.
+        """Write a join with a table function.
 
         Unlike a subquery, it can use the columns of the table.
         """
@@ -309,9 +309,9 @@ class TSQL(WithoutNaN):
         return ratio(value, lambda whole: self.double(exp.cast(whole, "bigint")))
 
     def text_value(self, text: str) -> Expression:
-        """A text with line breaks written as codes.
+        """Write a string, with its line breaks as codes.
 
-        After a backslash they would be lost, and a line GO would end the batch.
+        After a backslash, line breaks would be lost. A line GO would end the batch.
         """
         pieces = [piece for piece in re.split(r"([\r\n])", text) if piece] or [""]
         return concatenated(
@@ -346,19 +346,19 @@ DIALECT_BY_NAME: dict[str, Dialect] = {
 
 
 def alias_of_source(name: str) -> Expression:
-    """The alias of a source."""
+    """Return the alias of a source."""
     return exp.TableAlias(this=exp.to_identifier(name, quoted=True))
 
 
 def concatenated(pieces: list[Expression]) -> Expression:
-    """Concatenate texts."""
+    """Concatenate strings."""
     if len(pieces) == 1:
         return pieces[0]
     return exp.paren(reduce(lambda before, piece: exp.DPipe(this=before, expression=piece), pieces))
 
 
 def signed(value: float, text: str) -> Expression:
-    """A number literal with its sign."""
+    """Write a number literal with its sign."""
     literal = exp.Literal.number(text)
     return exp.Neg(this=literal) if math.copysign(1.0, value) < 0 else literal
 
@@ -367,12 +367,12 @@ def signed(value: float, text: str) -> Expression:
 
 
 def shortest(value: float) -> str:
-    """The shortest decimal that rounds to this float."""
+    """Return the shortest decimal that rounds to this float."""
     return repr(float(value)).replace("e+", "e")
 
 
 def with_exponent(value: float) -> str:
-    """The absolute value as the shortest decimal with an exponent.
+    """Return the absolute value as the shortest decimal with an exponent.
 
     Every dialect reads it as a float.
     """
@@ -381,10 +381,10 @@ def with_exponent(value: float) -> str:
 
 
 def is_read_exactly(value: float) -> bool:
-    """True if every parser reads this decimal as the same float.
+    """Return True if every parser reads this decimal as the same float.
 
-    This covers every parser that multiplies or divides once. Digits and power of ten must themselves be floats. A result
-    that is first rounded to 64 bits, as in the long doubles of some processors, must round to the same float.
+    This covers every parser that multiplies or divides once. The digits and the power of ten must themselves be floats.
+    Some processors first round to 64 bits, in long doubles. Such a result must round to the same float.
     """
     _, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
     if len(digits) > 15 or not isinstance(exponent, int) or abs(exponent) > 22:
@@ -400,7 +400,7 @@ def is_read_exactly(value: float) -> bool:
 
 
 def ratio(value: float, as_double: Any) -> Expression:
-    """A float as an exact ratio of a whole number and powers of two."""
+    """Write a float as an exact ratio with powers of two."""
     fraction, exponent = math.frexp(abs(value))
     whole, exponent = int(fraction * 2**53), exponent - 53
     while whole and whole % 2 == 0:

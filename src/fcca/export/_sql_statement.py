@@ -1,8 +1,9 @@
 """Write a tree and its conditions as SQL expressions. Needs sqlglot.
 
-The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. Leaves to the right of a node come before those
-to its left. A row that reaches an entry has failed all entries before it. So an entry tests only the conditions that lead to
-the right, and no condition is negated. A condition on a missing value is NULL, which counts as false, as in the tree.
+The leaves become one list, ``CASE WHEN … THEN … WHEN … THEN … ELSE … END``. Leaves to the right of a node come before
+leaves to its left. A row that reaches an entry has failed all entries before it. So an entry tests only the conditions that
+lead to the right, and no condition is negated. A condition on a missing value is NULL, which counts as false, as in the
+tree.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ class Writer:
     # --- predictions ---------------------------------------------------------------------------------------------------
 
     def prediction(self) -> Expression:
-        """The class of a row."""
+        """Write the class of a row."""
         write = self._writer_of_classes()
         return self._by_leaf(lambda leaf: write(self.tree.class_of(leaf)))
 
     def leaf(self) -> Expression:
-        """The number of a row's leaf."""
+        """Write the number of a row's leaf."""
         return self._by_leaf(exp.Literal.number)
 
     def probability(self, label: int) -> Expression:
-        """The share of a class in a row's leaf."""
+        """Write the share of a class in a row's leaf."""
         share = self.tree.structure.probability
         return self._by_leaf(lambda leaf: self.dialect.double_value(float(share[leaf, label])))
 
     def bins(self, refused: str | None = None) -> list[tuple[str, Expression]]:
-        """Names and expressions of the binary columns.
+        """Return the names and expressions of the binary columns.
 
         Parameters
         ----------
@@ -78,28 +79,28 @@ class Writer:
         return _case(whens, exp.Literal.number(0))
 
     def refusal_of_bins(self) -> Expression | None:
-        """1 for rows whose bins are NULL, 0 for other rows.
+        """Write 1 for rows whose bins are NULL, and 0 for other rows.
 
         It is computed once per row. If each bin repeated it, the query would grow with the square of the number of columns.
-        Returns None if no value is refused.
+        Return None if no value is refused.
         """
         asked = sorted({one.column for one in kept_conditions(self.tree)})
         refusals = self._refusals(asked, exp.Literal.number(1))
         return _case(refusals, exp.Literal.number(0)) if refusals else None
 
     def _by_leaf(self, write: Callable[[int], Expression]) -> Expression:
-        """The value that ``write`` gives for a row's leaf.
+        """Write the value that ``write`` gives for a row's leaf.
 
-        It is NULL for refused rows.
+        The value is NULL for refused rows.
         """
         *first, (_, last) = _leaves(self.tree)
         whens = [(exp.and_(*map(self.holds, conditions)), write(leaf)) for conditions, leaf in first]
         return _case([*self._refusals(self.tree.asked, exp.null()), *whens], write(last))
 
     def _refusals(self, asked: Iterable[int], value: Expression) -> list[When]:
-        """One entry per column, for values that the classifier refuses.
+        """Return one entry per column, for values that the classifier refuses.
 
-        One entry for hundreds of columns would exceed SQLite's limit on the depth of an expression.
+        A single entry for hundreds of columns would exceed SQLite's limit on the depth of an expression.
         """
         tests = (list(self._refused(j)) for j in asked)
         return [(exp.or_(*found), value.copy()) for found in tests if found]
@@ -114,7 +115,7 @@ class Writer:
             if max(map(abs, self.tree.classes)) > LARGEST_INTEGER:  # type: ignore[arg-type]
                 raise InvalidInputError(
                     f"The classes {list(self.tree.classes)} contain a number of more than 64 bits. Use smaller numbers, or "
-                    "convert the classes to text before fitting."
+                    "convert the classes to strings before fitting."
                 )
             return exp.Literal.number
         return lambda label: self.dialect.double_value(float(label))
@@ -122,11 +123,11 @@ class Writer:
     # --- conditions ----------------------------------------------------------------------------------------------------
 
     def column(self, j: int) -> Expression:
-        """A column by its quoted name."""
+        """Write a column by its quoted name."""
         return exp.column(self.tree.columns.names[j], table=self.table, quoted=True)
 
     def holds(self, condition: Condition) -> Expression:
-        """A condition: true, false, or NULL for a missing value."""
+        """Write a condition, which is NULL for a missing value."""
         j = condition.column
         if condition.kind == "set":
             return self._is_one_of(j, self.tree.labels_of(condition))
@@ -137,7 +138,7 @@ class Writer:
         return (number if is_number else self.column(j)).is_(exp.null())
 
     def _number(self, j: int) -> Expression:
-        """A column as a number.
+        """Write a column as a number.
 
         It is NULL for a missing value unless missing values are refused.
         """
@@ -150,7 +151,7 @@ class Writer:
         return _kind_of(categories, f"The categories of column {name!r}")
 
     def _is_one_of(self, j: int, labels: Sequence[Any]) -> Expression:
-        """Test for membership in a set of categories."""
+        """Write a test for membership in a set of categories."""
         dialect, kind = self.dialect, self._kind(j)
         what = f"The category of column {self.tree.columns.names[j]!r}"
         if kind == "text":
@@ -166,7 +167,7 @@ class Writer:
         return exp.EQ(this=value, expression=written[0]) if len(written) == 1 else value.isin(*written)
 
     def _refused(self, j: int) -> Iterator[Expression]:
-        """Tests for values that the classifier refuses.
+        """Yield tests for values that the classifier refuses.
 
         A test on a missing value is NULL, which does not refuse it.
         """
@@ -181,7 +182,7 @@ class Writer:
 
 
 def _leaves(tree: DistilledTree) -> list[tuple[list[Condition], int]]:
-    """The leaves from right to left, with their conditions."""
+    """Return the leaves from right to left, with their conditions."""
     nodes = tree.structure
     found, pending = [], [(0, ())]  # type: tuple[list[tuple[list[Condition], int]], list[tuple[int, tuple[int, ...]]]]
     while pending:
@@ -204,9 +205,9 @@ def _without_implied(conditions: list[Condition]) -> list[Condition]:
 
 
 def kept_conditions(tree: DistilledTree) -> list[Condition]:
-    """All conditions that the tree could choose from.
+    """Return all conditions that the tree could choose from.
 
-    For a document of version 1, these are only the conditions that it tests.
+    For a version 1 document, these are only the conditions that the tree tests.
     """
     if tree.thresholds is not None:
         return conditions_in(tree.thresholds)
@@ -221,39 +222,39 @@ def _kind_of(labels: Sequence[Any], what: str) -> str:
     kinds = {"text" if isinstance(label, str) else "boolean" if isinstance(label, bool) else "number" for label in labels}
     if len(kinds) > 1:
         raise InvalidInputError(
-            f"{what} are of several types, {' and '.join(sorted(kinds))}: {list(labels)[:10]}. A database column has one "
-            "type. Convert them to text before fitting, for example with astype(str)."
+            f"{what} have several types, {' and '.join(sorted(kinds))}: {list(labels)[:10]}. A database column has one "
+            "type. Convert them to strings before fitting, for example with astype(str)."
         )
     return kinds.pop()
 
 
 def _checked_text(text: str, what: str) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise InvalidInputError(f"{what}, {text[:80]!r}, has a character that a database cannot hold. Rename it.")
+        raise InvalidInputError(f"{what}, {text[:80]!r}, has a character that a database cannot store. Rename it.")
     return text
 
 
 def _checked_number(label: float, what: str) -> float:
     if abs(label) >= WHOLE:
         raise InvalidInputError(
-            f"{what}, {label}, is a number too large to compare exactly in a database. Convert such categories to text "
-            "before fitting."
+            f"{what}, {label}, is a number too large to compare exactly in a database. Convert such categories to "
+            "strings before fitting."
         )
     return float(label)
 
 
 def _case(whens: Sequence[When], otherwise: Expression) -> Expression:
-    """A CASE expression: the first value whose test holds, or the default."""
+    """Write a CASE expression: the first value whose test holds, or the default."""
     if not whens:
         return otherwise
     return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in whens], default=otherwise)
 
 
 def laid_out(expression: Expression, dialect: Dialect) -> str:
-    """The text of an expression, indented if that is safe.
+    """Return the SQL of an expression, indented if that is safe.
 
-    While sqlglot indents, it replaces line breaks in texts by placeholders. Some versions do not do so for names. Then
-    indentation could change a name or a text.
+    While sqlglot indents, it replaces line breaks in strings with placeholders. Some versions do not do so in names.
+    Indentation could then change a name or a string.
     """
     names = {str(one.this) for one in expression.find_all(exp.Identifier)}
     texts = {str(one.this) for one in expression.find_all(exp.Literal, exp.National)}

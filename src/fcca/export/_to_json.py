@@ -16,7 +16,7 @@ from fcca.utils import escaped_json
 
 FORMAT, TREE_VERSION = "fcca-tree", 2
 WITHOUT_THRESHOLDS = 1  # the version of documents with the tested conditions only
-# Trees of version 1 have one criterion and no other limits.
+# Trees in version 1 documents have one criterion and no other limits.
 FIRST_TREES = {"criterion": "error", "max_leaf_nodes": None, "min_samples_leaf": 1, "min_weight_fraction_leaf": 0.0}
 LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewer
 
@@ -24,8 +24,8 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 def to_json(classifier: Any) -> str:
     """Write the tree as a JSON document, which :func:`from_json` reads.
 
-    The same classifier gives the same bytes, whether its rows came at once, in pieces or from a cluster. The document has no
-    dates and no paths.
+    The same classifier gives the same bytes, whether its rows came at once, in pieces or from a cluster. The document
+    contains no dates and no paths.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def to_json(classifier: Any) -> str:
         ``missing_values``, ``conditions``, ``nodes``, ``certificate`` and ``provenance``. The page on saving and loading in
         the documentation explains every entry.
 
-        The first node is the root. Nodes refer to conditions by their positions, from 0 on. A condition that holds leads to
-        the right. A missing value makes every condition false except ``missing``. A tree read from a document of version 1
-        is written in version 1 again.
+        The first node is the root. Nodes refer to conditions by their positions, starting at 0. A condition that holds leads
+        to the right. A missing value makes every condition false except ``missing``. A tree that was read from a version 1
+        document is written as a version 1 document.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def to_json(classifier: Any) -> str:
 
 
 def written_columns(tree: DistilledTree) -> list[dict[str, Any]]:
-    """The columns of a tree's table as JSON values."""
+    """Convert the columns of a tree's table to JSON values."""
     return [
         {
             "name": column.name,
@@ -125,7 +125,7 @@ def _one_line(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         raise InvalidInputError(
-            "The tree has a number that is not finite, which JSON cannot hold. Fit it with finite weights."
+            "The tree has a number that is not finite, which JSON cannot represent. Fit it with finite weights."
         ) from error
 
 
@@ -134,21 +134,24 @@ def _node(tree: DistilledTree, node: int, condition: int | None) -> dict[str, An
     entry: dict[str, Any] = {"condition": condition}
     if condition is not None:
         entry |= {"left": int(nodes.left[node]), "right": int(nodes.right[node])}
-    return entry | {"weight": nodes.weight[node].tolist(), "rows": int(nodes.n_rows[node])}
+    entry["weight"] = nodes.weight[node].tolist()
+    if nodes.soft_weight is not None:
+        entry["soft_weight"] = nodes.soft_weight[node].tolist()
+    return entry | {"rows": int(nodes.n_rows[node])}
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------------
 
 
 def _of_nodes(tree: DistilledTree) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """The distinct conditions of the nodes, and each node's position among them."""
+    """Return the distinct conditions of the nodes, and the position of each node's condition."""
     written = [None if one is None else _one_line(_written_condition(tree, one)) for one in tree.tests]
     texts = list(dict.fromkeys(text for text in written if text is not None))
     return [json.loads(text) for text in texts], [None if text is None else texts.index(text) for text in written]
 
 
 def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """All conditions with their numbers, and each node's position among them."""
+    """Return all conditions with their numbers, and the position of each node's condition."""
     conditions = []
     for at, one in enumerate(conditions_in(table)):
         condition = _written_condition(tree, one)
@@ -160,7 +163,7 @@ def _of_thresholds(tree: DistilledTree, table: ThresholdTable) -> tuple[list[dic
 
 
 def positions_of_tests(tree: DistilledTree, table: ThresholdTable) -> list[int | None]:
-    """Position in a table of each node's condition; None for leaves."""
+    """Return the position of each node's condition in a table; None for leaves."""
     position = {one: at for at, one in enumerate(conditions_in(table))}
     for node, test in enumerate(tree.tests):
         if test is not None and test not in position:

@@ -1,4 +1,4 @@
-"""A tree as a table of rules in Markdown."""
+"""Write a tree as a table of rules in Markdown."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_markdown(classifier: Any) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span for a table cell, with Markdown and HTML escaped."""
+    """Write a code span for a table cell, with Markdown and HTML escaped."""
     text = printable(text).replace("|", "\\|")
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)

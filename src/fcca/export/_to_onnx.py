@@ -1,7 +1,7 @@
 """Write a tree as an ONNX model with exactly the same predictions.
 
-All comparisons are in float64. The way from the root to a leaf takes one step per level in whole numbers, so nothing is
-rounded. The probabilities are constants of the model.
+All comparisons are in float64. The path from the root to a leaf takes one step per level, computed in whole numbers. So
+nothing is rounded. The probabilities are constants of the model.
 """
 
 from __future__ import annotations
@@ -41,28 +41,29 @@ def to_onnx(classifier: Any) -> bytes:
         The model has one input of shape (rows,) per column that the tree tests, with the column's name:
 
         - numbers are float64, with NaN for a missing value;
-        - categories that are texts are texts, with the empty text for a missing value. If the empty text is a category,
-          ``"<missing>"`` is the missing value;
+        - categories that are strings stay strings, with the empty string for a missing value. If the empty string is a
+          category, ``"<missing>"`` is the missing value;
         - categories that are numbers are float64, with NaN for a missing value. Whole numbers too large for float64 are
           int64, and the smallest int64 that is not a category is the missing value.
 
         The outputs are, in this order, ``label``, ``probabilities`` of shape (rows, classes) in float64, and ``leaf``, the
-        number of the leaf in int64. Labels are texts or int64 (booleans as 0 and 1), or float64 if a class is not a whole
+        number of the leaf in int64. Labels are strings or int64 (booleans as 0 and 1), or float64 if a class is not a whole
         number.
 
         The classifier refuses rows with an infinite number, an unknown category, or a missing value if no training row had
-        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty text or -1. If these are classes, it
-        is ``"<refused>"`` or the smallest int64 that is not a class.
+        one. Such a row has leaf -1 and probabilities NaN. Its label is NaN, the empty string or -1. If the empty string or
+        -1 is a class, the label is ``"<refused>"`` or the smallest int64 that is not a class.
 
         The model of a tree with one leaf takes the first column of the table, to count the rows. An output with the name of
-        an input gets the suffix ``_``. The metadata describe the model in JSON: ``fcca.inputs`` (name, type, missing
+        an input gets the suffix ``_``. The metadata describes the model in JSON: ``fcca.inputs`` (name, type, missing
         value), ``fcca.outputs``, ``fcca.classes``, ``fcca.refused_label``, ``fcca.version`` and ``fcca.certificate``.
 
     Raises
     ------
     InvalidInputError
-        If the tree cannot be written in ONNX: a column without a name, texts and numbers mixed in the classes or in the
-        categories of a column, whole numbers beyond int64, or texts that are not valid Unicode.
+        If the tree cannot be written in ONNX. A reason is a column without a name. Another is a mix of strings and numbers
+        in the classes, or in the categories of a column. Further reasons are whole numbers beyond int64 and strings that
+        are not valid Unicode.
     UnsupportedModelError
         If the library onnx is not installed.
 
@@ -158,7 +159,7 @@ def _input(tree: DistilledTree, j: int) -> _Input:
 
 
 def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
-    """Type of the labels, all labels, and the one for refused rows."""
+    """Return the type of the labels, all labels, and the label for refused rows."""
     kind = _kind(classes, "classes")
     if kind == "float64":
         return kind, [*classes, float("nan")], "NaN"
@@ -167,13 +168,13 @@ def _labels(classes: Sequence[Label]) -> tuple[str, list[Label], str | int]:
 
 
 def _kind(labels: Sequence[Label], what: str) -> str:
-    """Type of labels: ``string``, ``int64`` (also for booleans) or ``float64``."""
+    """Return the type of labels: ``string``, ``int64`` (also for booleans) or ``float64``."""
     numbers = [label for label in labels if not isinstance(label, str)]
     if not numbers:
         return "string"
     if len(numbers) < len(labels):
         raise InvalidInputError(
-            f"The {what} are both texts and numbers, but a tensor of ONNX has one type. Convert them to text before "
+            f"The {what} are both strings and numbers, but a tensor of ONNX has one type. Convert them to strings before "
             "fitting, for example with astype(str), or write the tree with to_json."
         )
     whole = [number for number in numbers if not isinstance(number, float)]
@@ -182,15 +183,16 @@ def _kind(labels: Sequence[Label], what: str) -> str:
     if len(whole) < len(numbers) and all(abs(number) < EXACT for number in whole):
         return "float64"
     raise InvalidInputError(
-        f"The {what} have numbers that neither int64 nor float64 of ONNX can hold exactly. Convert them to text before "
+        f"The {what} have numbers that neither int64 nor float64 of ONNX can hold exactly. Convert them to strings before "
         "fitting, for example with astype(str), or write the tree with to_json."
     )
 
 
 def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
-    """A value that differs from all labels.
+    """Return a value that differs from all labels.
 
-    For texts the empty text, or else the given one. For numbers the given number, or else the smallest free int64.
+    For strings, it is the empty string, or else the given string. For numbers, it is the given number, or else the smallest
+    int64 that is not a label.
     """
     if isinstance(labels[0], str):
         if "" not in labels:
@@ -204,7 +206,7 @@ def _other_label(labels: Sequence[Label], text: str, number: int) -> str | int:
 
 
 def _check_unicode(tree: DistilledTree) -> None:
-    """Check that all texts are valid Unicode.
+    """Check that all strings are valid Unicode.
 
     JSON and Python allow lone surrogates.
     """
@@ -214,8 +216,8 @@ def _check_unicode(tree: DistilledTree) -> None:
             str(text).encode()
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"The text {text!r} is not valid Unicode, so an ONNX model cannot hold it. Rename it before fitting, or "
-                "write the tree with to_json."
+                f"The string {text!r} is not valid Unicode, so an ONNX model cannot contain it. Rename it before fitting, "
+                "or write the tree with to_json."
             ) from error
 
 
@@ -233,22 +235,22 @@ class _Graph:
     known: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """A new name: the given one, made longer if it is taken."""
+        """Return a new name: the given one, made longer if it is taken."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
         return name
 
     def constant(self, values: NDArray[Any]) -> str:
-        """A constant tensor."""
+        """Add a constant tensor and return its name."""
         name = self.fresh(f"constant_{len(self.constants)}")
         self.constants.append(self.onnx.numpy_helper.from_array(values, name))
         return name
 
     def whole(self, *values: int) -> str:
-        """A constant of a few whole numbers.
+        """Add a constant of a few whole numbers and return its name.
 
-        The same values share one constant.
+        Equal values share one constant.
         """
         if values not in self.known:
             self.known[values] = self.constant(np.array(values, dtype=np.int64))
@@ -264,16 +266,16 @@ class _Graph:
         return out
 
     def cast(self, value: str, dtype: Any) -> str:
-        """A value as another type."""
+        """Convert a value to another type."""
         return self.add("Cast", value, to=self.number_of(dtype))
 
     def number_of(self, dtype: Any) -> int:
-        """ONNX's number of a type."""
+        """Return ONNX's number of a type."""
         number: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return number
 
     def model(self, inputs: Sequence[_Input], outputs: dict[str, str], label: str, n_classes: int) -> Any:
-        """The graph as a model."""
+        """Build a model from the graph."""
         make = self.onnx.helper
 
         def declared(name: str, kind: str, *shape: int) -> Any:
@@ -295,7 +297,7 @@ class _Graph:
 
 
 def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple[str, str | None]:
-    """The leaf of every row, and a mask of refused rows."""
+    """Find the leaf of every row, and mask the refused rows."""
     nodes = tree.structure
     zero = graph.onnx.numpy_helper.from_array(np.zeros(1, dtype=np.int64))
     node = graph.add("ConstantOfShape", graph.add("Shape", inputs[0].name), value=zero)
@@ -331,7 +333,7 @@ def _walk(graph: _Graph, tree: DistilledTree, inputs: Sequence[_Input]) -> tuple
 
 
 def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """Nodes that test a numeric column, their conditions, and refused rows."""
+    """Return the nodes that test a numeric column, their conditions, and the refused rows."""
     nodes = tree.structure
     missing_tests = [node for node in tests if node in nodes.asks_missing]
     cuts = [node for node in tests if node not in nodes.asks_missing]
@@ -346,9 +348,9 @@ def _numbers(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests:
 
 
 def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tests: list[int]) -> tuple[list[int], str, str]:
-    """The same as :func:`_numbers`, for a column of categories.
+    """Return the same as :func:`_numbers` for a categorical column.
 
-    A table has the conditions of each category. Its last two rows are for a missing value and for an unknown category.
+    A table holds the conditions of each category. Its last two rows are for a missing value and for an unknown category.
     """
     nodes, labels = tree.structure, list(tree.columns[one.column].categories or ())
     n, last = len(labels), len(tests)
@@ -363,7 +365,7 @@ def _categories(graph: _Graph, tree: DistilledTree, one: _Input, value: str, tes
 
 
 def _code(graph: _Graph, one: _Input, value: str, labels: list[Any]) -> str:
-    """The code of a category.
+    """Look up the code of a category.
 
     It is n for a missing value, and n + 1 for an unknown category.
     """

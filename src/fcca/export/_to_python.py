@@ -1,6 +1,6 @@
 """Write a tree as a module of plain Python.
 
-Names, categories and classes are untrusted. They enter the module only as ``repr`` of built-in texts and numbers, and in
+Names, categories and classes are untrusted. They enter the module only as ``repr`` of built-in strings and numbers, and in
 comments with line breaks escaped. So they cannot become code.
 """
 
@@ -90,9 +90,10 @@ def _category(row, name, known):
 def to_python(classifier: Any) -> str:
     """Write the tree as a module of plain Python.
 
-    The module has ``predict(row)`` and ``predict_proba(row)`` for a row as a dictionary. Its predictions equal those of the
-    classifier, also at the thresholds and one float beside them, for missing values and for categories. If the classifier
-    refuses a value in a column that the tree tests, the module raises a ValueError.
+    The module has ``predict(row)`` and ``predict_proba(row)`` for a row as a dictionary. It returns the same predictions as
+    the classifier, also for missing values and categories. Predictions agree even for values at a threshold or one
+    floating-point step away from it. If the classifier refuses a value in a column that the tree tests, the module raises a
+    ValueError.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def to_python(classifier: Any) -> str:
 
 
 def _categories(tree: DistilledTree) -> Iterator[str]:
-    """One line per column of categories that the tree tests."""
+    """Yield one line per categorical column that the tree tests."""
     for j in tree.asked:
         categories = tree.columns[j].categories
         if categories is not None:
@@ -189,7 +190,7 @@ def _branch(tree: DistilledTree, node: int) -> Iterator[str]:
 
 
 def _written(test: Condition, tree: DistilledTree) -> str:
-    """The condition that sends a row to the right, in Python.
+    """Write the condition that sends a row to the right, in Python.
 
     NaN and None make every condition false except "is missing".
     """

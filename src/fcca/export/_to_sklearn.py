@@ -18,8 +18,8 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
 
     scikit-learn's trees convert X to 32-bit floats before they compare. Rounded to 32 bits, 0.1 is greater than 0.1. So
     thresholds are moved to keep every training row in its leaf. That is impossible for values on both sides of a threshold
-    that are the same 32-bit float. A tree from a document of version 1 keeps its thresholds, because that document does not
-    hold the training values around them.
+    that are the same 32-bit float. A tree from a version 1 document keeps its thresholds, because that document does not
+    store the training values around them.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
     Returns
     -------
     DecisionTreeClassifier
-        It takes X in raw units if all conditions of the tree are cuts and all columns are numbers. Missing numbers then go
-        to the left, as in the tree, and are not refused. Otherwise it takes the binary columns from ``transform`` of the
+        It takes X in raw units if all conditions of the tree are cuts and all columns are numeric. Missing values then go to
+        the left, as in the tree, and are not refused. Otherwise it takes the binary columns from ``transform`` of the
         DistilledTree or of the classifier's ``discretizer_``, and its predictions are always the same.
 
     Raises
     ------
     InvalidInputError
-        For a tree from a document of version 1 that tests categories or missing values: that document does not hold all
+        If a tree from a version 1 document tests categories or missing values. Such a document does not store all
         conditions.
 
     Examples
@@ -61,9 +61,9 @@ def to_sklearn(classifier: Any) -> DecisionTreeClassifier:
         return nodes.to_sklearn(classes, len(tree.columns), names, above)
     if table is None:
         raise InvalidInputError(
-            "A tree with categories or missing values can be converted to scikit-learn only where all conditions of the "
-            "classifier are known. This tree comes from a version 1 document, which has only the conditions that the tree "
-            "tests. Export the classifier again with fcca.export.to_json or fcca distill."
+            "A tree with categories or missing values can be converted to scikit-learn only if all conditions of the "
+            "classifier are known. This tree was read from a version 1 document, which stores only the conditions that the "
+            "tree tests. Export the classifier again with fcca.export.to_json or fcca distill."
         )
     names = tree.get_feature_names_out()
     threshold = np.where(conditions < 0, np.nan, 0.5)

@@ -30,17 +30,17 @@ def to_sql(
 ) -> str:
     """Write the tree as SQL: a query or an expression.
 
-    Predictions equal those of the classifier, also at the thresholds and one float beside them. Numbers are compared as
-    64-bit floats, and texts character by character, whatever the collation. NULL and NaN are missing values. If the
-    classifier refuses a value in a column that the tree tests, the result is NULL. Examples are an unknown category and an
-    infinite number. Needs sqlglot: ``pip install "fcca[sql]"``.
+    The SQL returns the same predictions as the classifier, even for values at a threshold or one floating-point step away
+    from it. Numbers are compared as 64-bit floats, and strings character by character, whatever the collation. NULL and NaN
+    are missing values. If the classifier refuses a value in a column that the tree tests, the result is NULL. Examples are
+    an unknown category and an infinite number. Needs sqlglot: ``pip install "fcca[sql]"``.
 
     Parameters
     ----------
     classifier : FCCAClassifier or DistilledTree
         Fitted.
     table : str or sequence of str, optional
-        The table that the query reads, by default ``"data"``. A text is one name, including any dots. Give the parts of a
+        The table that the query reads, by default ``"data"``. A string is one name, including any dots. Give the parts of a
         name with a schema separately: ``("public", "loans")``. In the form ``"case"``, the name qualifies the columns; None
         leaves them unqualified.
     dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "tsql", "spark"}
@@ -65,7 +65,7 @@ def to_sql(
     Raises
     ------
     InvalidInputError
-        If options contradict each other, or if the database cannot hold or distinguish some names or categories.
+        If options contradict each other, or if the database cannot store or distinguish some names or categories.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _checked_additions(add: str | Sequence[str], form: str, prefix: str, numbere
         raise InvalidInputError(f"add must be one or more of {', '.join(ADDITIONS)}, got {add!r}.")
     additions = list(dict.fromkeys(given))
     if not isinstance(prefix, str):
-        raise InvalidInputError(f"The prefix must be a text, such as 'p_', or '' for none, got {prefix!r}.")
+        raise InvalidInputError(f"The prefix must be a string, such as 'p_', or '' for none, got {prefix!r}.")
     if form == "case":
         if additions not in (["prediction"], ["leaf"]):
             raise InvalidInputError(
@@ -165,7 +165,7 @@ def _checked_table(table: str | Sequence[str] | None, dialect: Dialect) -> list[
 
 
 def _asked(tree: DistilledTree, additions: Sequence[str]) -> list[int]:
-    """Positions of the columns in the query."""
+    """Return the positions of the columns in the query."""
     from fcca.export._sql_statement import kept_conditions
 
     bins = {one.column for one in kept_conditions(tree)} if "bins" in additions else set()
@@ -198,7 +198,7 @@ def _check_added(tree: DistilledTree, names: Sequence[str], dialect: Dialect) ->
 
 
 def _source_of_refusals(table: str, dialect: Dialect) -> str:
-    """A name for the source that marks refused rows."""
+    """Return a name for the source that marks refused rows."""
     name = "refused"
     while dialect.same_name(name) == dialect.same_name(table):
         name += "_"
@@ -206,7 +206,7 @@ def _source_of_refusals(table: str, dialect: Dialect) -> str:
 
 
 def _added(what: str, writer: Writer, refused: str | None, *, numbered: bool) -> Iterator[tuple[str, Expression]]:
-    """Names and expressions of the columns to add."""
+    """Yield the names and expressions of the columns to add."""
     if what == "prediction":
         yield what, writer.prediction()
     elif what == "leaf":

@@ -1,4 +1,4 @@
-"""A tree as an indented text."""
+"""Write a tree as indented text."""
 
 from __future__ import annotations
 

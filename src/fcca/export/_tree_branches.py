@@ -41,7 +41,7 @@ class Branch:
 
 
 def branches_in_words(nodes: TreeStructure, names: Sequence[str], classes: Sequence[Any], columns: Columns | None) -> Branch:
-    """The root of the tree with all branches below it."""
+    """Return the root of the tree with all branches below it."""
     shares = nodes.share
     branches = nodes.branches_in_words(names, columns)
 

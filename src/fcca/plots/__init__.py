@@ -1,7 +1,7 @@
 """Plots of fitted estimators, in the style of scikit-learn's Displays.
 
 ``XDisplay.from_estimator(…)`` computes and draws. Each Display keeps its data, so ``.plot(ax=…)`` draws it again on other
-axes. ``ax_`` and ``figure_`` are those of the last drawing. Plots need matplotlib, which is imported on the first drawing:
+axes. ``ax_`` and ``figure_`` belong to the last drawing. Plots need matplotlib, which is imported on the first drawing:
 ``pip install "fcca[plots]"``.
 """
 

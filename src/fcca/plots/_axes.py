@@ -14,7 +14,7 @@ Entry = tuple[Any, str]  # entry of a legend: artist and label
 
 
 def room_of(ax: Any) -> tuple[float, float]:
-    """Return width and height of axes in points.
+    """Return the width and height of axes in points.
 
     In a grid, the labels around the axes are included.
     """
@@ -38,7 +38,7 @@ def is_narrow(ax: Any) -> bool:
 def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None:
     """Remove two spines, and draw grid lines along one axis.
 
-    With ``scale=False``, the bottom spine and its ticks are removed, too.
+    With ``scale=False``, the bottom spine and its ticks are also removed.
     """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL, length=2)
@@ -51,7 +51,7 @@ def plain_frame(ax: Any, grid: str | None = None, *, scale: bool = True) -> None
 
 
 def name_lines(ax: Any, names: Sequence[str]) -> None:
-    """Label the lines of axes from top to bottom."""
+    """Label the lines of the axes from top to bottom."""
     ax.set_yticks(range(len(names)), names, fontsize=SMALL)
     ax.set_ylim(len(names) - 0.4, -0.6)
 

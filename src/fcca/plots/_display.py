@@ -43,7 +43,7 @@ class Display(ABC):
         """Draw on axes, or in a new figure for None."""
 
     def _begin(self, ax: Any, width: float, height: float) -> Any:
-        """Return the given axes, or those of a new figure."""
+        """Return the given axes, or the axes of a new figure."""
         self.figure_, self.ax_ = _figure_and_axes(ax, width, height)
         return self.ax_
 
@@ -98,5 +98,5 @@ def _figure_and_axes(ax: Any, width: float, height: float) -> tuple[Any, Any]:
     figure: Any = ax.figure
     alone = len(figure.axes) == 1 and ax.get_subplotspec() is not None and hasattr(figure, "set_layout_engine")
     if alone and figure.get_layout_engine() is None:
-        figure.set_layout_engine("constrained")  # otherwise names beside the axes are cut off
+        figure.set_layout_engine("constrained")  # otherwise names next to the axes are cut off
     return figure, ax

@@ -28,7 +28,7 @@ LIMITS = (STABLE, SHIFTED)
 
 @dataclass(eq=False, repr=False)
 class DriftDisplay(Display):
-    """Bars of the population stability index, and of one column's bins.
+    """Bars of the population stability index, and of the bins of one column.
 
     It is recommended to use :meth:`from_drift`.
 
@@ -39,12 +39,12 @@ class DriftDisplay(Display):
         Column of the shown bins. None shows the column with the largest drift.
     max_columns : int, default=20
     max_bins : int, default=12
-        Maximum number of bins, those with the largest contribution.
+        Maximum number of bins to show, those with the largest contribution.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        The columns, and the bins of one column. In narrow axes, of shape (1,), without the bins.
+        The axes of the columns, and of the bins of one column. In narrow axes, the shape is (1,), without the bins.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -144,7 +144,7 @@ class DriftDisplay(Display):
             (Patch(**filled(*look)), words) for reading, (words, *look) in READINGS.items() if reading in there
         ]
         usual = [] if small else [(lines_at[0], f"{LIMITS[0]:g} and {LIMITS[1]:g}, the usual limits")]
-        return [*entries, (mark, "chance" if small else "chance alone, 95 of 100 times"), *usual]
+        return [*entries, (mark, "chance" if small else "95 % quantile by chance"), *usual]
 
     def _bins(self, ax: Any, one: BinShares, n: int, wide: float) -> list[Entry]:
         kept = np.sort(np.argsort(-one.contribution, kind="stable")[:n])

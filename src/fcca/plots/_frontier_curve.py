@@ -18,24 +18,24 @@ from fcca.selection import Frontier
 WIDTH, HEIGHT = 7.0, 4.2  # inches
 NEEDED = ("n_thresholds", "inconsistency", "lower_bound", "optimal", "frequency", "greedy")
 PROVEN, FOUND, BAND = "proven optimal", "best found, not proven", "range of the optimum"
-OTHERS = (("greedy", "one after the other (greedy)", "--"), ("frequency", "the most crossed", ":"))
+OTHERS = (("greedy", "one after the other (greedy)", "--"), ("frequency", "crossed most often", ":"))
 SHORT = {
     PROVEN: "proven",
     FOUND: "best found",
     BAND: "optimum",
     "one after the other (greedy)": "greedy",
-    "the most crossed": "most crossed",
+    "crossed most often": "most frequent",
 }  # for narrow plots
 SLACK = 1e-12
 
 
 @dataclass(eq=False, repr=False)
 class FrontierDisplay(Display):
-    """Curve of the least inconsistency by number of thresholds.
+    """Curve of the smallest inconsistency by number of thresholds.
 
     Two simpler selections are drawn for comparison.
 
-    Filled points are proven optimal. For the others, the optimum lies in the band below. It is recommended to use
+    Filled points are proven optimal. For hollow points, the optimum lies in the band below. It is recommended to use
     :meth:`from_frontier`.
 
     Parameters
@@ -154,7 +154,7 @@ class FrontierDisplay(Display):
 
 
 def _runs(some: list[int], among: list[int]) -> str:
-    """List numbers with runs, as in ``1 to 4 and 6``."""
+    """List numbers, with runs as in ``1 to 4 and 6``."""
     runs: list[list[int]] = []
     for at, k in enumerate(among):
         if k in some:

@@ -21,10 +21,10 @@ WIDTH, HEIGHT = 9.0, 5.2  # inches
 TIGHT = 580.0  # points; below this width, titles are short
 NEEDED = ("lambda0", "Q", "thresholds", "accuracy", "fidelity", "compression", "inconsistency")
 PANELS = (
-    ("accuracy", "tree is right\n(accuracy, held-out rows)", "tree is right"),
-    ("fidelity", "tree agrees with the black box\n(fidelity, held-out rows)", "fidelity"),
+    ("accuracy", "rows that the tree gets right\n(accuracy, held-out rows)", "accuracy"),
+    ("fidelity", "tree and black box agree\n(fidelity, held-out rows)", "fidelity"),
     ("thresholds", "thresholds kept", "thresholds kept"),
-    ("compression", "rows equal to another row\n(compression)", None),
+    ("compression", "rows that duplicate another row\n(compression)", None),
     ("inconsistency", "rows that no tree can get right\n(inconsistency)", None),
     ("leaves", "leaves of the tree", "leaves"),
 )  # column, title, and short title for narrow plots; panels without a short title are left out there
@@ -47,7 +47,7 @@ class GranularityDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2, 3)
-        In narrow axes, of shape (2, 2), without compression and inconsistency.
+        In narrow axes, the shape is (2, 2), without compression and inconsistency.
     ax_ : matplotlib Axes
         The first panel.
     figure_ : matplotlib Figure
@@ -191,7 +191,7 @@ def _check(path: Any) -> None:
 
 
 def _ticks(Q: pd.Series[Any], apart: float) -> tuple[list[float], list[str]]:
-    """Return one tick per level; close ones get no label."""
+    """Return one tick per level; ticks close to another have no label."""
     levels = sorted(Q.unique().tolist())
     width = max(levels[-1] - levels[0], 1e-9)
     labels: list[str] = []

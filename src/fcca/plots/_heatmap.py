@@ -21,7 +21,7 @@ from fcca.utils import whole_number
 Floats = NDArray[np.float64]
 
 WIDTH, LINE = 8.0, 0.24  # inches
-KEY_POINTS, TITLES = 60.0, 75.0  # points for the colour bar, and for the texts above and below the ranges
+KEY_POINTS, TITLES = 60.0, 75.0  # points for the colour bar, and for the labels above and below the ranges
 MISSING_APART, MISSING_WIDE = 0.04, 0.07  # distance and width of the box for missing values, as shares of the range
 TICK_WIDTH = 46.0  # points for a tick label
 LIGHTEST = 0.3  # start of the used part of a colour map; lighter colours look white
@@ -36,7 +36,7 @@ class ThresholdHeatmapDisplay(Display):
     """Heat map of thresholds, coloured by how often counterfactuals cross them.
 
     Each column has a line, with its thresholds at their position in the column's range. A categorical column has one box per
-    category, coloured by how often sets with this category are crossed. Conditions on missing values have a box beside the
+    category, coloured by how often sets with this category are crossed. Conditions on missing values have a box next to the
     range. It is recommended to use :meth:`from_estimator`.
 
     Parameters
@@ -48,7 +48,7 @@ class ThresholdHeatmapDisplay(Display):
     kept : ndarray of bool of shape (n_conditions,), optional
         True for kept conditions. The others are drawn at half height. None keeps all.
     max_features : int, default=40
-        Maximum number of columns, those crossed most often.
+        Maximum number of columns to draw, those crossed most often.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class ThresholdHeatmapDisplay(Display):
     def _draw_column(self, ax: Any, line: int, j: int, colors: Any) -> None:
         table = self.thresholds
         mine = np.flatnonzero(table.feature == j)
-        mine = mine[np.argsort(table.count[mine], kind="stable")]  # draw the most crossed last, on top
+        mine = mine[np.argsort(table.count[mine], kind="stable")]  # draw those crossed most often last, on top
         kept = np.ones(len(table), dtype=bool) if self.kept is None else self.kept
         cuts = mine[table.kind[mine] == "cut"]
         column = None if table.columns is None else table.columns[j]
@@ -241,7 +241,7 @@ class ThresholdHeatmapDisplay(Display):
         )
 
     def _ends(self, features: list[int]) -> dict[int, tuple[str, str]]:
-        """Return the smallest and largest value of the numeric columns."""
+        """Return the smallest and largest value of each numeric column."""
         columns = self.thresholds.columns
         return {
             j: (number(float(self.low[j])), number(float(self.high[j])))
@@ -267,7 +267,7 @@ class ThresholdHeatmapDisplay(Display):
         if len(counts) == 1 and counts[0] > 1:
             texts.append(f"each crossed {number(float(counts[0]))} times")
         if n_used > len(features):
-            texts.append(f"the {len(features)} most crossed of {several(n_used, 'column')} with a threshold")
+            texts.append(f"the {len(features)} columns crossed most often, of {several(n_used, 'column')} with a threshold")
         if n > n_used:
             texts.append(f"{several(n - n_used, 'column')} without a threshold")
         return "\n".join(texts)

@@ -31,8 +31,9 @@ class CounterfactualImportanceDisplay(Display):
     Parameters
     ----------
     importance : DataFrame
-        One row per column, the most moved first: ``feature``; ``moved``, weight of the proven counterfactuals that move it;
-        ``share`` of all proven ones; ``crossings``, how often its conditions are crossed; ``thresholds`` found and ``kept``.
+        One row per column, with the column moved most often first. ``moved``: weight of the proven counterfactuals that move
+        ``feature``. ``share``: their share of all proven counterfactuals. ``crossings``: how often its conditions are
+        crossed. ``thresholds`` and ``kept``: number of thresholds found and kept.
     n_counterfactuals : float
         Weight of all proven counterfactuals.
     max_features : int, default=20

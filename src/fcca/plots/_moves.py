@@ -18,7 +18,7 @@ from fcca.plots._plot_text import names_of_classes, number, one_line, shortened,
 from fcca.plots._style import GREY, INK, LIGHT, NAME_WIDTH, NARROW, NORMAL, SMALL, TITLE, class_style
 
 WIDTH, LINE = 7.5, 0.5  # inches
-AROUND, TIGHT = 50.0, 27.0  # points above and below the lines; a lower line has room for one line of text only
+AROUND, TIGHT = 50.0, 27.0  # points above and below the lines; lines below the second height have room for one text line
 TARGET_WIDTH, LABEL_WIDTH, HEADER_WIDTH = 110.0, 110.0, 310.0  # points for the name of a class, of a category, a header
 ROWS_SHOWN = 10
 CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # background of numbers on the line of the range
@@ -80,7 +80,7 @@ class CounterfactualMovesDisplay(Display):
         class_names: Mapping[Any, str] | Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the counterfactuals of one row, below each other.
+        """Draw the counterfactuals of one row, one below the other.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class CounterfactualMovesDisplay(Display):
         labels = [label.item() if isinstance(label, np.generic) else label for label in found.labels[found.rows]]
         known = list(dict.fromkeys(labels))
         if row is None and len(known) > 1:
-            raise InvalidInputError(f"{len(known)} rows were explained. Pass one of them as row: {_listed(known)}.")
+            raise InvalidInputError(f"{len(known)} rows were explained. Pass one of them as 'row': {_listed(known)}.")
         row = known[0] if row is None else row.item() if isinstance(row, np.generic) else row
         if row not in known:
             raise InvalidInputError(f"There is no row {row!r}. The rows are {_listed(known)}.")
@@ -139,8 +139,9 @@ class CounterfactualMovesDisplay(Display):
         which = np.flatnonzero(found.rows == row)
         if len(which) == 0:
             raise InvalidInputError(
-                f"Row {row} has no counterfactual. fit computes them for training rows that the black box gets right "
-                "with a probability between p0 and p1. For other rows, use CounterfactualExplainer and from_explanations."
+                f"Row {row} has no counterfactual. 'fit' computes counterfactuals for training rows that the black box gets "
+                "right with a probability between p0 and p1. For other rows, use CounterfactualExplainer and "
+                "from_explanations."
             )
         return cls._of(found, which.tolist(), int(row), class_names).plot(ax)
 
@@ -176,7 +177,7 @@ class CounterfactualMovesDisplay(Display):
         each = (high - AROUND) / max(1, lines)  # points that a line has
         tight, name_width = each < TIGHT, min(NAME_WIDTH, 0.3 * place)
         header, header_lines = (0.62 * place - 20, 1) if tight else (min(HEADER_WIDTH, 0.62 * place), 2)
-        # Leave room for the longest number beside the range, at any width of the axes.
+        # Leave room for the longest number next to the range, at any width of the axes.
         wide = 0.85 * ax.get_window_extent().width * 72 / self.figure_.dpi
         wide = min(wide, place - name_width)
         numbers = [_ends(arrow.move) for answer in self.answers for arrow in answer.arrows if arrow.move.labels is None]
@@ -252,7 +253,7 @@ def _arrow(ax: Any, start: float, end: float, line: int, color: str) -> None:
 
 
 def _ends(move: Move) -> tuple[str, str]:
-    """Return start and end of a move, formatted as in the sentences."""
+    """Return the start and end of a move, formatted as in the sentences."""
     if move.labels is not None:
         return move.labels[0] or "missing", move.labels[1] or "missing"
     before = "missing" if math.isnan(move.origin) else grouped(shown_origin(move))

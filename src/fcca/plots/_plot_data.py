@@ -41,7 +41,7 @@ def counterfactuals_of(discretizer: Any) -> Counterfactuals:
     """Return the counterfactuals of a fitted discretizer."""
     found = getattr(discretizer, "counterfactuals_", None)
     if not isinstance(found, Counterfactuals):
-        raise InvalidInputError(f"{type_in_words(discretizer)} computes no counterfactuals. Use an FCCADiscretizer.")
+        raise InvalidInputError(f"{type_in_words(discretizer)} does not compute counterfactuals. Use an FCCADiscretizer.")
     return found
 
 
@@ -70,7 +70,7 @@ def ranges(estimator: Any, X: Any) -> tuple[Floats, Floats]:
 
 
 def in_share_of_range(value: Any, low: Any, high: Any) -> Any:
-    """Scale values to [0, 1]; constant columns give 0.5."""
+    """Scale values to [0, 1]; values of constant columns become 0.5."""
     width = np.asarray(high, dtype=float) - low
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.where(width > 0, np.clip((value - low) / np.where(width > 0, width, 1.0), 0.0, 1.0), 0.5)
@@ -85,7 +85,7 @@ def one_row(estimator: Any, row: Any) -> Any:
             raise InvalidInputError(f"row must be a single row, got {len(row)} rows. Pass one row, such as X.iloc[[5]].")
         return row
     if np.ndim(row) == 0 or isinstance(row, str):
-        raise InvalidInputError(f"row must hold the values of a row, such as X.iloc[[5]] or X[5], got {row!r}.")
+        raise InvalidInputError(f"row must contain the values of a row, such as X.iloc[[5]] or X[5], got {row!r}.")
     names = getattr(estimator, "feature_names_in_", None)
     if len(row) != estimator.n_features_in_:
         raise InvalidInputError(f"row must have {estimator.n_features_in_} values, one per column, got {len(row)}.")

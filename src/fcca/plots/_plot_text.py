@@ -18,7 +18,7 @@ BREAK_AFTER = frozenset("_-/,;.:")
 
 
 def shown(text: object) -> str:
-    """Escape a text for matplotlib: dollar signs and control characters."""
+    """Escape dollar signs and control characters of a string for matplotlib."""
     return printable(text).replace("$", r"\$")
 
 
@@ -34,7 +34,7 @@ def number(x: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a share in whole percents.
+    """Format a share as a whole percentage.
 
     Never rounds to 0 % or 100 %.
     """

@@ -81,11 +81,11 @@ class RegionAxis:
 
 @dataclass(eq=False, repr=False)
 class DecisionRegionsDisplay(Display):
-    """Decision regions of black box and tree.
+    """Decision regions of the black box and the tree.
 
-    Thresholds and some counterfactuals are drawn, too.
+    Thresholds and some counterfactuals are also drawn. The classifier must have exactly two columns.
 
-    For classifiers of exactly two columns. The regions are exact: every cell between the cuts is predicted. Linear black
+    The regions are exact: every cell between the cuts is predicted. Linear black
     boxes have no cuts, so their regions are drawn on a fine mesh. It is recommended to use :meth:`from_estimator`.
 
     Parameters
@@ -145,7 +145,7 @@ class DecisionRegionsDisplay(Display):
         max_points: int = 300,
         ax: Any = None,
     ) -> Self:
-        """Compute and draw the regions of a fitted classifier of two columns.
+        """Compute and draw the regions of a fitted classifier with two columns.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class DecisionRegionsDisplay(Display):
         classifier = fitted_classifier(estimator)
         if classifier.n_features_in_ != 2:
             raise InvalidInputError(
-                f"Decision regions need a classifier of exactly two columns, but this one was fitted on "
+                f"Decision regions need a classifier with exactly two columns, but this one was fitted on "
                 f"{classifier.n_features_in_}. Fit a classifier on two columns."
             )
         n_arrows, max_points = whole_number("n_arrows", n_arrows, 0), whole_number("max_points", max_points, 0)
@@ -305,7 +305,7 @@ def _order(features: Any, names: Sequence[str]) -> tuple[int, int]:
 
 
 def _axes(classifier: FCCAClassifier, X: Any, table: Floats, order: tuple[int, int]) -> tuple[RegionAxis, RegionAxis]:
-    """Return both axes with the cuts of black box and tree.
+    """Return both axes with the cuts of the black box and the tree.
 
     Without cuts, or with too many, the axes have a fine mesh.
     """

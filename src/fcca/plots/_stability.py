@@ -17,7 +17,7 @@ from fcca.stability import Stability
 from fcca.utils import whole_number
 
 WIDTH, LINE = 9.0, 0.28  # inches
-TIGHT = 580.0  # points; below this width, texts are short
+TIGHT = 580.0  # points; below this width, labels are short
 AROUND = 95.0  # points above and below the bars
 MOVES_LABEL = "share of rows between the threshold and the nearest one of a sample; right: median in the column's units"
 LOWEST = 0.005  # least upper end of the right panel's axis, as a share of the rows
@@ -37,7 +37,8 @@ class StabilityDisplay(Display):
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,)
-        How often, and how far. In narrow axes, of shape (1,), without how far.
+        The axes of how often a threshold is found, and how far it moves. In narrow axes, the shape is (1,), without the
+        second.
     ax_ : matplotlib Axes
         The first of them.
     figure_ : matplotlib Figure
@@ -67,7 +68,7 @@ class StabilityDisplay(Display):
         stability : Stability
             The result of :func:`fcca.stability.bootstrap`.
         max_thresholds : int, default=20
-            Maximum number of thresholds, those found most often.
+            Maximum number of thresholds to draw, those found most often.
         ax : matplotlib Axes, optional
 
         Returns
@@ -142,7 +143,7 @@ class StabilityDisplay(Display):
 
 
 def _names(frame: pd.DataFrame, width: float) -> list[str]:
-    """Shorten conditions to a width, column names before thresholds."""
+    """Shorten conditions to a width; column names are shortened before thresholds."""
     names = []
     for condition, feature in zip(frame["condition"], frame["feature"], strict=True):
         comparison = condition.removeprefix(feature)

@@ -26,8 +26,8 @@ INK, GREY, LIGHT = "#222222", "#666666", "#DDDDDD"
 
 SMALL, NORMAL, TITLE = 8.0, 9.0, 10.0  # points
 POINTS = 72.0  # per inch
-NARROW = 400.0  # points; below this width, panels are stacked and secondary texts are left out
-NAME_WIDTH = 150.0  # points for a column name beside a plot
+NARROW = 400.0  # points; below this width, panels are stacked and secondary labels are left out
+NAME_WIDTH = 150.0  # points for a column name next to a plot
 
 
 class ClassStyle(NamedTuple):

@@ -35,9 +35,9 @@ SHAPES = (Shape(150, 44, 3), Shape(124, 44, 3), Shape(104, 42, 4), Shape(86, 40,
 class TreeDisplay(Display):
     """Diagram of a tree, from left to right.
 
-    Every node shows its condition, rows and class shares. Leaves show the predicted class. A new figure has the natural size
-    of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the text. It is recommended
-    to use :meth:`from_estimator`.
+    Every node shows its condition, its number of rows and its class shares. Leaves show the predicted class. A new figure
+    has the natural size of the tree. In given axes, the tree is scaled to fit, with narrower boxes if that enlarges the
+    text. It is recommended to use :meth:`from_estimator`.
 
     Parameters
     ----------

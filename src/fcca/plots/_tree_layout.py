@@ -1,4 +1,4 @@
-"""Positions and texts of the boxes of a tree diagram."""
+"""Positions and text of the boxes of a tree diagram."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Box(NamedTuple):
 
     @property
     def top(self) -> float:
-        """Upper edge."""
+        """The upper edge."""
         return self.middle - self.height / 2
 
 

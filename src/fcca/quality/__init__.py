@@ -1,4 +1,4 @@
-"""Compare a tree with CART, the commonest class and the black box."""
+"""Compare a tree with CART, the most frequent class and the black box."""
 
 from fcca.quality._cart import Cart as Cart
 from fcca.quality._comparison import Comparison as Comparison, LabelledRows as LabelledRows, Quality as Quality

@@ -23,7 +23,7 @@ class Cart:
     """A decision tree of scikit-learn, for every number of leaves.
 
     The tree is grown best first, so one fit contains the trees with fewer leaves. Categories are one-hot encoded, and
-    missing numbers are replaced by the median. Half a row per class is added to each leaf.
+    missing values of numeric columns are replaced with the median. Half a row per class is added to each leaf.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Cart:
         return found
 
     def n_leaves(self, n_leaves: int) -> int:
-        """Return the number of leaves, at most ``n_leaves``."""
+        """Return the number of leaves of the tree with at most ``n_leaves`` leaves."""
         self.grow(n_leaves)
         return min(max(n_leaves, FEWEST_LEAVES), int(self._tree.n_leaves))
 
@@ -105,7 +105,7 @@ class Cart:
 
 
 class _Encoder:
-    """Fills missing numbers with medians, and encodes categories."""
+    """Fills missing values of numeric columns with medians, and encodes categories."""
 
     def __init__(self, table: Floats, columns: Columns | None) -> None:
         self._n_categories = [

@@ -1,4 +1,4 @@
-"""Compare a tree with CART, the commonest class and the black box."""
+"""Compare a tree with CART, the most frequent class and the black box."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fcca.trees import smoothed_probability
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-#: A tree with the accuracy of the commonest class is still useful above this AUC.
+#: A tree with the accuracy of the most frequent class is still useful above this AUC.
 LEAST_AUC = 0.55
 
 
@@ -50,17 +50,17 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures of a tree, CART, the commonest class and the black box.
+    """Figures of a tree, CART, the most frequent class and the black box.
 
     Attributes
     ----------
     is_held_out : bool
-        False if the figures are of the training rows.
+        False if the figures were measured on the training rows.
     n_rows : float
         Total weight of the rows.
     classes : sequence
     commonest_class : label
-        The commonest class of the training rows.
+        The most frequent class of the training rows.
     leaves, cart_leaves : int or None
     tree, black_box : Figures
     cart : Figures or None
@@ -85,12 +85,12 @@ class Quality:
 
     @property
     def is_useless(self) -> bool:
-        """True if the tree is no better than the commonest class."""
+        """True if the tree is no better than the most frequent class."""
         return self.leaves == 1 or is_no_better(self.tree, self.commonest)
 
     @property
     def black_box_is_useless(self) -> bool:
-        """True if the black box is no better than the commonest class.
+        """True if the black box is no better than the most frequent class.
 
         False if its AUC is unknown.
         """
@@ -100,13 +100,13 @@ class Quality:
 def is_no_better(figures: Figures, commonest: Figures) -> bool:
     """Return True for a low accuracy and an AUC near ½.
 
-    The accuracy is compared with that of the commonest class.
+    The accuracy is low if it is not above the accuracy of the most frequent class.
     """
     return figures.accuracy <= commonest.accuracy and (figures.auc is None or figures.auc < LEAST_AUC)
 
 
 class Comparison:
-    """Compares trees with CART, the commonest class and the black box.
+    """Compares trees with CART, the most frequent class and the black box.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Comparison:
         Fitted.
     training : LabelledRows
     held_out : LabelledRows or None
-        With None, the figures are of the training rows.
+        With None, the figures are measured on the training rows.
     """
 
     def __init__(self, classifier: FCCAClassifier, training: LabelledRows, held_out: LabelledRows | None) -> None:
@@ -134,7 +134,7 @@ class Comparison:
 
     @cached_property
     def commonest_class(self) -> Any:
-        """The commonest class of the training rows."""
+        """The most frequent class of the training rows."""
         return heaviest_label(self.training.y, self.training.weight)
 
     @cached_property
@@ -188,7 +188,7 @@ class Comparison:
         )
 
     def cart(self, n_leaves: int) -> tuple[int, Figures] | tuple[None, None]:
-        """Return leaves and figures of CART with at most ``n_leaves`` leaves.
+        """Return the leaves and the figures of CART with at most ``n_leaves`` leaves.
 
         Both are None if the rows are not in memory.
         """
@@ -200,19 +200,19 @@ class Comparison:
         return self._cart.n_leaves(n_leaves), figures
 
     def aligned(self, score: Floats, classes: NDArray[Any]) -> Floats:
-        """Return scores with one column per class, 0 for missing classes."""
+        """Return scores with one column per class, with 0 for missing classes."""
         every = np.zeros((len(score), len(self.classes)))
         every[:, [self._position[label] for label in classes.tolist()]] = score
         return every
 
     def tree_scores(self, tree: Any, B: NDArray[np.int8]) -> tuple[Floats, Codes]:
-        """Return class probabilities and predictions of a tree."""
+        """Return the class probabilities and the predictions of a tree."""
         probability = tree.predict_proba(B)
         code = np.array([self._position[label] for label in tree.classes_.tolist()], dtype=np.int64)
         return self.aligned(probability, tree.classes_), code[probability.argmax(axis=1)]
 
     def quality(self, tree: Any, B: NDArray[np.int8]) -> Quality:
-        """Compare a tree.
+        """Compare a tree with CART, the most frequent class and the black box.
 
         Parameters
         ----------
@@ -240,6 +240,6 @@ class Comparison:
 
 
 def most_leaves(tree: Any) -> int:
-    """Return the limit of the tree's leaves, at most 64."""
+    """Return the maximum number of leaves of the tree, at most 64."""
     limits = [64, tree.max_leaf_nodes, None if tree.max_depth is None else 2 ** min(6, tree.max_depth)]
     return int(min(limit for limit in limits if limit is not None))

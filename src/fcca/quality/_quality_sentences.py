@@ -23,7 +23,11 @@ def verdict_sentence(quality: Quality) -> str:
         rows = "held-out rows" if quality.is_held_out else "training rows"
         auc = "" if quality.tree.auc is None else f", and its AUC is {quality.tree.auc:.3f}"
         reason = f"its accuracy on the {rows} is no higher{auc}."
-    box = " Nor is the black box: the columns say little about the label." if quality.black_box_is_useless else ""
+    box = (
+        " The black box is no better, either: the columns say little about the label."
+        if quality.black_box_is_useless
+        else ""
+    )
     return f"{always}: {reason}{box}"
 
 

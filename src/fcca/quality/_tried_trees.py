@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fcca.classifier import fit_tree
+from fcca.classifier import fit_tree, resolve_fit_to
 from fcca.discretizers import BinaryRows
 from fcca.exceptions import LightWeightsWarning, UnfinishedSearchWarning
 from fcca.quality._comparison import Comparison
@@ -20,7 +20,7 @@ from fcca.quality._figures import Figures, figures_of
 
 Judge = Callable[[Any], Figures]
 
-CHEAPER = (4, 16, 64, 256)  # the price of a leaf is divided by these, one after the other
+CHEAPER = (4, 16, 64, 256)  # the cost per leaf is divided by these, one after the other
 SECONDS = 2.0  # for one tree
 ALL_SECONDS = 10.0  # for all of them
 FOLDS = 5
@@ -53,8 +53,8 @@ class TriedTree:
 def tried_trees(comparison: Comparison, training: BinaryRows, held_out: BinaryRows | None) -> list[TriedTree] | None:
     """Grow trees with other settings, and return the better ones.
 
-    Held-out rows judge the trees. Without them, cross-validation does. Returns None if no tree can be judged: the table has
-    too few rows, or it has no held-out rows and equal rows are counted together.
+    The trees are judged on the held-out rows, or by cross-validation if there are none. Return None if no tree can be
+    judged: the table has too few rows, or it has no held-out rows and equal rows are counted together.
 
     Parameters
     ----------
@@ -133,13 +133,15 @@ class _Trial:
         return perf_counter() > self._ends
 
     def grown(self, tree: Any, rows: NDArray[np.intp] | None = None) -> Any:
-        """Grow a tree on all training rows, or on some."""
+        """Grow a tree on all training rows, or on some of them."""
         tree.set_params(time_limit=SECONDS if tree.time_limit is None else min(SECONDS, tree.time_limit))
         training = self._training if rows is None else self._training.some(rows)
+        classifier = self._comparison.classifier
+        fit_to = resolve_fit_to(classifier.fit_to, tree, self._training, classifier.discretizer_)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnfinishedSearchWarning)
             warnings.simplefilter("ignore", LightWeightsWarning)  # shown when the classifier was fitted
-            return fit_tree(tree, training, self._comparison.classifier.fit_to_)
+            return fit_tree(tree, training, fit_to)
 
     def figures(self, tree: Any) -> Figures:
         """Measure a fitted tree on the held-out rows, or cross-validate its settings."""

@@ -33,12 +33,12 @@ class Proof:
     ----------
     inconsistency : float
     lower_bound : float
-        Proven bound: no choice of the same size is below.
+        Proven lower bound for all choices of the same size.
     is_optimal : bool
     frequency, greedy : float
         Inconsistency of the most frequent thresholds and of the greedy choice of the same size.
     words, claim : str
-        The proof as a short and as a long text.
+        The proof as a short and as a long sentence.
     """
 
     inconsistency: float
@@ -78,7 +78,7 @@ class Choices:
     steps : tuple of SliderStep
         Ascending.
     fit_to : {"labels", "target"}
-        What the thresholds separate: the labels, or the predictions of the black box.
+        The classes that the thresholds separate: the labels, or the predictions of the black box.
     among : str
         Description of the candidates.
     least : float
@@ -92,7 +92,7 @@ class Choices:
 
 
 def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
-    """Check the numbers of thresholds and return those that are possible.
+    """Check the numbers of thresholds and return the possible ones.
 
     None gives the default numbers, False gives no numbers.
     """
@@ -118,7 +118,7 @@ def check_numbers(n_thresholds: Any, n_conditions: int) -> tuple[int, ...]:
 def best_choices(inputs: ReportInput, n_thresholds: Sequence[int], time_limit: float | None) -> Choices | None:
     """Choose thresholds optimally, for each of several numbers.
 
-    The rules of the classifier's selection apply. A selection of the classifier is always included. Returns None if there is
+    The rules of the classifier's selection apply. A selection of the classifier is always included. Return None if there is
     nothing to choose.
 
     Parameters
@@ -159,13 +159,14 @@ def _among(inputs: ReportInput, table: ThresholdTable, selection: OptimalSelecti
     is_some = len(table) < len(inputs.conditions)
     kept_by = f" that Q = {inputs.discretizer.Q:g} keeps" if is_some and hasattr(inputs.discretizer, "Q") else ""
     rules = any(getattr(selection, name) is not None for name in ("max_features", "keep", "forbid", "per_feature"))
-    return f"the {len(table):,}{kept_by}{' under the given rules' if rules else ''}"
+    thresholds = "threshold" if len(table) == 1 else "thresholds"
+    return f"the {len(table):,} {thresholds}{kept_by}{' under the given rules' if rules else ''}"
 
 
 def _proof(chosen: Selection, frequency: float, greedy: float, among: str) -> Proof:
     inconsistency, bound, is_optimal = float(chosen.inconsistency), float(chosen.lower_bound), bool(chosen.is_optimal)
     words = proof_in_words(inconsistency, bound, is_optimal)
-    what = f"the least of any {chosen.n_thresholds:,} of {among}"
+    what = f"to be the smallest for any {chosen.n_thresholds:,} of {among}"
     claim = f"proven {what}" if is_optimal else f"not proven {what}{f': {words}' if bound > 0 else ''}"
     if chosen.n_thresholds == len(chosen.candidates):
         claim = ALL

@@ -39,12 +39,12 @@ class Level:
     tree : OptimalTreeClassifier
         Fitted on the binary columns of the kept conditions.
     training : dict
-        Rates on the training rows. ``baseline`` is the accuracy of always predicting ``commonest``, the commonest class of
-        the training rows.
+        Rates on the training rows. ``baseline`` is the accuracy of always predicting ``commonest``, the most frequent class
+        of the training rows.
     held_out : dict or None
         Rates on the held-out rows.
     quality : Quality
-        Figures of the tree, CART, the commonest class and the black box.
+        Figures of the tree, CART, the most frequent class and the black box.
     is_own : bool
         True for the tree of the classifier.
     """
@@ -64,7 +64,7 @@ class Levels:
     ----------
     inputs : ReportInput
     time_limit : float or None
-        Seconds per tree. The tree of the classifier is not grown again.
+        Seconds per tree. The tree of the classifier is not regrown.
     """
 
     def __init__(self, inputs: ReportInput, time_limit: float | None) -> None:
@@ -76,7 +76,7 @@ class Levels:
     def on(self, kept: Positions) -> Level:
         """Return the level of these thresholds.
 
-        Raises InvalidInputError for too many thresholds.
+        Raise InvalidInputError for too many thresholds.
         """
         key = kept.tobytes()
         if key not in self._grown:
@@ -161,7 +161,7 @@ def tree_document(
     conditions : ThresholdTable
         All conditions.
     listed : ndarray of int
-        Positions of the listed conditions, including those of the tree.
+        Positions of the listed conditions, including the conditions of the tree.
     class_codes : ndarray of int
         Positions of the tree's classes among the classes of the document.
     n_classes : int
@@ -188,7 +188,7 @@ def tree_document(
 
 
 def quality_document(quality: Quality) -> dict[str, Any]:
-    """Return the figures of tree and CART, with the verdict."""
+    """Return the figures of the tree and CART, with the verdict."""
     return {
         "tree": asdict(quality.tree),
         "cart": None if quality.cart is None else asdict(quality.cart),
@@ -201,7 +201,7 @@ def quality_document(quality: Quality) -> dict[str, Any]:
 def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     """Return the proof of a tree as sentences and numbers.
 
-    ``text`` is the short form of other outputs, ``claim`` the full statement, ``detail`` has the numbers.
+    ``text`` is the short form of other outputs, ``claim`` is the full statement, and ``detail`` has the numbers.
     """
     among = f"{compared_trees(tree)} on these thresholds"
     price = f"{_price(tree, fit_to)}: {amount_in_words(tree.criterion, tree.objective_)}."
@@ -212,10 +212,10 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
     elif tree.lower_bound_ > 0:
         claim = f"Not proven to be the best {among}: {text} on the training rows"
         bound = _rounded_down(tree.criterion, tree.lower_bound_)
-        proof = f"The time limit ended the search. No {among} has a sum below {bound}."
+        proof = f"The search was stopped by the time limit. No {among} has a sum below {bound}."
     else:
         claim = f"Not proven to be the best {among}"
-        proof = "The time limit ended the search before it had a bound."
+        proof = "The search was stopped by the time limit before it had a bound."
     return {
         "text": text,
         "claim": claim,
@@ -231,7 +231,7 @@ def certificate(tree: Any, fit_to: str = "labels") -> dict[str, Any]:
 
 
 def cost_in_words(tree: Any, fit_to: str) -> str:
-    """Describe the cost of a tree without the price of its leaves."""
+    """Describe the cost of a tree without the cost per leaf."""
     if tree.criterion != "error":
         return f"the {CRITERION_NAMES[tree.criterion]} per training row"
     return {
@@ -262,7 +262,7 @@ def _rounded_down(criterion: str, value: float) -> str:
 def numbers(values: Any) -> list[float | int | None]:
     """Convert numbers for JSON.
 
-    Integers have no decimal point, missing values are null.
+    Integers have no decimal point, and missing values are null.
     """
     return [
         None if not math.isfinite(x) else int(x) if x.is_integer() and abs(x) < 1e15 else x
@@ -276,6 +276,6 @@ def shown_text(text: str) -> str:
 
 
 def safe_text(given: object) -> str:
-    """Escape a text; very long ones lose their middle."""
+    """Escape a string; very long strings lose their middle."""
     shown = printable(given)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT // 2]} … {shown[-LONGEST_TEXT // 2 :]}"

@@ -75,23 +75,24 @@ def page(
     Q : sequence of float, optional
         Levels of the frequency slider, by default 0, 0.1, …, 0.9 and 0.95. The classifier's ``Q`` is always included.
     n_thresholds : sequence of int or False, optional
-        Steps of the slider for the number of thresholds, by default 1, 2, …, 16. For each number, the thresholds of least
-        inconsistency are chosen (:class:`fcca.selection.OptimalSelection`). Numbers above the number of thresholds are left
-        out. A selection of the classifier is always included, and its rules apply to all steps. False omits the slider.
+        Steps of the slider for the number of thresholds, by default 1, 2, …, 16. For each number, the thresholds with the
+        smallest inconsistency are chosen (:class:`fcca.selection.OptimalSelection`). Numbers above the number of thresholds
+        are left out. A selection of the classifier is always included, and its rules apply to all steps. False omits the
+        slider.
     title : str, optional
         Title of the page.
     max_rows : int, default=5000
         Maximum number of training rows to look up on the page. A larger table, or one that exceeds the size limit, is
         sampled at random, stratified by class. Counts, rates and trees always use all rows.
     row_numbers : array-like of shape (n_rows,), optional
-        Names of the training rows, such as line numbers of a file. By default, positions in X.
+        Names of the training rows, such as line numbers of a file. The default is their positions in X.
     facts : sequence of (title, text), optional
-        Shown before the facts of the report. A fact with the same title replaces that of the report.
+        Shown before the facts of the report. A fact with the same title replaces the fact of the report.
     notes : sequence of str, optional
         Shown at the top of the page.
     advice : sequence of str, optional
-        Shown if the tree is no better than the commonest class. By default, other settings are tried, and better ones are
-        listed.
+        Shown if the tree is no better than the most frequent class. By default, other settings are tried, and better
+        settings are listed.
     time_limit : float or None, default=10.0
         Seconds for the tree of each level, except the tree of the classifier. All choices of thresholds together take a
         fifth of it. The page marks results that are not proven.
@@ -130,7 +131,7 @@ def write(classifier: FCCAClassifier, path: str | Path, *, open_in_browser: bool
     open_in_browser : bool, default=False
         If True, open the file in the web browser.
     **options
-        Further parameters of :func:`page`: held-out rows, levels of the sliders, texts, limits.
+        Further parameters of :func:`page`, such as held-out rows, levels of the sliders, title and limits.
 
     Returns
     -------
@@ -217,7 +218,7 @@ class Draft:
     def fitting(self, max_rows: int) -> str:
         """Return the page with as many rows as fit.
 
-        Very wide tables also lose rare conditions.
+        For very wide tables, rare conditions are also left out.
         """
         inputs, most = self.inputs, None
         data, listed = self.data(most)
@@ -243,8 +244,8 @@ class Draft:
         notes = [*self.notes]
         if len(listed) < len(inputs.conditions):
             notes.append(
-                f"The page lists {len(listed):,} of the {len(inputs.conditions):,} thresholds found: the most crossed "
-                "ones, and those of trees and small choices."
+                f"The page lists {len(listed):,} of the {len(inputs.conditions):,} thresholds found: those crossed most "
+                "often, and all thresholds of trees and small choices."
             )
         document = data_document(
             inputs,
@@ -292,7 +293,7 @@ def rendered(data: dict[str, Any], rows: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
-    """Return the template and the texts of all styles and scripts."""
+    """Return the template and the contents of all styles and scripts."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     folder = files("fcca.report").joinpath("templates")

@@ -33,7 +33,7 @@ VERSION = 2
 CLASSES_SHOWN = 8
 LONGEST_EXAMPLE = 60
 STATUS_WORDS = {
-    "optimal": "proven smallest",
+    "optimal": "proven cheapest",
     "feasible": "not proven in time",
     "infeasible": "proven impossible",
     "unknown": "none found in time",
@@ -92,7 +92,7 @@ def data_document(
 def _slider(inputs: ReportInput, slider: Slider, listed: Positions) -> dict[str, Any]:
     """Return the document of a slider.
 
-    For optimal choices, it has candidates, target and least inconsistency.
+    For optimal choices, it also has the candidates, the target and the smallest inconsistency.
     """
     levels = [_level(inputs, level, listed) for level in slider.levels]
     proofs = [None if step.proof is None else asdict(step.proof) for step in slider.steps]
@@ -124,7 +124,7 @@ def _level(inputs: ReportInput, level: Level, listed: Positions) -> dict[str, An
 
 
 def _quality(inputs: ReportInput) -> dict[str, Any]:
-    """Figures that are the same for every tree."""
+    """Return the figures that are the same for every tree."""
     compared = inputs.comparison
     return {
         "held_out": compared.is_held_out,
@@ -139,7 +139,8 @@ def _quality(inputs: ReportInput) -> dict[str, Any]:
 def listed_conditions(inputs: ReportInput, sliders: Sequence[Slider], most: int | None = None) -> Positions:
     """Return the positions of the conditions that the page lists.
 
-    These are all conditions or, with ``most``, the most crossed ones, those of small levels and those of the trees.
+    These are all conditions. With ``most``, they are the conditions crossed most often, and all conditions of small levels
+    and of trees.
     """
     count = inputs.conditions.count
     if most is None or most >= len(count):
@@ -157,7 +158,7 @@ def columns_of(conditions: ThresholdTable, listed: Positions) -> NDArray[np.int3
 
 
 def _positions_in(listed: Positions, conditions: Positions) -> Positions:
-    """Return the positions of conditions among the listed ones; others are dropped."""
+    """Return the positions of conditions among the listed ones; drop the others."""
     return np.searchsorted(listed, conditions[np.isin(conditions, listed)])
 
 
@@ -230,7 +231,7 @@ def _change(inputs: ReportInput) -> dict[str, Any] | None:
         "lambda0": float(discretizer.lambda0),
         "lambda1": float(discretizer.lambda1),
         "lambda2": float(discretizer.lambda2),
-        "size": _size_of_a_change(inputs),
+        "size": _cost_of_a_change(inputs),
         "rules": len(rules),
         "fixed": [printable(name) for rule in rules for name in rule.fixed_columns],
         "example": next((text for text in texts if len(text) <= LONGEST_EXAMPLE), None),
@@ -264,13 +265,13 @@ def _facts(inputs: ReportInput, name: str) -> list[tuple[str, str]]:
         counts = ", ".join(f"{count:,} {STATUS_WORDS[status]}" for status, count in found.counts().items())
         facts.append(("Counterfactuals", f"{len(found):,} rows: {counts}"))
         proven = found.cost[found.is_status("optimal")]
-        facts.append(("Size of a change", _size_of_a_change(inputs)))
-        facts.append(("Median size of a change", f"{np.median(proven):.3g}"))
+        facts.append(("Cost of a change", _cost_of_a_change(inputs)))
+        facts.append(("Median cost of a change", f"{np.median(proven):.3g}"))
     facts.append(("The tree learned", LEARNED[inputs.classifier.fit_to_]))
     return facts
 
 
-def _size_of_a_change(inputs: ReportInput) -> str:
+def _cost_of_a_change(inputs: ReportInput) -> str:
     """Describe the cost of a change as a formula."""
     discretizer = inputs.discretizer
     parts = [f"{discretizer.lambda0:g} for each column changed"] if discretizer.lambda0 else []
@@ -281,9 +282,9 @@ def _size_of_a_change(inputs: ReportInput) -> str:
             parts.append(what if factor == 1 else f"{factor:g} × {what}")
     text = " + ".join(parts) or "0"
     if any(column.categories is not None for column in inputs.columns or ()):
-        text += f"; another category is a distance of {discretizer.category_distance_:g}"
+        text += f"; a change of category is a distance of {discretizer.category_distance_:g}"
     if any(rule.cost_factors for rule in getattr(discretizer, "constraints", None) or ()):
-        text += "; some columns count more or less, by the given rules"
+        text += "; the given rules make some columns count more or less"
     return text
 
 
@@ -301,7 +302,7 @@ def _notes(inputs: ReportInput) -> list[str]:
         notes.append("The rows have weights. Rates, counts and shares at the nodes are shares of the total weight.")
     if inputs.counterfactuals is None:
         name = type(inputs.discretizer).__name__
-        notes.append(f"{name} computes no counterfactuals and has one granularity. Its counts are importances.")
+        notes.append(f"{name} does not compute counterfactuals and has one granularity. Its counts are importances.")
     return notes
 
 
@@ -333,7 +334,7 @@ def sample(codes: Positions, n: int) -> Positions:
 
 
 def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
-    """Return the document of some of its rows."""
+    """Return the document of rows, reduced to some of them."""
 
     def some(values: list[Any]) -> list[Any]:
         return [values[at] for at in which.tolist()]
@@ -347,7 +348,7 @@ def picked(rows: dict[str, Any], which: Positions) -> dict[str, Any]:
 def rows_document(inputs: ReportInput, data: dict[str, Any], rows: Positions, listed: Positions) -> dict[str, Any]:
     """Return the document of some training rows.
 
-    It has the values of the columns in trees, and the counterfactuals.
+    It has the values of the columns that trees use, and the counterfactuals.
     """
     columns = sorted(
         {

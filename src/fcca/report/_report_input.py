@@ -97,7 +97,7 @@ class ReportInput:
 
     @property
     def counterfactuals(self) -> Counterfactuals | None:
-        """The counterfactuals; None for a discretizer that computes none."""
+        """The counterfactuals; None for a discretizer that does not compute any."""
         return getattr(self.discretizer, "counterfactuals_", None)
 
     @property
@@ -133,7 +133,7 @@ class ReportInput:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """Comparison of trees with CART, the commonest class and the black box."""
+        """Comparison of trees with CART, the most frequent class and the black box."""
         training, held_out = (
             None if rows is None else LabelledRows(rows.y, rows.predictions, rows.weight, rows.table)
             for rows in (self.training, self.held_out)
@@ -181,14 +181,14 @@ def all_conditions(classifier: FCCAClassifier) -> ThresholdTable:
 def check_classifier(classifier: Any) -> None:
     """Check a fitted classifier.
 
-    Tree and discretizer must have the same thresholds.
+    The tree and the discretizer must have the same thresholds.
     """
     if not isinstance(classifier, FCCAClassifier):
         raise InvalidInputError(f"A report needs a fitted FCCAClassifier, got {type_in_words(classifier)}.")
     check_is_fitted(classifier)
     n_kept, n_grown = len(classifier.discretizer_.thresholds_), classifier.tree_.n_features_in_
     if n_kept != n_grown or not _has_same_thresholds(classifier):
-        others = f"now keeps {n_kept}" if n_kept != n_grown else "now keeps others"
+        others = f"now keeps {n_kept}" if n_kept != n_grown else "now keeps different ones"
         raise InvalidInputError(
             f"The tree was grown on {n_grown} thresholds, but the discretizer {others}: its granularity or selection was "
             "set after the classifier was fitted. Pass classifier.at_granularity(Q) or classifier.at_selection(…) instead."
@@ -196,7 +196,7 @@ def check_classifier(classifier: Any) -> None:
 
 
 def _has_same_thresholds(classifier: FCCAClassifier) -> bool:
-    """Return True if the tree's conditions are those of the discretizer."""
+    """Return True if the tree and the discretizer have the same conditions."""
     fitted, current = classifier.structure_, classifier.tree_.tree_.with_conditions(classifier.discretizer_.thresholds_)
     return (
         np.array_equal(fitted.feature, current.feature)
@@ -216,7 +216,7 @@ def checked_input(
 ) -> ReportInput:
     """Check and encode all rows, and predict them with the black box."""
     if (X_test is None) != (y_test is None):
-        raise InvalidInputError("X_test and y_test belong together. Pass both or neither.")
+        raise InvalidInputError("X_test and y_test must be given together. Pass both or neither.")
     if X_test is not None:
         y_test = _checked_labels(classifier, X_test, y_test)
     rows = classifier.training_data(X, y, sample_weight)
@@ -253,7 +253,7 @@ def _checked_labels(classifier: FCCAClassifier, X_test: Any, y_test: Any) -> NDA
     known = set(classifier.classes_.tolist())
     if not known.intersection(labels.tolist()):
         raise InvalidInputError(
-            f"y_test has no class that the classifier knows: it begins with {labels[:3].tolist()}, but the classes are "
+            f"y_test has no class that the classifier knows. It begins with {labels[:3].tolist()}, but the classes are "
             f"{classifier.classes_.tolist()}."
         )
     return labels

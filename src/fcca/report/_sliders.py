@@ -45,13 +45,13 @@ class Slider:
 
 
 def check_granularities(Q: Any) -> tuple[float, ...]:
-    """Check the granularities and return them sorted; None gives the default ones."""
+    """Check the granularities and return them sorted; None gives the defaults."""
     if Q is None:
         return GRANULARITIES
     given = [Q] if np.ndim(Q) == 0 else list(Q)
     for level in given:
         if not is_number(level, at_least=0, at_most=1):
-            raise InvalidInputError(f"Q must hold numbers between 0 and 1, got {level!r}.")
+            raise InvalidInputError(f"Q must contain numbers between 0 and 1, got {level!r}.")
     return tuple(sorted({round(float(level), 9) for level in given}))  # 0.1 + 0.2 and 0.3 are the same level
 
 
@@ -62,7 +62,7 @@ def make_sliders(
     time_limit: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[Slider], int, list[str]]:
-    """Return sliders, position of the active one, and notes.
+    """Return the sliders, the position of the active slider, and notes.
 
     The active slider starts at the level of the classifier.
     """

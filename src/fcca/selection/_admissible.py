@@ -25,7 +25,7 @@ class Admissible:
     Attributes
     ----------
     state : ndarray of shape (n_conditions,)
-        0 open, 1 kept, 2 forbidden.
+        0 for open, 1 for kept, 2 for forbidden conditions.
     per_feature : ndarray of shape (n_features,)
         Largest number of conditions of each column.
     max_features : int
@@ -55,7 +55,7 @@ class Admissible:
 
     @classmethod
     def of(cls, table: ThresholdTable, *, keep: Any, forbid: Any, per_feature: Any, max_features: Any) -> Admissible:
-        """Find the named conditions in a table, and check their compatibility."""
+        """Find the given conditions in a table, and check that they are compatible."""
         if len(table) == 0:
             raise InvalidInputError("The table has no conditions to choose from.")
         state = np.zeros(len(table), dtype=np.int8)
@@ -65,7 +65,7 @@ class Admissible:
         both = [at for at in kept if state[at] == FORBIDDEN]
         if both:
             raise InvalidInputError(
-                f"{table.names()[both[0]]!r} is in both 'keep' and 'forbid'. Name it in one of them only."
+                f"{table.names()[both[0]]!r} is in both 'keep' and 'forbid'. Remove it from one of them."
             )
         state[kept] = KEPT
         n_features = len(table.feature_names)
@@ -82,7 +82,7 @@ class Admissible:
             columns = min(n_features, whole_number("max_features", max_features))
         begun = int((kept_of > 0).sum())
         if begun > columns:
-            raise InvalidInputError(f"The conditions in 'keep' are of {begun} columns, but max_features={max_features}.")
+            raise InvalidInputError(f"The conditions in 'keep' come from {begun} columns, but max_features={max_features}.")
         fresh = takes[(kept_of == 0) & (takes > 0)].tolist()
         sizes = [sum(fresh)] if columns - begun >= len(fresh) else _sums_of(fresh, columns - begun)
         largest = sorted(size + int(takes[kept_of > 0].sum()) for size in sizes)
@@ -92,7 +92,7 @@ class Admissible:
 
 
 def _sums_of(sizes: list[int], n: int) -> list[int]:
-    """Return all sums of n of these numbers."""
+    """Return all possible sums of n of the given numbers."""
     sums = [1, *([0] * n)]  # sums[i]: bit s is set if s is a sum of i numbers
     for size in sizes:
         for taken in range(n, 0, -1):
@@ -103,15 +103,20 @@ def _sums_of(sizes: list[int], n: int) -> list[int]:
 def whole_numbers(name: str, given: Any) -> list[int]:
     """Check a list of whole numbers, each at least 1."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidInputError(f"{name} must list numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}.")
+        raise InvalidInputError(
+            f"{name} must be a list of numbers of conditions, such as range(1, 9) or [2, 4, 8]; got {given!r}."
+        )
     numbers = [whole_number(name, n) for n in given]
     if not numbers:
-        raise InvalidInputError(f"{name} must name at least one number of conditions.")
+        raise InvalidInputError(f"{name} must contain at least one number of conditions.")
     return numbers
 
 
 def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
-    """Return the largest number of conditions of every column; no limit without ``per_feature``."""
+    """Return the maximum number of conditions of every column.
+
+    Without ``per_feature`` there is no limit.
+    """
     caps = np.bincount(table.feature, minlength=len(table.feature_names)).astype(np.int32)
     if per_feature is None:
         return caps
@@ -125,7 +130,7 @@ def _caps(per_feature: Any, table: ThresholdTable) -> NDArray[np.int32]:
     for name, cap in per_feature.items():
         if name not in table.feature_names:
             words = close_to(str(name), table.feature_names)
-            raise InvalidInputError(f"per_feature names the unknown column {name!r}. {words}")
+            raise InvalidInputError(f"per_feature has the unknown column {name!r}. {words}")
         j = table.feature_names.index(name)
         caps[j] = min(int(caps[j]), whole_number(f"per_feature[{name!r}]", cap, least=0))
     return caps
@@ -137,7 +142,7 @@ def _positions(parameter: str, given: Any, table: ThresholdTable, *, columns: bo
         return []
     if isinstance(given, (str, bytes, tuple, Mapping, Iterator)) or not isinstance(given, Iterable):
         raise InvalidInputError(
-            f"{parameter} must be a list of conditions, such as ['age > 30'] or [('age', 30)]; got {given!r}."
+            f"'{parameter}' must be a list of conditions, such as ['age > 30'] or [('age', 30)]; got {given!r}."
         )
     position = {name: at for at, name in enumerate(table)}
     return sorted({at for entry in given for at in _positions_of(parameter, entry, table, position, columns)})
@@ -147,7 +152,7 @@ def _positions_of(parameter: str, entry: Any, table: ThresholdTable, names: dict
     if isinstance(entry, Integral) and not isinstance(entry, bool):
         if not -len(names) <= int(entry) < len(names):
             raise InvalidInputError(
-                f"{parameter} holds position {entry}, but there are {len(names)} conditions, counted from 0."
+                f"'{parameter}' has position {entry}, but there are {len(names)} conditions, counted from 0."
             )
         return [int(entry) % len(names)]
     name = entry
@@ -164,11 +169,11 @@ def _positions_of(parameter: str, entry: Any, table: ThresholdTable, names: dict
         # A column without a condition needs no ban.
         return np.flatnonzero(table.feature == table.feature_names.index(name)).tolist()
     known = [*names, *table.feature_names] if columns else list(names)
-    raise InvalidInputError(f"{parameter} names the unknown condition {name!r}. {close_to(name, known)}")
+    raise InvalidInputError(f"'{parameter}' has the unknown condition {name!r}. {close_to(name, known)}")
 
 
 def _refuse(parameter: str, entry: Any) -> NoReturn:
     raise InvalidInputError(
-        f"{parameter} holds {entry!r}. Expected a condition: its name, such as 'age > 30', its position, or a column and a "
+        f"'{parameter}' has {entry!r}. Expected a condition: its name, such as 'age > 30', its position, or a column and a "
         "threshold, such as ('age', 30)."
     )

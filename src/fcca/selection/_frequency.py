@@ -20,7 +20,7 @@ def most_frequent(table: ThresholdTable, Q: float, most: int | None = None) -> N
     Q : float
         From 0 to 1.
     most : int, optional
-        Mark at most this many conditions, those with the highest counts. Of ties the first.
+        Mark at most this many conditions, those with the highest counts. In a tie, the first conditions are marked.
 
     Returns
     -------

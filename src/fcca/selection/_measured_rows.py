@@ -42,7 +42,7 @@ class Clock(NamedTuple):
         return None if self.ends is None else max(0.0, self.ends - perf_counter()) / shared_by
 
     def is_over(self) -> bool:
-        """True if no time is left."""
+        """Return True if no time is left."""
         return self.left() == 0.0
 
 
@@ -61,7 +61,7 @@ class MeasuredRows:
     def of(
         cls, table: ThresholdTable, X: Any, y: Any, sample_weight: ArrayLike | None, max_nodes: int | None
     ) -> MeasuredRows:
-        """Check and encode the rows, without rows of weight 0."""
+        """Check and encode the rows, and drop rows of weight 0."""
         if _num_samples(X) == 0:
             raise InvalidInputError("X has no rows. Give at least one.")
         y = _check_y(y)
@@ -90,7 +90,7 @@ class MeasuredRows:
         return self._selection(self._solved(admissible, n, None, time_limit), n)
 
     def fewest(self, admissible: Admissible, max_inconsistency: float, clock: Clock) -> Selection:
-        """Find the smallest set within ``max_inconsistency``; of equal sizes the best."""
+        """Find the smallest set within ``max_inconsistency``, and the best of this size."""
         ceiling = (max_inconsistency + SAME_SHARE) * self.total
         # No set is better than the set of all conditions.
         bound = self.problem.cost(np.flatnonzero(admissible.state != FORBIDDEN))
@@ -111,14 +111,14 @@ class MeasuredRows:
         found = self._quickly(admissible, n, ceiling)
         if found.cost > ceiling:
             raise InvalidInputError(
-                "The search ended before it found conditions with an inconsistency of at most "
-                f"{plain(max_inconsistency)}. The best so far have {found.cost / self.total:.4g}. Raise time_limit, "
-                "max_nodes or max_inconsistency."
+                "The search was stopped by a limit before it found conditions with an inconsistency of at most "
+                f"{plain(max_inconsistency)}. The best conditions so far have {found.cost / self.total:.4g}. Raise "
+                "time_limit, max_nodes or max_inconsistency."
             )
         return self._selection(found._replace(bound=bound, is_optimal=False, n_nodes=n_nodes), n)
 
     def _quickly(self, admissible: Admissible, fewest: int, ceiling: float) -> SearchResult:
-        """Find a small set within the ceiling or, failing that, a good set; without proof."""
+        """Find a small set within the ceiling or else a good set, without proof."""
         best = self._best_of_largest(admissible)
         if best.cost > ceiling or best.kept is None:
             return best
@@ -158,12 +158,15 @@ class MeasuredRows:
         return Selection(self.table, kept, inconsistency, lower_bound, found.is_optimal, found.n_nodes, fewest)
 
     def _unreachable(self, admissible: Admissible, max_inconsistency: float, of_all: float) -> InvalidInputError:
-        """Build the error for an unreachable inconsistency; ``of_all`` is the cost of all conditions."""
+        """Build the error for an unreachable inconsistency.
+
+        ``of_all`` is the cost of all conditions.
+        """
         best = self._best_of_largest(admissible)
         least = f"all conditions together have {of_all / self.total:.6g}"
         if best.cost > of_all:
             least += f", and the best admissible set found has {best.cost / self.total:.6g}"
         return InvalidInputError(
             f"No admissible set has an inconsistency of at most {plain(max_inconsistency)}: {least}. Raise "
-            "max_inconsistency, or relax keep, forbid and the limits."
+            "max_inconsistency, or relax 'keep', 'forbid' and the limits."
         )

@@ -26,40 +26,41 @@ NUMBERS_OF_THRESHOLDS = range(1, 17)
 class OptimalSelection(BaseEstimator):
     """Choose the conditions with the smallest inconsistency, with proof.
 
-    It finds the best k conditions, or the fewest within a given inconsistency. The inconsistency is the share of rows that
-    every classifier on these conditions predicts wrongly at least (:func:`fcca.metrics.inconsistency_rate`). Of sets with
-    the same inconsistency, it takes the one whose conditions are crossed most often.
+    It finds the best k conditions, or the fewest conditions within a given inconsistency. Every classifier on these
+    conditions is wrong on at least this share of the rows (:func:`fcca.metrics.inconsistency_rate`). Among sets with the
+    same inconsistency, it chooses the set whose conditions are crossed most often.
 
     Parameters
     ----------
     n_thresholds : int, default=None
-        Number of conditions to choose, or all admissible ones if there are fewer. :meth:`select` needs this or
-        ``max_inconsistency``.
+        Number of conditions to choose. If fewer conditions are admissible, all of them are chosen. :meth:`select` needs
+        this or ``max_inconsistency``.
     max_inconsistency : float, default=None
         Choose the fewest conditions whose inconsistency is at most this share.
     max_features : int, default=None
-        Largest number of columns with a condition.
+        Maximum number of columns with a condition.
     keep : list, default=None
         Conditions to keep: names such as ``"RM > 6.94"``, positions in the table, or tuples such as ``("RM", 6.94)``, as in
         :meth:`ThresholdTable.from_list`.
     forbid : list, default=None
         Conditions to leave out. The name of a column stands for all of its conditions.
     per_feature : int or dict, default=None
-        Largest number of conditions of every column, or of some columns by name.
+        Maximum number of conditions of every column, or of some columns by name.
     fit_to : {"labels", "target"}, default="labels"
         How discretizers measure the inconsistency: by the labels, or by the predictions of the black box.
         :meth:`select` and :meth:`frontier` use the given y.
     time_limit : float, default=None
-        Seconds for the whole call. After that, the result is the best set so far with a lower bound, and there is a warning.
+        Seconds for the whole call. After that, the best set so far is returned with a lower bound and a warning.
     max_nodes : int, default=None
-        Largest number of branches for each number of conditions. Like a time limit, but the same on every machine. 0
-        returns the start of the search, greedy and the most frequent with exchanges, without a bound.
+        Maximum number of branches for each number of conditions. It works like a time limit, but is the same on every
+        machine. With 0, the search returns its start without a bound: the better of the greedy and the most frequent
+        conditions, improved by exchanges.
     verbose : int, default=0
         1 shows a progress bar.
 
     See Also
     --------
-    most_frequent : the paper's selection, by how often a condition is crossed.
+    most_frequent : The selection of the paper, by how often a condition is crossed.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class OptimalSelection(BaseEstimator):
     >>> best.n_thresholds, best.proof
     (3, 'proven optimal')
 
-    The fewest with an inconsistency of at most 5 %:
+    The fewest conditions with an inconsistency of at most 5 %:
 
     >>> few = OptimalSelection(max_inconsistency=0.05).select(table, X, y)
     >>> few.inconsistency <= 0.05, few.n_thresholds <= best.n_thresholds
@@ -136,7 +137,7 @@ class OptimalSelection(BaseEstimator):
                 selection = rows.fewest(admissible, self.max_inconsistency or 0.0, clock)
         if not selection.is_optimal:
             warnings.warn(
-                f"{self._limits()} ended the search; the {selection.n_thresholds} conditions are {selection.proof}.",
+                f"{self._limits()} stopped the search. The {selection.n_thresholds} conditions are {selection.proof}.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -158,8 +159,8 @@ class OptimalSelection(BaseEstimator):
         ----------
         table, X, y, sample_weight : as in select
         k : iterable of int, default=range(1, 17)
-            Numbers of conditions. A number above that of the admissible conditions stands for all of these. Numbers below
-            that of the conditions in ``keep`` are skipped.
+            Numbers of conditions. A number above the number of admissible conditions means all of them. Numbers below the
+            number of conditions in ``keep`` are skipped.
 
         Returns
         -------
@@ -172,8 +173,8 @@ class OptimalSelection(BaseEstimator):
         numbers = sorted({min(n, admissible.most) for n in asked if n >= admissible.n_kept})
         if not numbers:
             raise InvalidInputError(
-                f"All numbers in k are smaller than the number of conditions in keep ({admissible.n_kept}). Give at least "
-                "one number that is not."
+                f"All numbers in k are smaller than the number of conditions in 'keep' ({admissible.n_kept}). Give at least "
+                "one larger number."
             )
         rows = MeasuredRows.of(table, X, y, sample_weight, self.max_nodes)
         selections = []
@@ -184,7 +185,7 @@ class OptimalSelection(BaseEstimator):
                     progress(done + 1)
         if unfinished := sum(not selection.is_optimal for selection in selections):
             warnings.warn(
-                f"{self._limits()} ended {unfinished} of {len(numbers)} searches before their proof.",
+                f"{self._limits()} stopped {unfinished} of {len(numbers)} searches before their proof.",
                 UnfinishedSearchWarning,
                 stacklevel=2,
             )
@@ -216,8 +217,8 @@ class OptimalSelection(BaseEstimator):
             raise InvalidInputError(f"time_limit must be a number of seconds, got {self.time_limit!r}.")
 
     def _limits(self) -> str:
-        """Describe the limits that may have ended a search."""
-        return limits_in_words(self.time_limit, self.max_nodes) or "The limit of memory"
+        """Describe the limits that may have stopped a search."""
+        return limits_in_words(self.time_limit, self.max_nodes) or "The memory limit"
 
     def _check_what_is_asked(self) -> None:
         if (self.n_thresholds is None) == (self.max_inconsistency is None):

@@ -24,13 +24,13 @@ class Selection:
     kept : ndarray of bool, shape (n_candidates,)
         Mask of the chosen conditions.
     inconsistency : float
-        Share of the rows whose label is not the commonest among the rows with equal conditions
+        Share of the rows whose label is not the most frequent among the rows with equal conditions
         (:func:`fcca.metrics.inconsistency_rate`).
     lower_bound : float
         Proven lower bound on the inconsistency of all admissible sets of this size.
     is_optimal : bool
-        Whether it is proven that no set of this size is better. With ``max_inconsistency``, also that no smaller set
-        suffices.
+        Whether it is proven that no set of this size is better. With ``max_inconsistency``, it is also proven that no
+        smaller set suffices.
     n_nodes : int
         Number of branches of the search.
     n_thresholds_bound : int
@@ -38,7 +38,7 @@ class Selection:
 
     See Also
     --------
-    OptimalSelection : computes it.
+    OptimalSelection : Computes a selection.
     """
 
     candidates: ThresholdTable

@@ -23,15 +23,15 @@ class Frontier:
     selections : tuple of Selection
         One per number of conditions, ascending.
     frequency : tuple of float
-        Inconsistency of the same number of most frequent conditions. Of ties the first. Ignores ``keep``, ``forbid`` and
-        the limits, as does ``greedy``.
+        Inconsistency of the same number of most frequent conditions. In a tie, the first conditions are taken. ``keep``,
+        ``forbid`` and the limits are ignored, here and in ``greedy``.
     greedy : tuple of float
         Inconsistency of the same number of conditions in greedy order. Each step takes the condition that lowers the
         inconsistency most. Ties go to the most frequent condition, then to the first.
 
     See Also
     --------
-    OptimalSelection.frontier : computes it.
+    OptimalSelection.frontier : Computes a frontier.
     """
 
     selections: tuple[Selection, ...]

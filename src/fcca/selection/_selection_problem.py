@@ -21,7 +21,7 @@ FAR_FROM_ONE = 200  # exponent of a sum of weights that is too large or too smal
 
 
 class SearchResult(NamedTuple):
-    """Positions of the chosen conditions; costs are weights of rows."""
+    """Positions of the chosen conditions, and costs as weights of rows."""
 
     kept: Positions | None  # None if no set within the ceiling exists, or none was found in time
     cost: float
@@ -32,7 +32,7 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Chains of nested conditions, and how many hold per row.
+    """Chains of nested conditions, and the number of conditions that hold per row.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class SelectionProblem:
         return float(self.weight.sum() / self.scale)
 
     def cost(self, kept: Positions) -> float:
-        """Sum the weights outside the commonest class of each group."""
+        """Sum the weights outside the most frequent class of each group."""
         is_kept = np.zeros(len(self.feature), dtype=bool)
         is_kept[kept] = True
         end = np.cumsum(self.chain_size)
@@ -104,7 +104,7 @@ class SelectionProblem:
         return inconsistency_rate(codes, self.label, self.weight) * self.total
 
     def greedy(self, n: int) -> list[int]:
-        """Return conditions in greedy order; ties by count, then by position."""
+        """Return conditions in greedy order; ties are ordered by count, then by position."""
         order = _core.greedy_thresholds(**self._arrays(), n_thresholds=min(n, len(self.feature)))
         return [int(condition) for condition in order]
 
@@ -136,14 +136,14 @@ class SelectionProblem:
         n_thresholds : int
             At most the number of admissible conditions.
         state : ndarray of shape (n_conditions,)
-            0 open, 1 kept, 2 forbidden.
+            0 for open, 1 for kept, 2 for forbidden conditions.
         per_feature : ndarray of shape (n_features,)
-            Largest number of conditions of each column.
+            Maximum number of conditions of each column.
         max_features : int
         ceiling : float, optional
-            Largest cost of a set.
+            Maximum cost of a set.
         max_nodes : int, optional
-            Largest number of branches.
+            Maximum number of branches.
         time_limit : float, optional
             Seconds for the search.
         """

@@ -13,8 +13,8 @@ Choices = NDArray[np.bool_]
 def agreement(chosen: Choices) -> tuple[float, float]:
     """Estimate the stability of selections, with its variance.
 
-    The measure is that of Nogueira, Sechidis and Brown. It is 1 if all selections are equal, and about 0 if they agree only
-    by chance. It is NaN for a single selection, and if every selection chose everything or nothing.
+    The measure was proposed by Nogueira, Sechidis and Brown. It is 1 if all selections are equal, and about 0 if they agree
+    only by chance. It is NaN for a single selection, and if every selection chose everything or nothing.
 
     Parameters
     ----------

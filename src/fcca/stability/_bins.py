@@ -22,13 +22,19 @@ Booleans = NDArray[np.bool_]
 
 
 class EncodedRows(NamedTuple):
-    """Encoded rows, and a mask of unknown categories. NaN stands for missing values and unknown categories."""
+    """Encoded rows, and a mask of unknown categories.
+
+    NaN stands for missing values and unknown categories.
+    """
 
     X: Floats
     unseen: Booleans
 
     def binary_columns(self, table: ThresholdTable) -> NDArray[np.int8]:
-        """Compute the binary columns. An unknown category is in no set, and it is not missing."""
+        """Compute the binary columns.
+
+        An unknown category is in no set, and it is not missing.
+        """
         binary = table.binarize(self.X)
         binary[self.unseen[:, table.feature] & (table.kind == "missing")] = 0
         return binary
@@ -37,7 +43,7 @@ class EncodedRows(NamedTuple):
 def encoded(table: ThresholdTable, X: Any, called: str, *, as_codes: bool) -> EncodedRows:
     """Encode rows by the columns of a threshold table.
 
-    Columns without a condition may hold anything.
+    Columns without a condition may hold any value.
 
     Parameters
     ----------
@@ -87,7 +93,7 @@ def _of_codes(columns: Columns, X: NDArray[Any], used: list[int], unseen: Boolea
 
 
 def _without(X: Any, unseen: Booleans) -> Any:
-    """Replace some values of X by missing values."""
+    """Replace some values of X with missing values."""
     if not unseen.any():
         return X
     if type(X).__module__.startswith("polars"):
@@ -109,12 +115,12 @@ class ColumnBins(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """Bin of missing values, the last but one."""
+        """The bin of missing values, which is the last but one."""
         return len(self.names) - 2
 
     @property
     def unseen(self) -> int:
-        """Bin of unknown categories, the last one."""
+        """The bin of unknown categories, which is the last one."""
         return len(self.names) - 1
 
     def place(self, values: Floats, unseen: Booleans) -> NDArray[np.intp]:

@@ -44,7 +44,7 @@ def bootstrap(
 ) -> Stability:
     """Fit on all rows and on bootstrap samples, and match the thresholds.
 
-    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed, so the
+    A sample is drawn with replacement and has the class sizes of the training rows. Each sample has a separate seed. So the
     result does not depend on ``n_jobs``, and more samples do not change the first ones. A row that is drawn twice has twice
     its weight. A row that is not drawn has weight 0, so a sample may lack some values and categories.
 
@@ -55,12 +55,12 @@ def bootstrap(
     Parameters
     ----------
     discretizer : FCCADiscretizer, GTREDiscretizer, MidpointDiscretizer or FCCAClassifier
-        Fitted or not; it is not changed. It should have a ``selection``: if all thresholds are kept, their frequency says
-        little. Fix the seeds of its classifier, or they contribute to the variation. A frozen classifier is the same in
-        all samples, so only the steps after it vary.
+        Fitted or not. It is not changed. It should have a ``selection``: if all thresholds are kept, their frequency says
+        little. Fix the seeds of its classifier, because otherwise they contribute to the variation. A frozen classifier is
+        the same in all samples, so only the steps after it vary.
     X : array-like or data frame of shape (n_rows, n_features)
     y : array-like of shape (n_rows,)
-        Labels. None for a discretizer without labels; then all rows are drawn alike.
+        Labels. None for a discretizer that needs no labels. All rows are then drawn with the same probability.
     n_samples : int, default=100
         Number of samples.
     sample_weight : array-like of shape (n_rows,), optional
@@ -72,7 +72,7 @@ def bootstrap(
     n_jobs : int, optional
         Number of samples to fit in parallel. None is 1, -1 is the number of cores.
     verbose : int, default=0
-        Above 0 shows a progress bar.
+        If above 0, show a progress bar.
 
     Returns
     -------
@@ -81,11 +81,11 @@ def bootstrap(
     Raises
     ------
     NoCounterfactualError
-        If no sample could be fitted. If some could not, they are listed in ``failures`` of the result.
+        If no sample could be fitted. If only some samples could not be fitted, ``failures`` of the result lists them.
 
     See Also
     --------
-    fcca.plots.StabilityDisplay : the same as bars and ranges.
+    fcca.plots.StabilityDisplay : Draws the result as bars and ranges.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
     table, failure = None, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # A column may be constant in a sample. That is no reason to warn.
+        # A column may be constant in a sample. This does not deserve a warning.
         warnings.simplefilter("ignore", ConstantFeatureWarning)
         try:
             table = _thresholds(discretizer.fit(X, y, sample_weight=weight * times))
@@ -200,7 +200,9 @@ def _fitted(discretizer: Any, X: Any, y: Any, weight: Floats, code: NDArray[np.i
 
 
 def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
-    """Draw a sample with the class sizes of the rows; count how often each row is drawn.
+    """Draw a sample with the class sizes of the rows.
+
+    Return how often each row is drawn.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def drawn(code: NDArray[np.intp], seed: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def _warn_once(outcomes: list[_Outcome]) -> None:
-    """Repeat each kind of warning once, with its number of samples."""
+    """Repeat each kind of warning once, with the number of samples that caused it."""
     first: dict[type[Warning], str] = {}
     samples: Counter[type[Warning]] = Counter()
     for outcome in outcomes:

@@ -34,7 +34,7 @@ class Stability:
     tables : tuple of ThresholdTable
         Thresholds of every sample that could be fitted.
     failures : mapping of int to str
-        Numbers and errors of the samples that could not be fitted. They count in no share.
+        Numbers and errors of the samples that could not be fitted. No share includes them.
     n_samples : int
         Number of samples, including failures.
     tolerance : float
@@ -72,27 +72,27 @@ class Stability:
 
     @property
     def chosen(self) -> Floats:
-        """Per threshold, the share of samples with a nearly equal condition."""
+        """Share of samples with a nearly equal condition, for each threshold."""
         return np.asarray(self.near.mean(axis=0))
 
     @property
     def exact(self) -> Floats:
-        """Per threshold, the share of samples with the same condition."""
+        """Share of samples with the same condition, for each threshold."""
         return np.asarray(self.same.mean(axis=0))
 
     @property
     def column(self) -> Floats:
-        """Per threshold, the share of samples with any condition on its column."""
+        """Share of samples with any condition on the same column, for each threshold."""
         return np.asarray(self.used.mean(axis=0)[self.thresholds.feature])
 
     @property
     def stability(self) -> float:
         """Agreement of the samples on the columns.
 
-        1 is full agreement, about 0 is chance. NaN if every sample uses all columns or no column.
+        1 is full agreement, and about 0 is chance. It is NaN if every sample uses all columns or no column.
 
-        The measure is that of Nogueira, Sechidis and Brown, On the stability of feature selection algorithms, Journal of
-        Machine Learning Research 18 (174), 2018, over all columns of the table.
+        The measure is computed over all columns of the table. It was proposed by Nogueira, Sechidis and Brown, On the
+        stability of feature selection algorithms, Journal of Machine Learning Research 18 (174), 2018.
         """
         return agreement(self.used)[0]
 
@@ -100,7 +100,7 @@ class Stability:
     def stability_interval(self) -> tuple[float, float]:
         """Approximate 95 % confidence interval of the stability, by the same authors.
 
-        It covers the limited number of samples, not other data.
+        It accounts for the limited number of samples, but not for different data.
         """
         return interval(*agreement(self.used), LEVEL)
 
@@ -162,7 +162,7 @@ class Stability:
         return frame.take(lines).reset_index(drop=True)
 
     def sentences(self) -> list[str]:
-        """The main results as sentences."""
+        """Return the main results as sentences."""
         chosen = self.chosen
         least, most = f"{chosen.min():.0%}", f"{chosen.max():.0%}"
         shares = least if least == most else f"{least} to {most}"
@@ -180,8 +180,8 @@ class Stability:
         value, (low, high) = self.stability, self.stability_interval
         if not np.isnan(value):
             texts.append(
-                f"Agreement on the columns: {value:.2f} ({low:.2f} to {high:.2f}), where 1 is the same in all samples and "
-                "0 is chance."
+                f"Agreement on the columns: {value:.2f} ({low:.2f} to {high:.2f}), where 1 means the same in all samples "
+                "and 0 means chance."
             )
         if self.failures:
             first = min(self.failures)

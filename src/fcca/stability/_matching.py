@@ -20,7 +20,7 @@ class RankedColumn:
     """Sorted training values of a column, with shares of rows."""
 
     values: Floats
-    share: Floats  # one entry more than values: it begins with 0
+    share: Floats  # one more entry than values, because it begins with 0
 
     def rank(self, at: Floats) -> NDArray[np.intp]:
         """Count the rows up to each value."""
@@ -28,7 +28,7 @@ class RankedColumn:
 
 
 class Match(NamedTuple):
-    """Per threshold of the full fit, its match in another fit."""
+    """Matches of the full fit's thresholds in another fit."""
 
     same: Booleans  # no training row separates the two
     rows: Floats  # share of the training rows between it and the nearest cut of its column; NaN if there is none
@@ -36,7 +36,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Match the thresholds of a full fit with those of other fits.
+    """Match the thresholds of a full fit with the thresholds of other fits.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Matcher:
         self._ranked = {j: _ranked(encoded[:, j], weight) for j in cut_columns}
 
     def __call__(self, other: ThresholdTable) -> Match:
-        """Match each threshold with those of another fit.
+        """Match each threshold with the thresholds of another fit.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Matcher:
 
 
 def _ranked(values: Floats, weight: Floats) -> RankedColumn:
-    """Rank the values. Rows of weight 0 and missing values do not count."""
+    """Rank the values, without missing values and rows of weight 0."""
     counted = (weight > 0) & ~np.isnan(values)
     order = np.argsort(values[counted], kind="stable")
     share = np.concatenate([[0.0], np.cumsum(weight[counted][order])]) / weight.sum()
@@ -95,7 +95,10 @@ def _ranked(values: Floats, weight: Floats) -> RankedColumn:
 
 
 def _nearest(mine: Floats, theirs: Floats, column: RankedColumn) -> tuple[Booleans, Floats, Floats]:
-    """Find the nearest of other sorted cuts: by the rows between, ties by distance."""
+    """Find the nearest of other sorted cuts, by the rows between them.
+
+    Ties are broken by distance.
+    """
     rank, their_rank = column.rank(mine), column.rank(theirs)
     right = np.searchsorted(theirs, mine)
     # Shares rise with the cuts, so one of the two neighbours has the fewest rows between.

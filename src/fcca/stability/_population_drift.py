@@ -69,7 +69,10 @@ class BinShares:
 
     @property
     def contribution(self) -> Floats:
-        """Contribution of each bin to the index: (q − p) · ln(q / p), for the shares p of old and q of new rows."""
+        """Contribution of each bin to the index.
+
+        It is (q − p) · ln(q / p), where p is the share of old rows and q the share of new rows.
+        """
         is_used = self._is_used
         old, new = (np.where(is_used & (rows == 0), HALF_A_ROW, rows) for rows in (self.reference, self.new))
         p, q = _normalized(old), _normalized(new)
@@ -104,7 +107,7 @@ class BinShares:
 
     @property
     def reading(self) -> str:
-        """Usual reading: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
+        """Usual interpretation: ``"stable"`` below 0.1, ``"look"`` up to 0.25, ``"shifted"`` above."""
         return "stable" if self.psi < STABLE else "look" if self.psi <= SHIFTED else "shifted"
 
     @property
@@ -130,7 +133,7 @@ class Drift:
     ----------
     columns : tuple of BinShares
         One per column with a condition, in the order of the table. The bins are the intervals between cuts, or the
-        categories that no condition separates. Missing values and unknown categories have their bins, if there are any.
+        categories that no condition separates. Missing values and unknown categories have separate bins, if there are any.
     conditions : tuple of BinShares
         One per condition, with the bins "does not hold" and "holds".
     leaves : BinShares or None
@@ -143,12 +146,12 @@ class Drift:
 
     @property
     def parts(self) -> tuple[BinShares, ...]:
-        """The columns, the most drifted first, and then the leaves."""
+        """The columns with the largest drift first, and then the leaves."""
         ordered = sorted(self.columns, key=lambda one: -one.psi)
         return (*ordered, *([] if self.leaves is None else [self.leaves]))
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame with one line per column, the most drifted first.
+        """Make a frame with one line per column, with the largest drift first.
 
         The last line is for the leaves of the tree.
 
@@ -156,8 +159,8 @@ class Drift:
         -------
         DataFrame
             ``column``. ``bins``: number of bins with a row. ``psi``: the index. ``expected``: its approximate mean without
-            drift. ``p_value``: its approximate p-value without drift. ``reading``: its usual reading. ``unseen``: share of
-            the new rows with an unknown category.
+            drift. ``p_value``: its approximate p-value without drift. ``reading``: its usual interpretation. ``unseen``:
+            share of the new rows with an unknown category.
         """
         return _frame(self.parts, "column")
 
@@ -199,7 +202,7 @@ class Drift:
         return pd.DataFrame(lines, columns=["column", "bin", "reference", "new", "contribution", "note"])
 
     def sentences(self) -> list[str]:
-        """The main results as sentences."""
+        """Return the main results as sentences."""
         counts = {word: sum(one.reading == word for one in self.columns) for word in ("stable", "look", "shifted")}
         old, new = (float(rows.sum()) for rows in (self.columns[0].reference, self.columns[0].new))
         texts = [
@@ -212,8 +215,8 @@ class Drift:
         noisy = [one for one in self.columns if one.reading != "stable" and one.p_value > 0.05]
         if noisy:
             texts.append(
-                f"There are too few rows to tell drift from chance in {', '.join(one.name for one in noisy)}: such an index "
-                "is common without drift."
+                f"There are too few rows to distinguish drift from chance in "
+                f"{', '.join(one.name for one in noisy)}: such an index is common without drift."
             )
         unseen = [one for one in self.columns if one.unseen_share > 0]
         if unseen:
@@ -234,7 +237,7 @@ class Drift:
             (name, bins, number(psi), bar(psi / most), reading, number(expected))
             for name, bins, psi, reading, expected in frame[shown].head(LINES_IN_HTML).to_numpy().tolist()
         ]
-        head = ("column", "bins", "stability index", "", "usually read as", "by chance alone")
+        head = ("column", "bins", "stability index", "", "usual interpretation", "by chance alone")
         more = paragraph(f"… {len(frame) - len(lines):,} more") if len(frame) > len(lines) else ""
         texts = "".join(paragraph(text) for text in self.sentences())
         return html_table(head, lines, numbers=(1, 2, 5)) + more + texts
@@ -270,19 +273,18 @@ def drift(
 
     See Also
     --------
-    fcca.plots.DriftDisplay : the same as bars.
+    fcca.plots.DriftDisplay : Draws the result as bars.
 
     Notes
     -----
-    An index below 0.1 is usually read as stable, up to 0.25 as a change to look at, and above as a shift (Siddiqi, Credit
-    Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number of rows.
+    An index below 0.1 is usually interpreted as stable, up to 0.25 as a change to look at, and above as a shift (Siddiqi,
+    Credit Risk Scorecards, 2006; Lewis, An Introduction to Credit Scoring, 1994). This reading ignores the number of rows.
 
     Consider B bins, n old rows and m new rows without drift. The index is then about (1/n + 1/m) times a chi-square
     variable with B − 1 degrees of freedom (Yurdakul, Statistical Properties of Population Stability Index, dissertation,
     Western Michigan University, 2018). ``expected`` is its mean, and ``p_value`` the probability of an index at least as
-    large. With few
-    rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values are not
-    corrected: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins hold few rows, the
+    large. With few rows, a large index may be chance. With many rows, a small index may be real but irrelevant. The p-values
+    are not corrected: of 20 columns without drift, one is expected to have a p-value below 0.05. If bins hold few rows, the
     p-value is rough.
 
     Examples

@@ -1,4 +1,4 @@
-"""Replace a black box by a tree, from a table in pieces."""
+"""Replace a black box with a tree, from a table in pieces."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Distilled:
 def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = "Q=") -> Distilled:
     """Fit a classifier on a table in pieces.
 
-    The result equals that of ``fit`` on the whole table.
+    The result is the same as after ``fit`` on the whole table.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def distilled(pieces: Pieces, classifier: FCCAClassifier, *, granularity: str = 
 def parts_for_pieces(
     classifier: FCCAClassifier,
 ) -> tuple[FCCADiscretizer, OptimalTreeClassifier, OptimalSelection | None]:
-    """Return discretizer, tree and selection, unfitted and checked.
+    """Return the discretizer, the tree and the selection, unfitted and checked.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class _GivenPieces:
             if not isinstance(piece, Rows) and (not isinstance(piece, tuple | list) or len(piece) not in (2, 3)):
                 got = type(piece).__name__ + (f" of length {len(piece)}" if isinstance(piece, tuple | list) else "")
                 raise InvalidInputError(
-                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. A single piece must be in a list, too."
+                    f"A piece must be (X, y) or (X, y, sample_weight), got {got}. Even a single piece must be in a list."
                 )
             yield piece if isinstance(piece, Rows) else Rows(*piece)
 
@@ -186,16 +186,16 @@ def distill(
     n_thresholds: int | None = None,
     verbose: int = 0,
 ) -> FCCAClassifier:
-    """Replace a black box by an optimal tree, from pieces.
+    """Replace a black box with an optimal tree, from a table in pieces.
 
     The table need not fit into memory. It is read three times, one piece at a time: for the ranges of the columns, for the
     counterfactuals, and for the distinct binary rows that the tree is grown on. Some tables need more passes:
 
     - one more for a linear black box;
     - one more for a black box that does not store category labels;
-    - four more for missing numbers.
+    - four more for missing values in numeric columns.
 
-    The result is the same, to the last digit, as that of :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
+    The result is the same, to the last digit, as after :meth:`FCCAClassifier.fit <fcca.FCCAClassifier.fit>` on all rows at
     once. Weights that are not integers are the only exception: their sums depend on the order of the rows in the last digit.
 
     Parameters

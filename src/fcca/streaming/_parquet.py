@@ -73,7 +73,7 @@ class ParquetTable:
             self._state = self._state_of_file()
         names, self.n_rows = header(self.path)
         if isinstance(columns, str):
-            raise InvalidInputError(f"columns must be a list of names, got the text {columns!r}.")
+            raise InvalidInputError(f"columns must be a list of names, got the string {columns!r}.")
         used = [label, *([] if sample_weight is None else [sample_weight]), *(columns or ())]
         if unknown := [name for name in used if name not in names]:
             raise InvalidInputError(f"{self.path.name} has no column {unknown[0]!r}. Its columns are {names}.")
@@ -89,7 +89,7 @@ class ParquetTable:
         if repeated := dict.fromkeys(name for name in [*self.columns, *used] if times[name] > 1):
             raise InvalidInputError(
                 f"Column names must be unique; repeated in {self.path.name}: {', '.join(map(repr, repeated))}. Rename them, "
-                "or leave them out of columns."
+                "or leave them out of 'columns'."
             )
 
     def frames(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
@@ -198,7 +198,7 @@ def _is_whole(number: Any) -> bool:
 
 
 def header(path: Path) -> tuple[list[str], int]:
-    """Return columns and number of rows of a Parquet file.
+    """Return the columns and the number of rows of a Parquet file.
 
     Index columns of pandas are left out.
 
@@ -228,7 +228,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert to pandas, without an index of pandas."""
+    """Convert a table to pandas, without a pandas index."""
     table = table.replace_schema_metadata(None)
     return decimals_as_numbers(table.to_pandas(), table.schema)
 

@@ -210,11 +210,11 @@ class OptimalTreeClassifier(TreeAnswersMixin, ClassifierMixin, BaseEstimator):
         inner = column >= 0
         feature, threshold = np.full(len(column), -1, dtype=np.int32), np.full(len(column), np.nan)
         feature[inner], threshold[inner] = asked.feature[column[inner]], asked.threshold[column[inner]]
-        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels)
+        soft = learned if isinstance(learned, SoftLabels) else None
+        self.tree_ = TreeStructure.grown(feature, threshold, left, right, X, labels, soft)
         self.is_optimal_, self.n_nodes_searched_ = bool(optimal), int(nodes)
         # The objective is recomputed from the tree itself. The sum of the search only guides the search.
-        weight = self.tree_.weight if learned is labels else self.tree_.filled(X, learned)[0]
-        cost, total = leaf_cost(weight[feature < 0], self.criterion).sum(), learned.total
+        cost, total = leaf_cost(self.tree_.learned_weight[feature < 0], self.criterion).sum(), learned.total
         self.objective_ = float(max(0.0, cost) / total + self.regularization_ * self.tree_.n_leaves)
         self.lower_bound_ = self.objective_ if optimal else float(min(bound / (total * learned.units), self.objective_))
         self.gap_ = (self.objective_ - self.lower_bound_) / self.objective_ if self.objective_ > 0 else 0.0

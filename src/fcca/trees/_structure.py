@@ -46,6 +46,8 @@ class TreeStructure:
         the left.
     asks_missing : frozenset of int
         Nodes that send missing values to the right and all others to the left.
+    soft_weight : ndarray of shape (n_nodes, n_classes) or None
+        Training weight of each class by the soft labels that the tree learned; None if it learned labels.
     """
 
     feature: NDArray[np.int32]
@@ -56,6 +58,7 @@ class TreeStructure:
     n_rows: NDArray[np.int64]
     categories: dict[int, tuple[int, ...]] = field(default_factory=dict)
     asks_missing: frozenset[int] = frozenset()
+    soft_weight: Floats | None = None
 
     @classmethod
     def grown(
@@ -66,13 +69,15 @@ class TreeStructure:
         right: NDArray[np.int32],
         X: Floats,
         labels: HardLabels,
+        soft: SoftLabels | None = None,
     ) -> TreeStructure:
         """Fill the nodes of a tree with the training rows that reach them."""
         empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
-        weight, n_rows = empty.filled(X, labels)
-        return replace(empty, weight=weight, n_rows=n_rows)
+        weight, n_rows = empty._filled(X, labels)
+        soft_weight = None if soft is None else empty._filled(X, soft)[0]
+        return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
-    def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
+    def _filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
         """Sum the class weights and count the rows in every node. All nodes must compare with a threshold."""
         weight, n_rows = np.zeros((len(self.feature), labels.n_classes)), np.zeros(len(self.feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
@@ -98,6 +103,11 @@ class TreeStructure:
     def has_cuts_only(self) -> bool:
         """True if every node compares with a threshold."""
         return not self.categories and not self.asks_missing
+
+    @property
+    def learned_weight(self) -> Floats:
+        """Training weight of each class that the cost of a leaf is computed from."""
+        return self.weight if self.soft_weight is None else self.soft_weight
 
     @property
     def share(self) -> Floats:

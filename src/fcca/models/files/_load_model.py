@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 
 from fcca.exceptions import InvalidInputError
 from fcca.models._native import as_classifier
+from fcca.models.files._catboost_file import check_steps
 from fcca.models.files._load_errors import damage_as_invalid_input
 from fcca.models.files._model_checks import check_usable
 from fcca.models.files._skops import ZIP, library_for, load_skops
@@ -216,6 +217,7 @@ def _load_lightgbm(path: Path, content: bytes) -> Any:
 
 def _load_catboost(path: Path, content: bytes) -> Any:
     model = library_for(path, "catboost").CatBoost()
+    check_steps(content)
     model.load_model(blob=content)
     return model
 

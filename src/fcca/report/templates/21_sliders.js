@@ -3,13 +3,16 @@
 fcca.sliders = (() => {
   const { el, number, state } = fcca;
 
+  // All sliders run from few thresholds on the left to many on the right, so the values of Q descend.
+  const placed = (axis, i) => (axis.key === "q" ? axis.levels.length - 1 - i : i);
+
   function ticks(axis, box) {
     const names = axis.levels.map((each) => number(each.value)), last = names.length - 1;
     // As many labels as fit on a phone.
     const every = Math.ceil(fcca.sum(names.map((name) => 6 + 7 * name.length)) / 300);
     names.forEach((name, i) => {
       const tick = el("span", { class: i === last || (i % every === 0 && i <= last - every) ? "tick" : "tick bare" }, name);
-      tick.style.left = last > 0 ? `${(100 * i) / last}%` : "0";
+      tick.style.left = last > 0 ? `${(100 * placed(axis, i)) / last}%` : "0";
       box.append(tick);
     });
   }
@@ -22,11 +25,11 @@ fcca.sliders = (() => {
       const holds = () => state.axis === axis, take = () => { if (!holds()) state.setLevel(axis.index, axis); };
       ticks(axis, box);
       slider.disabled = axis.levels.length < 2;
-      slider.addEventListener("input", () => state.setLevel(Number(slider.value), axis));
+      slider.addEventListener("input", () => state.setLevel(placed(axis, Number(slider.value)), axis));
       slider.addEventListener("click", take);
       if (radio) radio.addEventListener("change", take);
       state.listeners.level.push(() => {
-        slider.value = String(axis.index);
+        slider.value = String(placed(axis, axis.index));
         slider.setAttribute("aria-valuetext", `${state.describe(axis)}${holds() ? "" : "; not in use"}`);
         [...box.children].forEach((tick, i) => tick.classList.toggle("now", i === axis.index));
         way.classList.toggle("off", !holds());

@@ -91,7 +91,7 @@ fcca.tree = (() => {
     const isTight = leaf && pen.measureText(`${rows} ${few ? "few rows" : part}`).width > inside - 6;
     group.append(svg("text", { x, y: y + 18 }, isTight ? rows.replace(/\u00a0rows?$/, "") : rows));
     const room = inside - pen.measureText(rows).width - 24;
-    // The commonest class, by colour and, if there is room, by name.
+    // The most frequent class, by colour and, if there is room, by name.
     const most = leaf ? (few ? "few rows" : part) : cut(`“${data.classes[code]}” ${part}`, room, "12px", `” ${part}`);
     const shown = leaf || most.endsWith(part) ? most : part;
     group.append(svg("text", { class: few ? "few" : null, x: end, y: y + 18, "text-anchor": "end" }, shown));
@@ -102,7 +102,7 @@ fcca.tree = (() => {
     return group;
   }
 
-  // The label of a branch: yes or no, and if missing values take it.
+  // The label of a branch: yes or no, and whether missing values take it.
   function branch(tree, link, full) {
     if (link.right) return "yes";
     return full.endsWith(" or missing") && data.conditions[tree.condition[link.node]].kind === "cut" ? "no, or missing" : "no";
@@ -161,7 +161,7 @@ fcca.tree = (() => {
     rules(tree, path);
     sayMore(box);
     put("tree-caption", `${counted(certificate.leaves, "leaf", "leaves")}, depth ${number(certificate.depth)}, at ${state.called()}. `,
-      tree.condition[0] < 0 ? "No split is worth the price of a leaf at this level: every row gets the same prediction. "
+      tree.condition[0] < 0 ? "No split is worth the cost of a leaf at this level: every row gets the same prediction. "
         : "Rows for which the condition on a card holds go to “yes”. Counts are of training rows. ",
       path && `The path of row ${state.row} is highlighted.`);
   }

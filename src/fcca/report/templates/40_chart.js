@@ -44,6 +44,7 @@ fcca.chart = (() => {
     const right = width - RIGHT, bottom = HEIGHT - BOTTOM, first = Math.min(...at), last = Math.max(...at);
     const X = (i) => (last > first ? LEFT + 8 + ((at[i] - first) / (last - first)) * (right - LEFT - 16) : (LEFT + right) / 2);
     const Y = (y) => TOP + ((high - y) / (high - low)) * (bottom - TOP);
+    const order = at.map((_, i) => i).sort((a, b) => at[a] - at[b]); // from left to right
     const picture = svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": label });
     for (const tick of ticks) {
       picture.append(svg("line", { class: "grid", x1: LEFT, x2: right, y1: Y(tick), y2: Y(tick) }));
@@ -75,14 +76,15 @@ fcca.chart = (() => {
       }
       picture.append(svg("polyline", { class: `line ${line.kind}`, points: known.map(([i, y]) => `${X(i)},${Y(y)}`).join(" ") }));
       for (const [i, y] of known) picture.append(mark(line, X(i), Y(y), i === now ? 5.5 : 3));
-      if (known.length) labels.push({ y: Y(known[known.length - 1][1]), sign: line.sign, text: line.text, kind: line.kind });
+      const end = order.findLast((i) => isThere(line.values[i]));
+      if (end !== undefined) labels.push({ y: Y(line.values[end]), sign: line.sign, text: line.text, kind: line.kind });
     }
     for (const { kind, sign, text, at: y, isReference } of spread(labels, TOP, bottom - 4)) {
       picture.append(svg("text", { class: `end ${kind}${isReference ? " box" : ""}`, x: right + 10, y: y + 4 },
         sign && svg("tspan", { class: `sign ${kind}` }, `${sign} `), text));
     }
-    at.forEach((_, i) => {
-      const from = i ? (X(i - 1) + X(i)) / 2 : LEFT, to = i < at.length - 1 ? (X(i) + X(i + 1)) / 2 : right;
+    order.forEach((i, k) => {
+      const from = k ? (X(order[k - 1]) + X(i)) / 2 : LEFT, to = k < at.length - 1 ? (X(i) + X(order[k + 1])) / 2 : right;
       picture.append(svg("rect", { class: "hit", x: from, y: TOP, width: Math.max(0, to - from), height: bottom - TOP, "data-level": i,
         on: { click: () => pick(i) } }, svg("title", {}, tip(i))));
     });

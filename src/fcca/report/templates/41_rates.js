@@ -1,14 +1,15 @@
 "use strict";
-// Charts of the rates over the levels of the active axis, with the current level marked.
+// Charts of the rates over the levels of the active axis, with the current level marked. Like the sliders, they run from few
+// thresholds to many.
 fcca.rates = (() => {
   const { data, chart, nKept, el, put, place, isThere, number, percent, shortened, state } = fcca;
   const RATES = [
     { key: "accuracy", name: "Accuracy", reference: true, who: "tree, ", says: () => "Share of rows where the tree predicts the label." },
-    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where tree and black box agree." },
+    { key: "fidelity", name: "Fidelity", who: "tree, ", says: () => "Share of rows where the tree and the black box agree." },
     { key: "compression", name: "Compression",
-      says: () => "Share of rows that are equal to an earlier row on the kept thresholds." },
+      says: () => "Share of rows that duplicate another row once binarized with the kept thresholds." },
     { key: "inconsistency", name: "Inconsistency",
-      says: ({ training }) => "Share of rows whose label is not the commonest among the rows equal to them. "
+      says: ({ training }) => "Share of rows whose label is not the most frequent among the rows that the kept thresholds do not distinguish. "
         + `No tree on these thresholds is right on more than ${percent(1 - training.inconsistency)} of the training rows.` },
   ];
   const SIDES = [
@@ -18,7 +19,7 @@ fcca.rates = (() => {
   const GAP = 28;
   const rate = (level, side, key) => (level[side] ? level[side][key] : null);
 
-  // Reference lines of the accuracy: black box and commonest class.
+  // Reference lines of the accuracy: the black box and the most frequent class.
   function references(level, sides, wide) {
     const box = data.black_box, guess = level.held_out || level.training, word = guess === level.held_out ? "held out" : "training";
     const found = sides.filter((side) => isThere(box[side.key])).map((side) => ({
@@ -34,7 +35,7 @@ fcca.rates = (() => {
     const said = (level) => sides.map((side) => `${percent(rate(level, side.key, key))} ${side.word}`).join(", ");
     return chart.draw({
       key, name, width, axis, now: state.index, said: said(now) || "not known", note: says(now),
-      at: state.axis.key === "k" ? levels.map((_, i) => i) : levels.map((level) => level.value), steps: levels.map((level) => number(level.value)),
+      at: levels.map((level, i) => (state.axis.key === "k" ? i : -level.value)), steps: levels.map((level) => number(level.value)),
       lines: sides.map((side) => ({ kind: side.key, sign: side.sign, text: `${wide ? who : ""}${side.word}`,
         values: levels.map((level) => rate(level, side.key, key)) })),
       references: reference ? references(now, sides, wide) : [],

@@ -17,7 +17,7 @@ fcca.frontier = (() => {
     const level = axis.levels[now() ?? 0];
     if (state.axis === axis) return `${counted(level.value, "threshold")}: ${said(level).join("; ")}.`;
     const kept = `${state.called()} keeps the ${number(nKept(state.level()))} ${MOST}`;
-    if (now() === null) return `${kept}; no optimal choice of this number was computed.`;
+    if (now() === null) return `${kept}; no optimal choice with this number of thresholds was computed.`;
     return `${kept}, with an inconsistency of ${percent(level.proof.frequency)}; the best ${number(level.value)} have ${percent(level.proof.inconsistency)}, ${level.proof.claim}.`;
   }
 

@@ -1,5 +1,5 @@
 "use strict";
-// The quality of the tree of the level: summary, figures beside CART and black box, confusion matrix, warning.
+// The quality of the level's tree: summary, figures compared with CART and the black box, confusion matrix, warning.
 fcca.worth = (() => {
   const { data, el, put, place, tile, isThere, number, percent, counted, shortened, nFound, nKept, state } = fcca;
   const { quality } = data;
@@ -21,7 +21,7 @@ fcca.worth = (() => {
     const compared = [
       { name: "Tree", note: counted(certificate.leaves, "leaf", "leaves"), of: own.tree },
       { name: "CART", note: own.cart && counted(own.cart_leaves, "leaf", "leaves"), of: own.cart },
-      { name: "Commonest class", note: `“${shortened(quality.commonest_class, 20)}”`, of: quality.commonest },
+      { name: "Most frequent class", note: `“${shortened(quality.commonest_class, 20)}”`, of: quality.commonest },
       { name: "Black box", of: quality.black_box },
     ];
     const head = el("tr", {}, el("td", {}), compared.map(({ name, note }) => el("th", { scope: "col" }, name, note && el("small", {}, note))));
@@ -45,19 +45,19 @@ fcca.worth = (() => {
     place("advice-title").hidden = !(isOwn && data.advice.length);
   }
 
-  // The first screen: how good, how simple, how sure. The links of the last tile do not change.
+  // The first screen: accuracy, size, optimality. The links of the last tile do not change.
   const links = place("glance").lastElementChild;
   function glance(level) {
     const { certificate, quality: own } = level, side = quality.held_out ? "held-out row" : "training row";
-    const sure = tile("How sure", "how-sure", certificate.text, "on the training rows and these thresholds");
-    sure.querySelector("dd").classList.add("text");
+    const optimality = tile("Optimality", "glance-optimality", certificate.text, "on the training rows, using these thresholds");
+    optimality.querySelector("dd").classList.add("text");
     put("glance",
-      tile("How good", "how-good", percent(own.tree.accuracy), `accuracy on ${counted(quality.rows, side)}`,
+      tile(quality.held_out ? "Held-out rows" : "Training rows", "glance-accuracy", percent(own.tree.accuracy), `accuracy on ${counted(quality.rows, side)}`,
         `black box: ${percent(quality.black_box.accuracy)}; always “${shortened(quality.commonest_class, 20)}”: ${percent(quality.commonest.accuracy)}`,
-        own.verdict && "no better than the commonest class"),
-      tile("How simple", "how-simple", counted(certificate.leaves, "leaf", "leaves"),
+        own.verdict && "no better than the most frequent class"),
+      tile("Size", "glance-size", counted(certificate.leaves, "leaf", "leaves"),
         `depth ${number(certificate.depth)}; ${number(nKept(level))} of ${counted(nFound, "threshold")} kept`),
-      sure, links);
+      optimality, links);
   }
 
   function draw() {

@@ -86,7 +86,7 @@ fcca.map = (() => {
     });
     // Draw rare marks last, so that frequent ones do not hide them.
     strip.append(...[...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count));
-    // Label the most crossed cuts with their values, as far as labels do not overlap.
+    // Label the cuts crossed most often with their values, as far as labels do not overlap.
     const named = [], byCount = [...bars].sort((a, b) => data.conditions[b.dataset.id].count - data.conditions[a.dataset.id].count);
     for (const bar of byCount) {
       const { kind: what, threshold, count } = data.conditions[bar.dataset.id], text = what === "cut" ? number(threshold) : "";

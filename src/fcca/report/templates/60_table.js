@@ -35,7 +35,7 @@ fcca.table = (() => {
       `${state.called()}; the tree uses `,
       asked.size ? `${number(asked.size)} of them (●). ` : "none of them. ", hasChanges
         && `The count is the number of proven changes that cross the threshold. The share is of all ${number(data.n_counterfactuals)} proven changes. The longest bar is the largest count of all levels.`,
-      kept.length < nKept(state.level()) ? ` The table lists the ${number(kept.length)} most crossed.` : "");
+      kept.length < nKept(state.level()) ? ` The table lists the ${number(kept.length)} thresholds crossed most often.` : "");
     put("kept",
       el("table", { class: "kept" },
         el("thead", {}, el("tr", {}, header("condition", "Condition"), header("count", hasChanges ? "Count" : "Importance", "number"),

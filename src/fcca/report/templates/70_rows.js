@@ -4,16 +4,16 @@ fcca.rows = (() => {
   const { data, el, put, place, tile, isThere, number, hasChanges, percent, counted, heaviest, inRows, isFew, share, said, sayPath,
     leaves, saidValue, shortened, state } = fcca;
   const STATUS = {
-    optimal: "Proven: no smaller change flips the prediction", feasible: "Found, but not proven to be the smallest",
+    optimal: "Proven: no cheaper change flips the prediction", feasible: "Found, but not proven to be the cheapest",
     infeasible: "Proven: no change flips the prediction",
-    unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search ended without a result",
+    unverified: "Not confirmed by the black box, and left out of all counts", unknown: "The search was stopped before it found a change",
   };
   const MOST_CLASSES = 8;
   const short = (name) => shortened(name, 40);
   const FILTERS = [
     { name: "all rows", of: () => true },
     { name: "rows that the tree gets wrong", of: (i) => treePrediction(i) !== rows.label[i] },
-    { name: "rows where tree and black box disagree", of: (i) => treePrediction(i) !== rows.target[i] },
+    { name: "rows where the tree and the black box disagree", of: (i) => treePrediction(i) !== rows.target[i] },
     { name: "rows that the black box gets wrong", of: (i) => rows.target[i] !== rows.label[i] },
     { name: "rows with a computed change", of: (i) => rows.answer[i] !== null },
     ...(data.classes.length > MOST_CLASSES ? [] : data.classes.flatMap((name, code) => [
@@ -30,7 +30,7 @@ fcca.rows = (() => {
   const rowName = (i) => (typeof rows.number[i] === "number" ? number(rows.number[i]) : rows.number[i]);
   const rowButton = (i) =>
     el("button", { type: "button", class: "link", on: { click: () => { pick(i); input.focus(); } } }, rowName(i));
-  const size = (x) => number(Number(x.toPrecision(3)));
+  const rounded = (x) => number(Number(x.toPrecision(3)));
 
   function path() {
     const i = chosen();
@@ -96,7 +96,7 @@ fcca.rows = (() => {
       const { column } = data.conditions[tree.condition[each.node]];
       return el("li", {}, el("span", { "data-test": "row-step" }, said(tree, each)), el("span", { class: "quiet" }, ` it is ${value(column)}`));
     });
-    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "labels" ? "are" : "get the prediction";
+    const all = counted(tree.rows[leaf], "training row"), what = data.fit_to === "target" ? "get the prediction" : "are";
     const most = inRows(tree, leaf).split(" of ");
     return el("section", { class: "part" }, el("h3", {}, `Path at ${state.called()}`),
       lines.length ? el("ol", { class: "steps" }, lines) : el("p", {}, "The tree is a single leaf: every row gets the same prediction."),
@@ -140,13 +140,13 @@ fcca.rows = (() => {
     const free = !rules ? "No rules were given: every column was allowed to change, even columns that nobody can change. "
       : `Changes follow ${counted(rules, "given rule")}${fixed.length ? `; these columns do not change: ${fixed.join(", ")}` : ""}. `;
     return el("p", { class: "caveat", "data-test": "caveat" }, "This describes the black box. It is not advice. ", free,
-      `Size of a change: ${data.change.size}.`);
+      `Cost of a change: ${data.change.size}.`);
   }
   function change(i, found) {
     const change = rows.answer[i], part = el("section", { class: "part wide" }, el("h3", {}, "What flips the black box’s prediction"));
     const { tree } = state.level(), ofTree = heaviest(tree.weight[found.leaf]);
     if (change === null) {
-      const why = !hasChanges ? "these thresholds come without counterfactuals."
+      const why = !hasChanges ? "these thresholds do not come from counterfactuals."
         : rows.target[i] !== rows.label[i] ? "the black box gets it wrong, and only rows that it gets right are used."
           : "its probability is outside the chosen range.";
       part.append(el("p", { "data-test": "row-sentence" }, "No counterfactual was computed for this row: ", why));
@@ -155,8 +155,8 @@ fcca.rows = (() => {
       part.append(el("p", { class: "sentence", "data-test": "row-sentence" },
         isPlain ? ["The black box would predict ", el("strong", {}, to), `${change.sentence.slice(to.length)}.`] : change.sentence),
         el("p", { class: "quiet", "data-test": "row-status", "data-status": change.status }, STATUS[change.status] || change.status,
-          isThere(change.cost) && ` (size ${size(change.cost)})`,
-          change.status !== "optimal" && isThere(change.bound) && `; none is smaller than ${size(change.bound)}`, ".",
+          isThere(change.cost) && ` (cost ${rounded(change.cost)})`,
+          change.status !== "optimal" && isThere(change.bound) && `; no change costs less than ${rounded(change.bound)}`, ".",
           change.to === ofTree && ofTree !== rows.target[i] && ` The tree already predicts ${to}.`), caveat());
       const kept = new Set(state.level().kept);
       if (change.crossed.length) {

@@ -8,7 +8,8 @@
   function how(level) {
     if (level.proof) return frontier.said(level);
     const quantile = number(Number((100 * level.value).toFixed(2)));
-    return [hasChanges && `${state.called()}: ${level.value > 0 ? `crossed at least as often as the ${quantile}${NBSP}% quantile` : "all that are crossed"}`];
+    const which = level.value > 0 ? `thresholds crossed at least as often as the ${quantile}${NBSP}% quantile` : "every crossed threshold";
+    return [hasChanges && `${state.called()} keeps ${which}`];
   }
   function tiles() {
     const level = state.level(), { training, held_out: heldOut, certificate, quality } = level, side = heldOut || training, box = data.black_box;
@@ -17,13 +18,13 @@
       : [`of ${counted(training.rows, "training row")}`, "no rows were held out"]);
     put("tiles",
       tile("Tree and black box agree on", "fidelity", percent(side.fidelity), ...on(training.fidelity)),
-      heldOut && tile("Tree is right on", "accuracy", percent(training.accuracy), `of ${counted(training.rows, "training row")}`,
+      heldOut && tile("Training accuracy", "accuracy", percent(training.accuracy), `on ${counted(training.rows, "training row")}`,
         `black box: ${percent(box.training)}`),
       tile("Thresholds kept", "thresholds", `${number(nKept(level))} of ${number(nFound)}`,
         ...how(level),
-        `in a tree of ${counted(certificate.leaves, "leaf", "leaves")}`));
+        `the tree has ${counted(certificate.leaves, "leaf", "leaves")}`));
     const badge = place("certificate");
-    badge.textContent = certificate.claim + (quality.verdict ? ", and no better than the commonest class" : "");
+    badge.textContent = certificate.claim + (quality.verdict ? ", and no better than the most frequent class" : "");
     badge.classList.toggle("open", !certificate.optimal);
     badge.classList.toggle("weak", Boolean(quality.verdict));
     put("certificate-detail", certificate.detail);
@@ -83,7 +84,7 @@
       table.unfold(unfolded);
     }
     for (const part of [rates, frontier, map]) part.force(isPaper ? PAPER : null);
-    // A large diagram is laid out for a screen and scaled to the paper, so that it stays in one piece.
+    // A large diagram is laid out for a screen and scaled to the paper, so that it stays on one page.
     tree.force(isPaper ? (state.level().certificate.leaves > 4 ? SCREEN : PAPER) : null);
     redraw();
     table.draw();
