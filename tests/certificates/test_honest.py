@@ -134,7 +134,7 @@ def test_a_certificate_needs_counterfactuals():
     X, y = numbers()
     with pytest.raises(InvalidInputError, match="Expected a fitted FCCAClassifier"):
         certificate(rf().fit(X, y))
-    with pytest.raises(InvalidInputError, match="GTREDiscretizer has no counterfactuals"):
+    with pytest.raises(InvalidInputError, match="needs counterfactuals, but a GTREDiscretizer"):
         certificate(FCCAClassifier(GTREDiscretizer(rf())).fit(X, y))
 
 

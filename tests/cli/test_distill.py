@@ -467,7 +467,7 @@ def test_version_and_help():
         "100 boosted trees of depth 2 (gb, the default)",
         "a random forest of 100 trees of depth 4 (rf)",
         "counterfactuals.parquet",
-        "counted from 0",
+        "starting at 0",
         "--merge-tolerance",
     ):
         assert mentioned in text

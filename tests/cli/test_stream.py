@@ -324,7 +324,7 @@ def test_there_is_no_report_and_a_note_mentions_an_older_one(tmp_path, out):
     path = tmp_path / "t.parquet"
     people().to_parquet(path)
     result = distill(path, "--stream", "--out", out, report=True)
-    assert "gets no report.html" in result.stderr
+    assert "report.html and certificate.json are not written" in result.stderr
     assert "--no-stream" in result.stderr
     assert "earlier run" not in result.stderr
     assert files_in(out) == ["counterfactuals.parquet", *SAME_FILES]

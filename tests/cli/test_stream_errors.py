@@ -156,7 +156,7 @@ def test_a_sample_of_one_class_is_refused(tmp_path):
     frame["label"] = np.where(np.arange(150) < 4, "rare", "common")
     frame.to_parquet(tmp_path / "t.parquet")
     for mode in ("--stream", "--no-stream"):
-        check_refused(distill(tmp_path / "t.parquet", mode, "--sample", 5), "sample are of class common", "larger --sample")
+        check_refused(distill(tmp_path / "t.parquet", mode, "--sample", 5), "sample have class common", "larger --sample")
 
 
 def test_a_file_that_is_broken_in_the_middle_is_refused_and_leaves_nothing(tmp_path, out):

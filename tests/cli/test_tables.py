@@ -116,7 +116,7 @@ def test_names_of_rows_are_left_out_unless_they_are_asked_for(tmp_path, out):
     loans().assign(id=[f"case {i}" for i in range(200)]).to_csv(tmp_path / "t.csv", index=False)
     result = distill(tmp_path / "t.csv", "--out", out)
     assert result.exit_code == 0
-    assert "Note: Column 'id' is left out: 200 different texts in 200 rows" in result.stderr
+    assert "Note: Column 'id' is left out: 200 different strings in 200 rows" in result.stderr
     assert "200 rows × 3 columns" in result.stdout
     result = distill(tmp_path / "t.csv", "--out", out, "--categorical", "id", "--test-size", 0)
     assert result.exit_code == 0, result.stderr

@@ -115,7 +115,7 @@ def test_rows_and_counterfactuals_are_counted_separately_without_the_final_proof
     answers = json.loads(explain(model, data, "--rows", row, "--target", "yes", "--n", 50, "--json").stdout)["answers"]
     assert answers[-1]["status"] == "infeasible"
     n = len(answers) - 1
-    said = f"1 row, {n} counterfactual{'s' if n > 1 else ''}: {n} proven optimal; proven that no other exists"
+    said = f"1 row, {n} counterfactual{'s' if n > 1 else ''}: {n} proven optimal; proven that no other counterfactual exists"
     assert said in in_one_line(shown.stdout)
     assert re.search(r" no other *$", shown.stdout, re.MULTILINE)
 

@@ -380,9 +380,9 @@ def test_invalid_options_are_refused(wrong, said):
 
 
 def test_labels_that_no_column_can_hold_are_refused():
-    with pytest.raises(InvalidInputError, match="categories of column 'c' are of several types, number and text"):
+    with pytest.raises(InvalidInputError, match="categories of column 'c' have several types, number and text"):
         to_sql(small_tree(labels=["a", 1]))
-    with pytest.raises(InvalidInputError, match="classes are of several types, boolean and number"):
+    with pytest.raises(InvalidInputError, match="classes have several types, boolean and number"):
         to_sql(small_tree(classes=[True, 2]))
     with pytest.raises(InvalidInputError, match="9007199254740993, is a number"):
         to_sql(small_tree(labels=[1, 2**53 + 1]))

@@ -165,7 +165,7 @@ def test_a_large_index_of_few_rows_is_reported_as_chance():
     rng = np.random.default_rng(5)
     found = drift(cuts, rng.normal(size=(500, 1)), rng.normal(size=(12, 1)))
     assert found.columns[0].psi > 0.1
-    assert "too few rows to tell drift from chance in a" in repr(found)
+    assert "too few rows to distinguish drift from chance in a" in repr(found)
     moved = drift(cuts, rng.normal(size=(500, 1)), rng.normal(size=(500, 1)) + 2)
     assert "too few" not in repr(moved)
 

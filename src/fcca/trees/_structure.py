@@ -73,11 +73,11 @@ class TreeStructure:
     ) -> TreeStructure:
         """Fill the nodes of a tree with the training rows that reach them."""
         empty = cls(feature, threshold, left, right, np.empty((0, 0)), np.empty(0, dtype=np.int64))
-        weight, n_rows = empty._filled(X, labels)
-        soft_weight = None if soft is None else empty._filled(X, soft)[0]
+        weight, n_rows = empty.filled(X, labels)
+        soft_weight = None if soft is None else empty.filled(X, soft)[0]
         return replace(empty, weight=weight, n_rows=n_rows, soft_weight=soft_weight)
 
-    def _filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
+    def filled(self, X: Floats, labels: HardLabels | SoftLabels) -> tuple[Floats, NDArray[np.int64]]:
         """Sum the class weights and count the rows in every node. All nodes must compare with a threshold."""
         weight, n_rows = np.zeros((len(self.feature), labels.n_classes)), np.zeros(len(self.feature), dtype=np.int64)
         pending = [(0, np.arange(len(X)))]
