@@ -78,7 +78,7 @@ def at_hand(names: Sequence[str], *, instead: Sequence[str] = (BREAST_CANCER,)) 
 def load_frame(name: str) -> pd.DataFrame:
     """Load a data set as a frame with the features first and ``label`` as the last column."""
     data = _load(name)
-    return data.X.copy().assign(label=data.y)  # a copy is in one piece
+    return data.X.copy().assign(label=data.y)  # a copy is in one chunk
 
 
 def load_paper_data(name: str) -> PaperData:

@@ -1,4 +1,4 @@
-"""Time and peak memory of ``fcca distill`` over a table that is read in pieces, by its number of rows. One thread.
+"""Time and peak memory of ``fcca distill`` over a table that is read in chunks, by its number of rows. One thread.
 
 Run: python benchmarks/streaming.py [--quick] [--full] [--memory-rows N] [--tables DIR] [--json FILE]
      (to a million rows; --quick: to 300,000; --full: to 20 million)
@@ -123,7 +123,7 @@ def distilled(table: Path, out: Path, *, sample: int, in_memory: bool = False) -
 
 @dataclass(frozen=True)
 class Case:
-    """A table, read in pieces and, if it fits, in memory."""
+    """A table, read in chunks and, if it fits, in memory."""
 
     name: str
     streamed: Distilled

@@ -70,12 +70,12 @@ def test_the_black_box_decides_at_the_threshold(table, frozen):
     assert found.thresholds_ != FCCADiscretizer(given).fit(X, y).thresholds_
 
 
-def test_pieces_and_paths_know_the_threshold(table):
+def test_chunks_and_paths_know_the_threshold(table):
     X, y = table
     frozen = FrozenEstimator(RandomForestClassifier(10, max_depth=3, random_state=0).fit(X, y))
     discretizer = FCCADiscretizer(frozen, decision_threshold=0.2)
-    pieces = clone(discretizer).observe(X, y).partial_fit(X, y).partial_fit(X[:0], y[:0])
-    assert pieces.thresholds_ == clone(discretizer).fit(X, y).thresholds_
+    chunks = clone(discretizer).observe(X, y).partial_fit(X, y).partial_fit(X[:0], y[:0])
+    assert chunks.thresholds_ == clone(discretizer).fit(X, y).thresholds_
     path = FCCAClassifier(discretizer).granularity_path(X, y, Q=[0.5], lambda0=[0.1, 1.0], cv=2)
     assert len(path) == 2
 

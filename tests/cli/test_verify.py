@@ -293,7 +293,7 @@ def test_the_model_is_saved_where_that_is_asked_for(tmp_path, monkeypatch):
     check_refused(distill(tmp_path / "t.csv", "--save-model"), "skops is not installed", "fcca[skops]")
 
 
-def test_a_run_in_pieces_writes_no_certificate_and_says_so(tmp_path):
+def test_a_run_in_chunks_writes_no_certificate_and_says_so(tmp_path):
     table().to_parquet(tmp_path / "t.parquet")
     out = tmp_path / "out"
     result = run("distill", tmp_path / "t.parquet", "--stream", "--out", out)

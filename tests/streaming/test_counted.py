@@ -139,9 +139,9 @@ def test_many_rows_and_conditions(seed):
     coder = RowCoder.of(table, 4, 3)
     label, answer = rng.integers(0, 4, n), rng.integers(0, 3, n)
     ends = np.sort(rng.integers(0, n, 9))
-    pieces = [coder.count(*(part[a:b] for part in (X, label, answer))) for a, b in zip([0, *ends], [*ends, n], strict=True)]
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
+    chunks = [coder.count(*(part[a:b] for part in (X, label, answer))) for a, b in zip([0, *ends], [*ends, n], strict=True)]
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total = total + chunk
     assert np.array_equal(total.keys, coder.count(X, label, answer).keys)
     assert _found(coder, table, total) == _distinct(table, X, label, answer, np.ones(n))

@@ -120,7 +120,7 @@ class Cells:
         return self
 
     def __add__(self, other: Cells) -> Cells:
-        """Combine the training values of two pieces of a table."""
+        """Combine the training values of two chunks of a table."""
         return replace(
             self,
             smallest=np.fmin(self.smallest, other.smallest),

@@ -369,7 +369,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
         if X is None and not hasattr(self, "_training"):
             raise InvalidInputError(
                 "The rows that this classifier was fitted on are not in memory: it was loaded or copied, or they came in "
-                "pieces. Give X and y."
+                "chunks. Give X and y."
             )
         rows = self._training if X is None else weighted_rows(X, y, sample_weight)
         if not are_training_rows(self, rows):

@@ -185,8 +185,8 @@ class CounterfactualEngine:
             for j in self._linear_categories:
                 seen = np.unique(X[:, j])
                 self.training.codes[j] = np.union1d(self.training.codes.get(j, seen[:0]), seen[~np.isnan(seen)])
-        elif self.training.pieces is not None:
-            self.training.pieces.append(X)
+        elif self.training.chunks is not None:
+            self.training.chunks.append(X)
         self.cells.observe(X)
         if isinstance(self.tables, EnsembleTables):
             self.examples.observe(X, self.cells.of(X))
@@ -254,13 +254,13 @@ class CounterfactualEngine:
             scores[has_missing] = self.model.scores(X[has_missing])
             return scores
         scores = np.empty((len(X), self.model.n_outputs))
-        for piece in slices_of_rows(len(X)):
-            scores[piece] = self.model.scores(X[piece])
+        for chunk in slices_of_rows(len(X)):
+            scores[chunk] = self.model.scores(X[chunk])
         return scores
 
     def predict(self, X: Floats) -> NDArray[np.generic]:
         """Predict with the classifier itself."""
-        return np.concatenate([self._predicted(X[piece]) for piece in slices_of_rows(len(X))])
+        return np.concatenate([self._predicted(X[chunk]) for chunk in slices_of_rows(len(X))])
 
     def given(self, X: Floats) -> Any:
         """Convert rows to the form that the classifier was fitted on."""
@@ -486,8 +486,8 @@ class CounterfactualEngine:
         """Mark counterfactuals that ``predict`` does not confirm as unverified."""
         wrong = np.zeros(len(found), dtype=bool)
         answered = np.flatnonzero(found.is_status("optimal", "feasible"))
-        for piece in slices_of_rows(len(answered)):
-            chosen = answered[piece]
+        for chunk in slices_of_rows(len(answered)):
+            chosen = answered[chunk]
             changed = X[found.rows[chosen]]
             begin = np.searchsorted(found.moves.point, chosen[0])
             end = np.searchsorted(found.moves.point, chosen[-1], side="right")

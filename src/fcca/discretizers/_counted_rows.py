@@ -246,8 +246,8 @@ class RowCoder:
         """Binarize the distinct rows by some of the coder's conditions."""
         B = np.empty((len(rows), len(table)), dtype=np.int8)
         for begin in range(0, len(rows), ROWS_AT_A_TIME):
-            piece = slice(begin, begin + ROWS_AT_A_TIME)
-            B[piece] = table.binarize(self.values(rows.keys[piece]))
+            chunk = slice(begin, begin + ROWS_AT_A_TIME)
+            B[chunk] = table.binarize(self.values(rows.keys[chunk]))
         return B
 
     def _groups(self, keys: Keys) -> list[Codes]:

@@ -17,8 +17,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise
 
 from fcca.constraints import Constraint
 from fcca.counterfactuals import DEFAULT_MARGIN, check_columns_of_scale, check_scale_of_model
+from fcca.discretizers._chunks import Chunks, MemoryChunks
 from fcca.discretizers._partial_fit import PartialFitTransformer
-from fcca.discretizers._pieces import MemoryPieces, Pieces
 from fcca.discretizers._pipeline import FoundThresholds, find_thresholds
 from fcca.discretizers._presets import BLACK_BOX_DEPTH, most_thresholds
 from fcca.discretizers._rows import EncodedRows
@@ -251,33 +251,33 @@ class FCCADiscretizer(PartialFitTransformer):
         self.estimator_ = self._fitted_estimator(data, routed_metadata(self, "estimator", metadata, X, sample_weight))
         search = self._new_search(data.given)
         rows = EncodedRows(table_for(search.engine.model, data), data.y, data.weight)
-        pieces = MemoryPieces(rows)
-        found = self._find_thresholds(pieces, search)
-        result = pieces.results[0]
+        chunks = MemoryChunks(rows)
+        found = self._find_thresholds(chunks, search)
+        result = chunks.results[0]
         self._keep_crossings(result.crossings.point, found.position[result.condition])
         # From here on, row numbers are positions in the caller's X, which includes rows of weight 0.
         self.counterfactuals_ = replace(result.counterfactuals, rows=data.rows[result.counterfactuals.rows])
         self._choose(replace(rows, predictions=result.predictions, probability=result.probability))
         return self
 
-    def fit_pieces(self, pieces: Pieces) -> FoundThresholds:
-        """Fit on a table in pieces, with the thresholds of the whole table.
+    def fit_chunks(self, chunks: Chunks) -> FoundThresholds:
+        """Fit on a table in chunks, with the thresholds of the whole table.
 
         Parameters
         ----------
-        pieces : Pieces
-            For example :class:`fcca.discretizers.LocalPieces`. The black box must be a fitted FrozenEstimator.
+        chunks : Chunks
+            For example :class:`fcca.discretizers.LocalChunks`. The black box must be a fitted FrozenEstimator.
 
         Returns
         -------
         FoundThresholds
         """
-        found = self._find_thresholds(pieces, self._search_for_pieces(pieces.first()))
+        found = self._find_thresholds(chunks, self._search_for_chunks(chunks.first()))
         self._keep(None)
         return found
 
-    def _find_thresholds(self, pieces: Pieces, search: ThresholdSearch) -> FoundThresholds:
-        found = find_thresholds(pieces, search)
+    def _find_thresholds(self, chunks: Chunks, search: ThresholdSearch) -> FoundThresholds:
+        found = find_thresholds(chunks, search)
         self._accept(found.search, found.counts)
         self.all_thresholds_ = found.thresholds
         return found
@@ -453,6 +453,6 @@ class FCCADiscretizer(PartialFitTransformer):
         self._check_fitted()
         if not hasattr(self, "counterfactuals_"):
             raise InvalidInputError(
-                "The rows came in pieces, so the thresholds that each row crosses were not kept. Use fit."
+                "The rows came in chunks, so the thresholds that each row crosses were not kept. Use fit."
             )
         return self._crossing_points, self._first_crossing

@@ -1,4 +1,4 @@
-"""Fitting a discretizer piece by piece: ``observe`` and ``partial_fit``."""
+"""Fitting a discretizer chunk by chunk: ``observe`` and ``partial_fit``."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ OF_ONE_FIT = ("counterfactuals_", "_crossing_points", "_first_crossing", "status
 
 @dataclass(frozen=True)
 class PartialFit:
-    """The state after the pieces given so far.
+    """The state after the chunks given so far.
 
     Attributes
     ----------
     search : ThresholdSearch
     statistics : TableStatistics
-        Statistics of the observed pieces or, if none was observed, of the fitted pieces.
+        Statistics of the observed chunks or, if none was observed, of the fitted chunks.
     counts : CrossingCounts or None
-        Counts of the fitted pieces; None before the first.
+        Counts of the fitted chunks; None before the first.
     observed : bool
-        Whether the pieces were observed before they are fitted.
+        Whether the chunks were observed before they are fitted.
     """
 
     search: ThresholdSearch
@@ -55,17 +55,17 @@ class PartialFit:
 
 
 def _check_frozen(discretizer: Any) -> bool:
-    """Check that the classifier is fitted. It cannot be fitted on pieces of a table."""
+    """Check that the classifier is fitted. It cannot be fitted on chunks of a table."""
     if not isinstance(discretizer.estimator, FrozenEstimator):
         raise InvalidInputError(
-            "Rows in pieces need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
+            "Rows in chunks need a classifier that is already fitted. Give estimator=FrozenEstimator(classifier), got "
             f"{type(discretizer.estimator).__name__}."
         )
     return True
 
 
 class PartialFitTransformer(TargetThresholdTransformer):
-    """Base of a discretizer that can be fitted piece by piece."""
+    """Base of a discretizer that can be fitted chunk by chunk."""
 
     estimator: Any
     decision_threshold: float | None
@@ -80,15 +80,15 @@ class PartialFitTransformer(TargetThresholdTransformer):
 
     @available_if(_check_frozen)
     def observe(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Collect the statistics of a piece, before the first :meth:`partial_fit`.
+        """Collect the statistics of a chunk, before the first :meth:`partial_fit`.
 
         Distances are measured on all rows, and changes end at values of rows. So :meth:`partial_fit` finds the same
-        thresholds as :meth:`fit` if all pieces have been observed before.
+        thresholds as :meth:`fit` if all chunks have been observed before.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A piece of the table.
+            A chunk of the table.
         y : ignored
             Accepted so that the same arguments can be given to :meth:`partial_fit`.
         sample_weight : array-like of shape (n_rows,), optional
@@ -101,7 +101,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         begun = self._begun(X)
         if begun.counts is not None:
             raise InvalidInputError(
-                "observe was called after partial_fit. Give all pieces to observe first, then to partial_fit. To start "
+                "observe was called after partial_fit. Give all chunks to observe first, then to partial_fit. To start "
                 "over, use sklearn.base.clone(discretizer)."
             )
         rows = encoded_rows(begun.search, X, None, sample_weight)
@@ -113,23 +113,23 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the counterfactuals of more rows, and add their thresholds.
 
-        The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all pieces have been given to
-        :meth:`observe` before, the thresholds are the same as with :meth:`fit` on all rows. Otherwise each piece is
+        The classifier must already be fitted and be wrapped in a ``FrozenEstimator``. If all chunks have been given to
+        :meth:`observe` before, the thresholds are the same as with :meth:`fit` on all rows. Otherwise each chunk is
         searched with the ranges of the rows given so far.
 
         The counterfactuals themselves are not kept; ``statuses_`` counts them by status. As in :meth:`fit`, unproven or
         unverified counterfactuals are left out of all counts, with a warning. For a linear classifier, thresholds are not
         rounded, because the training values around them are not known. The result of an earlier :meth:`fit` is discarded.
-        To start over with other pieces, use a ``clone``.
+        To start over with other chunks, use a ``clone``.
 
-        If the classifier does not keep its categories, as with CatBoost, they are taken from the first piece. ``Q``,
-        ``n_jobs`` and the time limits may be changed between two pieces. Missing values need
+        If the classifier does not keep its categories, as with CatBoost, they are taken from the first chunk. ``Q``,
+        ``n_jobs`` and the time limits may be changed between two chunks. Missing values need
         :func:`fcca.streaming.distill`, which computes medians in several passes over the table.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            A piece of the table.
+            A chunk of the table.
         y : array-like of shape (n_rows,)
         sample_weight : array-like of shape (n_rows,), optional
 
@@ -147,11 +147,11 @@ class PartialFitTransformer(TargetThresholdTransformer):
         >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
         >>> model = GradientBoostingClassifier(max_depth=1, random_state=0).fit(X, y)
         >>> discretizer = FCCADiscretizer(FrozenEstimator(model))
-        >>> pieces = [(X[:300], y[:300]), (X[300:], y[300:])]
-        >>> for piece in pieces:
-        ...     discretizer = discretizer.observe(*piece)
-        >>> for piece in pieces:
-        ...     discretizer = discretizer.partial_fit(*piece)
+        >>> chunks = [(X[:300], y[:300]), (X[300:], y[300:])]
+        >>> for chunk in chunks:
+        ...     discretizer = discretizer.observe(*chunk)
+        >>> for chunk in chunks:
+        ...     discretizer = discretizer.partial_fit(*chunk)
         >>> discretizer.thresholds_ == FCCADiscretizer(FrozenEstimator(model)).fit(X, y).thresholds_
         True
         """
@@ -172,7 +172,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         counts = count_crossings(rows, search)
         assert counts is not None
         search.warn_uncounted(counts)
-        # No error is raised after this point, so a rejected piece does not change the state.
+        # No error is raised after this point, so a rejected chunk does not change the state.
         counts = counts if begun.counts is None else begun.counts + counts
         self._partial_fit = PartialFit(search, statistics, counts, begun.observed)
         self._accept(search, counts)
@@ -195,10 +195,10 @@ class PartialFitTransformer(TargetThresholdTransformer):
         try:
             begun.search.merged(begun.counts)
         except NoCounterfactualError as error:
-            raise NoCounterfactualError(f"The pieces so far gave no threshold. {error}") from error
+            raise NoCounterfactualError(f"The chunks so far gave no threshold. {error}") from error
         return None
 
-    def without_pieces(self) -> Self:
+    def without_chunks(self) -> Self:
         """Copy the discretizer without the state of ``partial_fit``, for example to save it."""
         other = copy(self)
         other.__dict__.pop("_partial_fit", None)
@@ -209,7 +209,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
     def _begun(self, X: Any) -> PartialFit:
         """Return the state so far, with the present parameters, or a new state."""
         if not hasattr(self, "_partial_fit"):
-            search = self._search_for_pieces(X)
+            search = self._search_for_chunks(X)
             return PartialFit(search, search.statistics(np.empty((0, len(search.names))), one_pass=True))
         begun, now = self._partial_fit, self.get_params(deep=False)
         frozen = self.estimator_.estimator if isinstance(self.estimator_, DecidedAt) else self.estimator_
@@ -217,7 +217,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         changed = [name for name, value in before.items() if now[name] is not value and now[name] != value]
         if changed:
             raise InvalidInputError(
-                f"{changed[0]} was changed after the first piece. To start over, use sklearn.base.clone(discretizer)."
+                f"{changed[0]} was changed after the first chunk. To start over, use sklearn.base.clone(discretizer)."
             )
         self.check_parameters()
         self._check_no_selection()
@@ -227,13 +227,13 @@ class PartialFitTransformer(TargetThresholdTransformer):
         """Apply ``decision_threshold``, if given, to the fitted black box."""
         return estimator if self.decision_threshold is None else decide_at(estimator, self.decision_threshold)
 
-    def _search_for_pieces(self, like: Any) -> ThresholdSearch:
+    def _search_for_chunks(self, like: Any) -> ThresholdSearch:
         """Discard an earlier fit, and create the search for tables with the columns of ``like``."""
         self.check_parameters()
         self._begin()
         if isinstance(self.margin, str):
             raise InvalidInputError(
-                f"margin={self.margin!r} is a share of the range of all scores, but the rows come in pieces. Give margin as "
+                f"margin={self.margin!r} is a share of the range of all scores, but the rows come in chunks. Give margin as "
                 "a number."
             )
         _check_frozen(self)
@@ -257,7 +257,7 @@ class PartialFitTransformer(TargetThresholdTransformer):
         if self.selection is not None:
             raise InvalidInputError(
                 "A selection is measured on all rows, which partial_fit does not keep. Leave it out with "
-                "set_params(selection=None). Then call set_selection after the last piece, or use fcca.streaming.distill."
+                "set_params(selection=None). Then call set_selection after the last chunk, or use fcca.streaming.distill."
             )
 
     def _accept(self, search: ThresholdSearch, counts: CrossingCounts) -> None:
@@ -283,16 +283,16 @@ def _check_rules(constraints: Sequence[Constraint], search: ThresholdSearch) -> 
         if rule.needs_all_rows(is_linear=not search.engine.has_cuts):
             raise InvalidInputError(
                 f"The rule {rule!r} is a rule between columns (a sum, an implication or a one-hot group). Such a rule needs "
-                "all rows at once, but the rows come in pieces. Leave it out, or use fit."
+                "all rows at once, but the rows come in chunks. Leave it out, or use fit."
             )
         if unknown := [name for name in rule.columns if name not in search.names]:
             raise InvalidInputError(f"The rule {rule!r} names {unknown[0]!r}, but the columns are {search.names}.")
 
 
 def _check_no_missing(search: ThresholdSearch) -> None:
-    """Check that no number is missing. The median to fill in is not known from pieces."""
+    """Check that no number is missing. The median to fill in is not known from chunks."""
     for j in search.columns_to_fill():
         raise InvalidInputError(
             f"Column {search.names[j]!r} has missing values. The effect of filling them in depends on the median of all "
-            "rows, which is not known from pieces. Use fcca.streaming.distill, or fit."
+            "rows, which is not known from chunks. Use fcca.streaming.distill, or fit."
         )

@@ -69,7 +69,7 @@ def _union(labels: Labels, others: Labels) -> Labels:
     for kind, types in (("strings", str), ("booleans", bool | np.bool_), ("dates", np.datetime64 | np.timedelta64)):
         if isinstance(labels[0], types) != isinstance(others[0], types):
             raise InvalidInputError(
-                f"The labels of one piece are {kind}, but the labels of another are not: {labels[:3].tolist()} and "
+                f"The labels of one chunk are {kind}, but the labels of another are not: {labels[:3].tolist()} and "
                 f"{others[:3].tolist()}. Give labels of one type."
             )
     return np.union1d(labels, others)
@@ -122,7 +122,7 @@ class CrossingCounts:
 
 
 class SearchResult(NamedTuple):
-    """The search results of one piece, row by row. Only ``counts`` can be summed."""
+    """The search results of one chunk, row by row. Only ``counts`` can be summed."""
 
     counts: CrossingCounts
     counterfactuals: Counterfactuals

@@ -1,6 +1,6 @@
-"""The stages of the pipeline, each for one piece of a table.
+"""The stages of the pipeline, each for one chunk of a table.
 
-The sum of the results for all pieces is the result for the whole table.
+The sum of the results for all chunks is the result for the whole table.
 """
 
 from __future__ import annotations

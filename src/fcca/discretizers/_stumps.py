@@ -22,7 +22,7 @@ CERTAIN_LEAD = 1e-8
 CERTAIN_REDUCTION = 1e-10
 # Scores closer to the decision boundary than this may fall on the other side of it.
 CERTAIN_SCORE = 1e-9
-PIECE = 4096
+CHUNK = 4096
 
 
 class Refit(NamedTuple):
@@ -127,11 +127,11 @@ class StumpBoosting:
         return Stage(column, best, (self.learning_rate * float(steps[0]), self.learning_rate * float(steps[1])))
 
     def _sums(self, values: Floats) -> Floats:
-        """Sum the values of the rows with a 1, per column, in pieces that fit the cache."""
+        """Sum the values of the rows with a 1, per column, in chunks that fit the cache."""
         out = np.zeros(self.B.shape[1])
-        for begin in range(0, len(values), PIECE):
-            piece = slice(begin, begin + PIECE)
-            out += values[piece] @ self.B[piece].astype(np.float64)
+        for begin in range(0, len(values), CHUNK):
+            chunk = slice(begin, begin + CHUNK)
+            out += values[chunk] @ self.B[chunk].astype(np.float64)
         return out
 
 

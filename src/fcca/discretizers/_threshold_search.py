@@ -143,7 +143,7 @@ class ThresholdSearch:
         return (self.engine.model.columns or Columns.numbers(len(self.names), self.names)).encode(X)
 
     def check_columns(self, X: Any) -> None:
-        """Check that a piece has the columns of the first one.
+        """Check that a chunk has the columns of the first one.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class ThresholdSearch:
         check_column_names(X)
         names = column_names(X)
         n = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(self.names)
-        knower = "the first piece has" if self.has_names else "the classifier was fitted on"
+        knower = "the first chunk has" if self.has_names else "the classifier was fitted on"
         check_columns(names, n, self.names if self.has_names else None, len(self.names), knower=knower)
 
     # --- statistics ---------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class ThresholdSearch:
         other.rules = check_rules(given.constraints or ())
         other.engine.measure(self.names, statistics.values, compare=statistics.values is not None and other.has_unordered)
         if isinstance(given.margin, str):
-            assert rows is not None  # discretizers do not accept such a margin for pieces
+            assert rows is not None  # discretizers do not accept such a margin for chunks
             margin = margin_of_share(self.engine.model, self.engine.scores(rows), as_share(given.margin))
             other.engine.problem = replace(self.engine.problem, margin=margin)
         return other

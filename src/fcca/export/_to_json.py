@@ -24,7 +24,7 @@ LARGEST = 32 * 2**20  # characters; a tree of a hundred thousand leaves has fewe
 def to_json(classifier: Any) -> str:
     """Write the tree as a JSON document, which :func:`from_json` reads.
 
-    The same classifier gives the same bytes, whether its rows came at once, in pieces or from a cluster. The document
+    The same classifier gives the same bytes, whether its rows came at once, in chunks or from a cluster. The document
     contains no dates and no paths.
 
     Parameters

@@ -68,8 +68,8 @@ class Trees:
 
     def scores(self, X: Floats) -> Floats:
         """Compute the scores of rows in float64."""
-        pieces = [self._scores(X[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(X), ROWS_AT_ONCE)]
-        return np.concatenate(pieces)
+        chunks = [self._scores(X[begin : begin + ROWS_AT_ONCE]) for begin in range(0, len(X), ROWS_AT_ONCE)]
+        return np.concatenate(chunks)
 
     def _scores(self, X: Floats) -> Floats:
         node = np.repeat(self.model.roots[None, :], len(X), axis=0)
@@ -175,9 +175,9 @@ class Reach:
         added = np.empty((len(self.places.cost), shares.shape[1]))
         at_once = max(1, ENTRIES_AT_ONCE // max(1, len(self.leaf)))
         for begin in range(0, len(added), at_once):
-            piece = slice(begin, begin + at_once)
-            entered = self.mask[:, piece] & others_inside[:, self.places.owner[piece]]
-            added[piece] = entered.T.astype(np.float64) @ shares[self.leaf]
+            chunk = slice(begin, begin + at_once)
+            entered = self.mask[:, chunk] & others_inside[:, self.places.owner[chunk]]
+            added[chunk] = entered.T.astype(np.float64) @ shares[self.leaf]
         return added
 
 

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 MOST_QUESTIONS = 10_000
 MOST_BYTES = 2**32  # of the tables of pairs of questions that the search keeps
-ROWS_PER_PIECE = 65_536
+ROWS_PER_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def questions(X: NDArray[Any], n_classes: int) -> Questions:
     _check_number(len(feature), n_classes)
     threshold = np.concatenate(middles)
     answers = np.empty((len(X), len(feature)), dtype=np.uint8)
-    for begin in range(0, len(X), ROWS_PER_PIECE):
-        piece = slice(begin, begin + ROWS_PER_PIECE)
-        np.greater(X[piece][:, feature], threshold, out=answers[piece], casting="unsafe")
+    for begin in range(0, len(X), ROWS_PER_CHUNK):
+        chunk = slice(begin, begin + ROWS_PER_CHUNK)
+        np.greater(X[chunk][:, feature], threshold, out=answers[chunk], casting="unsafe")
     return Questions(feature, threshold, answers, at_midpoints=True)
 
 
@@ -52,12 +52,12 @@ def _zeros_and_ones(X: NDArray[Any]) -> NDArray[np.uint8] | None:
     if X.dtype in (np.uint8, np.int8):
         return np.ascontiguousarray(X).view(np.uint8) if X.min() >= 0 and X.max() <= 1 else None
     answers = np.empty(X.shape, dtype=np.uint8)
-    for begin in range(0, len(X), ROWS_PER_PIECE):
-        piece = X[begin : begin + ROWS_PER_PIECE]
-        ones = piece == 1
-        if not np.array_equal(ones, piece):
+    for begin in range(0, len(X), ROWS_PER_CHUNK):
+        chunk = X[begin : begin + ROWS_PER_CHUNK]
+        ones = chunk == 1
+        if not np.array_equal(ones, chunk):
             return None
-        answers[begin : begin + ROWS_PER_PIECE] = ones
+        answers[begin : begin + ROWS_PER_CHUNK] = ones
     return answers
 
 

@@ -1,4 +1,4 @@
-"""Tables in pieces: one piece in memory, or several pieces read one after the other."""
+"""Tables in chunks: one chunk in memory, or several chunks read one after the other."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fcca.utils import progress_bar
 T = TypeVar("T")
 
 
-class Pieces(ABC):
-    """A table in pieces, in this process or elsewhere.
+class Chunks(ABC):
+    """A table in chunks, in this process or elsewhere.
 
     Attributes
     ----------
     in_memory : EncodedRows or None
-        All rows, if the table is one piece in memory.
+        All rows, if the table is one chunk in memory.
     keep : callable or None
-        Called with the search result of each piece, if pieces are searched in this process and in order.
+        Called with the search result of each chunk, if chunks are searched in this process and in order.
     """
 
     in_memory: EncodedRows | None = None
@@ -34,25 +34,25 @@ class Pieces(ABC):
 
     @abstractmethod
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece, and sum the results.
+        """Apply a stage to every chunk, and sum the results.
 
         Parameters
         ----------
         label : str
             Name of the stage, for the progress bar.
         stage : callable
-            Takes a piece and ``given``. It returns None for a piece without rows.
+            Takes a chunk and ``given``. It returns None for a chunk without rows.
         *given : object
         """
 
 
-class LocalPieces(Pieces):
-    """A table in pieces that this process reads one after the other.
+class LocalChunks(Chunks):
+    """A table in chunks that this process reads one after the other.
 
     Parameters
     ----------
     source : iterable of Rows or EncodedRows
-        The pieces. Each iteration over it yields all of them.
+        The chunks. Each iteration over it yields all of them.
     n_rows : int or None
         Number of rows for the progress bar, if known.
     verbose : bool, default=False
@@ -63,11 +63,11 @@ class LocalPieces(Pieces):
         self.source, self.n_rows, self.verbose = source, n_rows, verbose
 
     def first(self) -> Any:
-        """Return the first piece with rows."""
+        """Return the first chunk with rows."""
         return _some(next((rows.X for rows in self.source if n_rows_of(rows.X)), None))
 
     def sum(self, label: str, stage: Callable[..., T | None], *given: Any) -> T:
-        """Apply a stage to every piece, and sum the results."""
+        """Apply a stage to every chunk, and sum the results."""
 
         def results() -> Iterator[T]:
             done = 0
@@ -83,8 +83,8 @@ class LocalPieces(Pieces):
         return _some(summed(results()))
 
 
-class MemoryPieces(LocalPieces):
-    """A table in memory: one piece, whose search results are kept.
+class MemoryChunks(LocalChunks):
+    """A table in memory: one chunk, whose search results are kept.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class MemoryPieces(LocalPieces):
 
 
 def _some(result: T | None) -> T:
-    """Return the result. Raise an error if no piece had any rows."""
+    """Return the result. Raise an error if no chunk had any rows."""
     if result is None:
         raise InvalidInputError("There are no rows to learn from.")
     return result
