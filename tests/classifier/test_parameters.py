@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from fcca import FCCAClassifier, FCCADiscretizer, OptimalTreeClassifier
 from fcca.exceptions import InvalidInputError
 from fcca.models import decide_at
+from real_data import imported
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +188,13 @@ def test_weights_need_no_request(table):
         routed = FCCAClassifier().fit(X, y, sample_weight=weight)
     assert routed.discretizer_.thresholds_ == plain.discretizer_.thresholds_
     assert routed.rules() == plain.rules()
+
+
+def test_tables_without_values_or_with_repeated_names_are_refused(table):
+    X, y = table
+    polars = imported("polars")
+    with pytest.raises(InvalidInputError, match=r"LazyFrame.*collect\(\)"):
+        FCCAClassifier().fit(polars.from_pandas(pd.DataFrame(X)).lazy(), y)
+    repeated = pd.DataFrame(X).set_axis(["a"] * X.shape[1], axis=1)
+    with pytest.raises(InvalidInputError, match="repeated: 'a'"):
+        FCCAClassifier().fit(repeated, y)

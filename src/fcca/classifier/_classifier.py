@@ -24,7 +24,7 @@ from fcca.discretizers import BinaryRows, FCCADiscretizer
 from fcca.exceptions import InvalidInputError
 from fcca.metrics import fidelity
 from fcca.selection import OptimalSelection
-from fcca.tables import Columns, TrainingTable, routed_metadata, weighted_rows
+from fcca.tables import Columns, TrainingTable, check_column_names, routed_metadata, weighted_rows
 from fcca.trees import OptimalTreeClassifier, TreeAnswersMixin, TreeStructure
 from fcca.utils import FIT_TO
 
@@ -155,6 +155,7 @@ class FCCAClassifier(CrossValidationMixin, TreeAnswersMixin, ClassifierMixin, Ba
             )
         if hasattr(self, "selection_path_"):
             del self.selection_path_
+        check_column_names(X)
         discretizer, tree = self.new_parts()
         if self.n_thresholds == "auto":
             self.selection_path_ = self.selection_path(X, y, sample_weight=sample_weight)

@@ -29,6 +29,8 @@ def check_column_names(X: Any, *, numbers: bool = False) -> None:
     numbers : bool, default=False
         Whether all names may be whole numbers.
     """
+    if type(X).__name__ == "LazyFrame":
+        raise InvalidInputError("X is a LazyFrame, which has no values yet. Give X.collect().")
     columns = getattr(X, "columns", None)
     if columns is None:
         return

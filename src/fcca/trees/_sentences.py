@@ -31,7 +31,8 @@ def objective_in_words(tree: Any) -> str:
     cost = max(0.0, tree.objective_ - tree.regularization_ * tree.n_leaves_)
     leaves = f"{tree.n_leaves_} {'leaf' if tree.n_leaves_ == 1 else 'leaves'}"
     said, price, total = (amount_in_words(tree.criterion, value) for value in (cost, tree.regularization_, tree.objective_))
-    return f"{CRITERION_NAMES[tree.criterion]} {said} + {leaves} × {price} = {total}"
+    against = "" if tree.tree_.soft_weight is None else " (against the probabilities)"
+    return f"{CRITERION_NAMES[tree.criterion]} {said}{against} + {leaves} × {price} = {total}"
 
 
 def compared_trees(tree: Any) -> str:
