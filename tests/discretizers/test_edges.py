@@ -33,7 +33,7 @@ def parquet(tmp_path):
     ("label", "options", "said"),
     [
         ("y", {"rows_at_a_time": 0}, "rows_at_a_time must be a whole number of at least 1, got 0"),
-        ("y", {"columns": "a"}, "columns must be a list of names, got the text 'a'"),
+        ("y", {"columns": "a"}, "columns must be a list of names, got the string 'a'"),
         ("z", {}, r"rows\.parquet has no column 'z'\. Its columns are \['a', 'b', 'y'\]"),
         ("y", {"columns": ["a", "c"]}, "has no column 'c'"),
         ("y", {"columns": ["a", "y"]}, "'y' is given twice"),
